@@ -1,0 +1,14 @@
+import type { Config } from 'jest';
+
+const config: Config = {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/spec'],
+  testMatch: ['**/*.spec.ts'],
+  transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
+  moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts' },
+  collectCoverageFrom: ['lib/**/*.ts'],
+  coverageProvider: 'v8',
+  testTimeout: 30_000,
+};
+
+export = config;

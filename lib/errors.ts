@@ -1,0 +1,92 @@
+import { STATUS_CODES } from 'node:http';
+
+/**
+ * Every error that waypost itself raises while it serves a request: its code,
+ * its status and the message a client may read. docs/errors.md shows the same
+ * table, and a spec holds the two equal.
+ */
+export const ERRORS = {
+  MALFORMED_PATH: { status: 400, message: 'The request path holds malformed percent-encoding' },
+  MALFORMED_BODY: { status: 400, message: 'The request body could not be parsed' },
+  FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },
+  BODY_ABORTED: { status: 400, message: 'The request body ended before it was complete' },
+  NOT_FOUND: { status: 404, message: 'No route matches the request' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'The method is not allowed for this path' },
+  BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
+  UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
+  UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** The code of an error that waypost raises; see {@link ERRORS}. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/** The shape of every default error body: two string fields (INTERFACE.md section 7). */
+export interface ErrorBody {
+  error: string;
+  message: string;
+}
+
+/**
+ * An error with an HTTP status. What waypost raises is one of these, and
+ * passes through error middleware like any other error; an application may
+ * throw its own. `expose` says whether the message may reach a client.
+ */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly statusCode: number;
+  readonly code: string;
+  readonly expose: boolean;
+
+  /**
+   * @param status HTTP status, 400 to 599.
+   * @param code A short upper-case name for programs to test.
+   * @param message What went wrong; shown to the client when `status` is below 500.
+   */
+  constructor(status: number, code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'HttpError';
+    this.status = status;
+    this.statusCode = status;
+    this.code = code;
+    this.expose = status < 500;
+  }
+
+  /** Makes the error of that code from the table. */
+  static of(code: ErrorCode, detail?: string, options?: ErrorOptions): HttpError {
+    const { status, message } = ERRORS[code];
+    return new HttpError(status, code, detail ?? message, options);
+  }
+}
+
+/** The status an error asks for: its `status` or `statusCode` from 400 to 599, else 500. */
+export function statusOf(error: unknown): number {
+  if (typeof error !== 'object' || error === null) return 500;
+  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
+  const wanted = typeof status === 'number' ? status : statusCode;
+  return typeof wanted === 'number' && Number.isInteger(wanted) && wanted >= 400 && wanted <= 599 ? wanted : 500;
+}
+
+/** The name of a status as it stands in the `error` field: its reason phrase. */
+export function statusText(status: number): string {
+  return STATUS_CODES[status] ?? 'Error';
+}
+
+/**
+ * The default body for an error that nothing else answered. Below 500 the
+ * message of an error made to be shown is shown; anything else says nothing of
+ * the inside, except in development.
+ */
+export function errorBody(error: unknown, status: number, development: boolean): ErrorBody & { stack?: string } {
+  const message = messageOf(error);
+  const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };
+  const shown = development || (status < 500 && !(typeof error === 'object' && error !== null && 'expose' in error && error.expose === false));
+  if (!shown) return body;
+  if (message !== '') body.message = message;
+  if (development && error instanceof Error && error.stack !== undefined) body.stack = error.stack;
+  return body;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return typeof error === 'string' ? error : '';
+}

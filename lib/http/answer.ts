@@ -1,0 +1,108 @@
+import { errorBody, statusOf } from '../errors';
+import { type FailureReport, serializationFailure } from '../xjson/handler';
+import { isFresh } from './etag';
+import { JSON_TYPE } from './media-type';
+import { type ConfiguredResponse, kSettings } from './response-state';
+
+/** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with an error in its place. */
+const STALE_FIELDS = [
+  'Content-Encoding', 'Content-Language', 'Content-Range', 'Content-Disposition',
+  'ETag', 'Last-Modified', 'Cache-Control', 'Expires',
+] as const;
+
+/**
+ * Ends a response with a whole body: type, length, ETag and 304 where they
+ * apply, and no body where RFC 9110 has none. It calls the response's own
+ * `setHeader` and `end`, so that middleware which replaced them sees it all.
+ */
+export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
+  if (type !== undefined) res.setHeader('Content-Type', type);
+  if (body !== undefined) {
+    // The two must not stand together (RFC 9112 section 6.2).
+    if (!res.hasHeader('transfer-encoding')) {
+      res.setHeader('Content-Length', typeof body === 'string' ? Buffer.byteLength(body) : body.length);
+    }
+    const { etag } = res[kSettings];
+    if (etag !== undefined && !res.hasHeader('etag')) res.setHeader('ETag', etag(body));
+  }
+  if (isFresh(res)) res.statusCode = 304;
+  const status = res.statusCode;
+  if (status === 204 || status === 205 || status === 304) {
+    stripBody(res, status);
+    body = '';
+  }
+  endWith(res, body);
+  return res;
+}
+
+/** Ends a response with the body, or without it where the request is HEAD. */
+export function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
+  // A method that middleware turned into HEAD does not stop the client from
+  // waiting for the announced bytes: it would take them from the next response.
+  const headOnly = res.req.method === 'HEAD' && (res as unknown as { _hasBody?: boolean })._hasBody !== true;
+  if (headOnly || body === undefined) res.end();
+  else res.end(body, 'utf8');
+}
+
+function stripBody(res: ConfiguredResponse, status: number): void {
+  res.removeHeader('Transfer-Encoding');
+  if (status === 205) {
+    // RFC 9110 section 15.3.6: there is no content, and it must be said.
+    res.setHeader('Content-Length', '0');
+    return;
+  }
+  res.removeHeader('Content-Type');
+  res.removeHeader('Content-Length');
+}
+
+/** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before. */
+export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R {
+  const report = new SerializationReport(res);
+  report.onError(error);
+  if (res.headersSent) {
+    // Half a response is out: cutting it off is the only way left to say so.
+    if (!res.writableEnded) res.destroy();
+    return res;
+  }
+  for (const name of STALE_FIELDS) res.removeHeader(name);
+  res.statusCode = 500;
+  return finish(res, JSON.stringify(serializationFailure(error, report.development)), JSON_TYPE);
+}
+
+/** Answers for an error that nothing else answers, with the body of every such error: `error` and `message`. */
+export function answerError(res: ConfiguredResponse, error: unknown): void {
+  const { development, logger } = res[kSettings];
+  const status = statusOf(error);
+  if (status >= 500 || res.headersSent) logger.error({ err: error, method: res.req.method, url: res.req.url }, 'The response failed');
+  if (res.headersSent) {
+    if (!res.writableEnded) res.destroy();
+    return;
+  }
+  res.statusCode = status;
+  finish(res, JSON.stringify(errorBody(error, status, development)), JSON_TYPE);
+}
+
+/** Logs data that could not be written. One for each response that may fail, so that the log says which. */
+export class SerializationReport implements FailureReport {
+  readonly #res: ConfiguredResponse;
+
+  constructor(res: ConfiguredResponse) {
+    this.#res = res;
+  }
+
+  get development(): boolean {
+    return this.#res[kSettings].development;
+  }
+
+  onError(error: unknown): void {
+    const { method, url } = this.#res.req;
+    this.#res[kSettings].logger.error({ err: error, method, url }, 'The response data could not be serialized');
+  }
+}
+
+/** Logs bytes that came after the end; Node would raise an event that ends the process. */
+export function reportLateWrite(res: ConfiguredResponse, callback: unknown): void {
+  const error = Object.assign(new Error('Data was written after the response had ended'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
+  res[kSettings].logger.error({ err: error, method: res.req.method, url: res.req.url }, error.message);
+  if (typeof callback === 'function') process.nextTick(callback as (error: Error) => void, error);
+}

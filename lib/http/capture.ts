@@ -1,0 +1,215 @@
+import { IncomingMessage } from 'node:http';
+
+/** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
+export const kIntake = Symbol('waypost.request.intake');
+/** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
+export const kRawBody = Symbol('waypost.request.rawBody');
+/** How the capture of this request ended; undefined until it has. */
+export const kCaptured = Symbol('waypost.request.captured');
+
+/**
+ * How a capture ended: `complete`, the bytes are there; `tooLarge`, the limit
+ * was passed and the stream holds everything; `aborted`, the client went away
+ * first; `consumed`, someone had read bytes before the capture began.
+ */
+export type CaptureOutcome = 'complete' | 'tooLarge' | 'aborted' | 'consumed';
+
+/** What stands between Node's parser and a request's stream while it is set. */
+export interface Intake {
+  /** Takes a chunk, or null at the end; answers whether the socket shall go on reading. */
+  push(chunk: Buffer | null): boolean;
+  /** The connection is gone, or nobody wants the body any more. */
+  abort(): void;
+}
+
+/** A request whose body can be captured and discarded: its class looks at `kIntake` on every push. */
+export interface BodyStream extends IncomingMessage {
+  [kIntake]: Intake | undefined;
+  [kRawBody]: Buffer | undefined;
+  [kCaptured]: CaptureOutcome | undefined;
+  rawBody: Buffer | undefined;
+}
+
+/** Hears once how a capture ended. */
+export type CaptureListener<T extends BodyStream> = (request: T, outcome: CaptureOutcome) => void;
+
+/** Passes a chunk on to the stream as if nothing stood in between. */
+export function pushOn(request: IncomingMessage, chunk: Buffer | null): boolean {
+  return IncomingMessage.prototype.push.call(request, chunk);
+}
+
+/** Whether the headers announce a body (RFC 9112 section 6.3). */
+export function hasBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  if (headers['transfer-encoding'] !== undefined) return true;
+  const length = headers['content-length'];
+  return length !== undefined && Number(length) > 0;
+}
+
+/** Whether something has read from the stream, or has begun to listen to it. */
+export function isBeingRead(request: IncomingMessage): boolean {
+  return request.readableFlowing !== null || request.readableDidRead;
+}
+
+/**
+ * Captures the body of a request as it arrives, up to `limit` bytes, without
+ * consuming it: afterwards the stream holds every byte, and `rawBody` is the
+ * same memory. `done` is called exactly once: at once where the outcome is
+ * known already, else when the last byte is in.
+ *
+ * @param limit Longest body that is kept, in bytes.
+ */
+export function startCapture<T extends BodyStream>(request: T, limit: number, done: CaptureListener<T>): void {
+  const known = request[kCaptured] ?? foregone(request, limit);
+  if (known !== undefined) {
+    settle(request, known, done);
+    return;
+  }
+  const capture = new BodyCapture(request, limit, done);
+  if (request.complete || request.readableLength > 0) capture.takeBuffered();
+  else request[kIntake] = capture;
+}
+
+/** The outcome where no byte needs to be looked at. */
+function foregone(request: BodyStream, limit: number): CaptureOutcome | undefined {
+  if (request[kIntake] !== undefined || request.readableDidRead || request.readableEnded || request.readableEncoding !== null) return 'consumed';
+  // Reading ahead would hand these bytes to the listeners, and later once more.
+  if (request.readableFlowing !== null && request.readableLength > 0) return 'consumed';
+  if (request.destroyed) return 'aborted';
+  return Number(request.headers['content-length']) > limit ? 'tooLarge' : undefined;
+}
+
+function settle<T extends BodyStream>(request: T, outcome: CaptureOutcome, done: CaptureListener<T>): void {
+  request[kCaptured] = outcome;
+  done(request, outcome);
+}
+
+/**
+ * One body on its way in. The bytes are held here and given to the stream in
+ * one piece when they are complete: a body sent as a million chunks of one
+ * byte would otherwise cost a hundred times its size in Buffer objects.
+ */
+class BodyCapture<T extends BodyStream> implements Intake {
+  readonly #request: T;
+  readonly #limit: number;
+  readonly #done: CaptureListener<T>;
+  #held: Buffer | undefined;
+  #length = 0;
+
+  constructor(request: T, limit: number, done: CaptureListener<T>) {
+    this.#request = request;
+    this.#limit = limit;
+    this.#done = done;
+  }
+
+  push(chunk: Buffer | null): boolean {
+    if (chunk === null) return this.#complete();
+    if (this.#length + chunk.length > this.#limit) return this.#overflow(chunk);
+    this.#hold(chunk);
+    // True although nobody reads: the socket would stop at the high-water mark.
+    return true;
+  }
+
+  abort(): void {
+    this.#held = undefined;
+    this.#end('aborted');
+  }
+
+  /** Begins with what the stream has buffered by now, whether or not more is to come. */
+  takeBuffered(): void {
+    const request = this.#request;
+    const buffered = peekAll(request);
+    if (request.complete) {
+      // The end is in the stream already: what was read can only go back in front of it.
+      if (buffered !== null) request.unshift(buffered);
+      const fits = buffered === null || buffered.length <= this.#limit;
+      if (fits) this.#keep(buffered ?? Buffer.alloc(0));
+      this.#end(fits ? 'complete' : 'tooLarge');
+    } else if (buffered !== null && buffered.length > this.#limit) {
+      request.unshift(buffered);
+      this.#end('tooLarge');
+    } else {
+      if (buffered !== null) this.#hold(buffered);
+      request[kIntake] = this;
+    }
+  }
+
+  #hold(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (this.#held === undefined) {
+      // Most bodies are one chunk: it is kept as it is. A further chunk never
+      // fits behind it, so Node's own memory is not written to.
+      this.#held = chunk;
+    } else {
+      if (length > this.#held.length) this.#grow(length);
+      chunk.copy(this.#held, this.#length);
+    }
+    this.#length = length;
+  }
+
+  /** Doubles the room, never beyond what the body may come to be. */
+  #grow(length: number): void {
+    const announced = this.#request.headers['content-length'];
+    const most = announced === undefined ? this.#limit : Math.min(Number(announced), this.#limit);
+    const room = Buffer.allocUnsafeSlow(Math.max(length, Math.min(length * 2, most)));
+    this.#held?.copy(room, 0, 0, this.#length);
+    this.#held = room;
+  }
+
+  #bytes(): Buffer | undefined {
+    const held = this.#held;
+    return held === undefined || held.length === this.#length ? held : held.subarray(0, this.#length);
+  }
+
+  #keep(bytes: Buffer): void {
+    this.#request[kRawBody] = bytes;
+    this.#request.rawBody = bytes;
+  }
+
+  #complete(): boolean {
+    const request = this.#request;
+    const bytes = this.#bytes();
+    request[kIntake] = undefined;
+    if (bytes !== undefined) pushOn(request, bytes);
+    const more = pushOn(request, null);
+    this.#keep(bytes ?? Buffer.alloc(0));
+    this.#end('complete');
+    return more;
+  }
+
+  #overflow(chunk: Buffer): boolean {
+    const request = this.#request;
+    const bytes = this.#bytes();
+    this.#held = undefined;
+    request[kIntake] = undefined;
+    if (bytes !== undefined) pushOn(request, bytes);
+    const more = pushOn(request, chunk);
+    // Not from within the parser: a listener that reads at once restarts the
+    // socket, and Node would stop it again by the answer of this very push.
+    process.nextTick(BodyCapture.#overflowed, this);
+    return more;
+  }
+
+  static #overflowed(capture: BodyCapture<BodyStream>): void {
+    capture.#end(capture.#request.destroyed ? 'aborted' : 'tooLarge');
+  }
+
+  #end(outcome: CaptureOutcome): void {
+    this.#request[kIntake] = undefined;
+    settle(this.#request, outcome, this.#done);
+  }
+}
+
+/** Everything the stream has buffered, read without leaving a trace of the reading. */
+function peekAll(request: IncomingMessage): Buffer | null {
+  // Reading an empty stream that has ended would set its 'end' off.
+  if (request.readableLength === 0) return null;
+  const message = request as IncomingMessage & { _consuming: boolean; _readableState: { dataEmitted: boolean } };
+  const consuming = message._consuming;
+  const bytes = request.read() as Buffer | null;
+  // Node drops the rest of a body that nobody began to read; this did not begin.
+  message._consuming = consuming;
+  // WHATWG consumers refuse a stream that was ever read from.
+  message._readableState.dataEmitted = false;
+  return bytes;
+}

@@ -1,0 +1,67 @@
+import { serialize, type SerializeOptions } from 'cookie';
+import { sign } from 'cookie-signature';
+
+/** Options of `res.cookie` and `res.clearCookie` (RFC 6265 section 4.1). */
+export interface CookieOptions {
+  /**
+   * Life of the cookie in milliseconds from now; sets both Max-Age and Expires.
+   * @default none: the cookie lives as long as the browser's session
+   */
+  maxAge?: number | null;
+  /** The moment the cookie ends; `maxAge` overrides it. @default none */
+  expires?: Date;
+  /** Path beneath which the cookie is sent. @default '/' */
+  path?: string | null;
+  /** Domain to which the cookie is sent. @default none: the host that set it */
+  domain?: string;
+  /** Sent over HTTPS only. @default false */
+  secure?: boolean;
+  /** Hidden from scripts in the page. @default false */
+  httpOnly?: boolean;
+  /** Kept apart for each top-level site. @default false */
+  partitioned?: boolean;
+  /** Which cookies a browser gives up first. @default none */
+  priority?: 'low' | 'medium' | 'high';
+  /** Whether requests from other sites carry the cookie; `true` is `'strict'`. @default none */
+  sameSite?: boolean | 'lax' | 'strict' | 'none';
+  /** Signed with the secret of cookie-parser, so that a changed value is noticed. @default false */
+  signed?: boolean;
+  /** How the value is made safe for a header. @default encodeURIComponent */
+  encode?: (value: string) => string;
+}
+
+/**
+ * Writes a Set-Cookie value. An object is written as `j:` and its JSON, a
+ * signed value as `s:` and the value with its HMAC: the forms cookie-parser reads.
+ *
+ * @throws TypeError for a name, value or option that no cookie can hold.
+ * @throws Error when `signed` is asked for and there is no secret.
+ */
+export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: string | undefined): string {
+  const { signed, maxAge, path, ...rest } = given;
+  let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
+  if (signed === true) text = `s:${sign(text, secretFor(name, secret))}`;
+  const options: SerializeOptions = { ...rest, path: path ?? '/' };
+  if (maxAge !== undefined && maxAge !== null) setLife(options, name, Number(maxAge));
+  return serialize(name, text, options);
+}
+
+/** Writes the Set-Cookie value that makes a browser forget the cookie; `path` and `domain` must be those it was set with. */
+export function formatClearedCookie(name: string, given: CookieOptions, secret: string | undefined): string {
+  // A life given by mistake would keep alive what is to go.
+  const { maxAge: _, ...rest } = given;
+  return formatCookie(name, '', { ...rest, expires: new Date(1) }, secret);
+}
+
+function setLife(options: SerializeOptions, name: string, milliseconds: number): void {
+  if (!Number.isFinite(milliseconds)) {
+    throw new TypeError(`The maxAge of cookie "${name}" must be a number of milliseconds, got ${milliseconds}`);
+  }
+  options.expires = new Date(Date.now() + milliseconds);
+  options.maxAge = Math.floor(milliseconds / 1000);
+}
+
+function secretFor(name: string, secret: string | undefined): string {
+  if (typeof secret === 'string' && secret !== '') return secret;
+  throw new Error(`Signing cookie "${name}" needs a secret: put app.use(cookieParser(secret)) before the handler that sets it`);
+}

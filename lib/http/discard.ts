@@ -1,0 +1,85 @@
+import { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { type BodyStream, type Intake, kIntake, pushOn } from './capture';
+
+/** How long a closing connection is still listened to, in milliseconds. */
+const LINGER = 5000;
+
+/** Node's own way to pull an unread body off the wire, which the response calls when it has finished. */
+interface Dumpable {
+  _dump(): void;
+}
+
+/**
+ * Discards what nobody took of a body, when its response has finished. Up to
+ * `limit` bytes the connection lives on; past that it is closed.
+ *
+ * @param limit Most bytes that are discarded, in bytes.
+ */
+export function discardRest(request: BodyStream, limit: number): void {
+  if (request.complete) {
+    // Every byte is off the wire, and a reader that is slower than the
+    // response keeps its bytes: Node would take its listeners away.
+    if (request.readableFlowing === null) (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
+    return;
+  }
+  if (request[kIntake] instanceof Discard) return;
+  request[kIntake]?.abort();
+  request[kIntake] = new Discard(request, limit);
+  request.removeAllListeners('data');
+  request.resume();
+}
+
+/**
+ * Counts and drops. It closes by halves (RFC 9112 section 9.6): the answer is
+ * sent and ended, and what the client is still sending is dropped for a while.
+ * Closing at once would reset the connection, and a client that writes before
+ * it reads would lose the answer.
+ */
+class Discard implements Intake {
+  readonly #request: BodyStream;
+  readonly #socket: Socket;
+  readonly #limit: number;
+  #count: number;
+  #closing = false;
+
+  constructor(request: BodyStream, limit: number) {
+    this.#request = request;
+    this.#socket = request.socket;
+    this.#limit = limit;
+    this.#count = request.readableLength;
+    // Node calls this next, on the same turn, where the response closes the
+    // connection: that close has to linger as well.
+    this.#socket.destroySoon = () => this.#close();
+  }
+
+  push(chunk: Buffer | null): boolean {
+    if (chunk === null) return this.#end();
+    this.#count += chunk.length;
+    if (this.#count > this.#limit) this.#close();
+    return true;
+  }
+
+  abort(): void {
+    this.#request[kIntake] = undefined;
+  }
+
+  #end(): boolean {
+    const socket = this.#socket;
+    this.#request[kIntake] = undefined;
+    // The own property was set above; below it lies the socket's own method.
+    delete (socket as Partial<Socket>).destroySoon;
+    const more = pushOn(this.#request, null);
+    if (this.#closing) socket.destroySoon();
+    return more;
+  }
+
+  #close(): void {
+    if (this.#closing) return;
+    this.#closing = true;
+    const socket = this.#socket;
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+    socket.once('close', () => clearTimeout(timer));
+  }
+}

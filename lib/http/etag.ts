@@ -1,0 +1,31 @@
+import type { ServerResponse } from 'node:http';
+import etag from 'etag';
+import fresh from 'fresh';
+
+/** Makes an entity tag for a body (RFC 9110 section 8.8.3). */
+export type EntityTag = (body: string | Buffer) => string;
+
+/** A tag that says the bodies are worth the same, though middleware may encode them differently. */
+export function weakEntityTag(body: string | Buffer): string {
+  return etag(body, { weak: true });
+}
+
+/** A tag that says the bodies are the same byte for byte. */
+export function strongEntityTag(body: string | Buffer): string {
+  return etag(body, { weak: false });
+}
+
+/**
+ * Whether the client's copy is still good, so that 304 answers the request
+ * (RFC 9110 section 13). Only a response that carries a validator can tell.
+ */
+export function isFresh(res: ServerResponse): boolean {
+  const tag = res.getHeader('etag');
+  const modified = res.getHeader('last-modified');
+  if (tag === undefined && modified === undefined) return false;
+  const { method, headers } = res.req;
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  const status = res.statusCode;
+  if ((status < 200 || status > 299) && status !== 304) return false;
+  return fresh(headers, { etag: tag, 'last-modified': modified });
+}

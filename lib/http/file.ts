@@ -1,0 +1,204 @@
+import { realpath, type ReadStream, type Stats } from 'node:fs';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { isAbsolute, resolve, sep } from 'node:path';
+import { inspect, toUSVString, types } from 'node:util';
+import onFinished from 'on-finished';
+import send, { type SendStream } from 'send';
+import { HttpError } from '../errors';
+import { checkStatus } from './status';
+
+/** Options of `res.sendFile` and `res.download`. */
+export interface SendFileOptions {
+  /** Directory that a relative path starts from and that nothing is sent from outside of. @default none: the path must be absolute */
+  root?: string;
+  /** Header fields to set once the file is found, over those set before. @default none */
+  headers?: OutgoingHttpHeaders;
+  /** What a path with a name beginning in a dot gets: the file, 403 or 404. Without `root` every directory of the path counts. @default 'ignore' (404) */
+  dotfiles?: 'allow' | 'deny' | 'ignore';
+  /** Whether a symbolic link beneath `root` may lead out of it; where it may not, 403. @default false */
+  followSymlinks?: boolean;
+  /** max-age of Cache-Control, in milliseconds or as text (`'1d'`), one year at most. @default 0 */
+  maxAge?: number | string;
+  /** Adds `immutable` to Cache-Control. @default false */
+  immutable?: boolean;
+  /** Sets Cache-Control. @default true */
+  cacheControl?: boolean;
+  /** Sets Last-Modified. @default true */
+  lastModified?: boolean;
+  /** Sets ETag. @default true */
+  etag?: boolean;
+  /** Answers Range requests (RFC 9110 section 14). @default true */
+  acceptRanges?: boolean;
+  /** Extensions to try, without a dot, when there is no file of that name. @default none */
+  extensions?: string | string[] | false;
+  /** File sent for a path that ends in a slash. @default 'index.html' */
+  index?: string | string[] | false;
+  /** First byte to send, counted from 0. @default 0 */
+  start?: number;
+  /** Last byte to send, inclusive. @default the file's last */
+  end?: number;
+}
+
+/** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */
+export type SendFileCallback = (error?: Error) => void;
+
+/** A file's way to a response: `send`, with what it leaves open closed. One use each. */
+export class FileTransfer {
+  readonly #res: ServerResponse;
+  readonly #options: SendFileOptions;
+  readonly #done: SendFileCallback;
+  readonly #path: string;
+  /** What stood on the response before, so that a failure leaves no word about a file that was not sent. */
+  readonly #namesBefore: readonly string[];
+  readonly #statusBefore: number;
+  #settled = false;
+  /** Undefined until the file is found; false while, or when, there is nothing to stream. */
+  #streaming: boolean | undefined;
+
+  /** @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options. */
+  constructor(res: ServerResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
+    checkPath(path, options.root);
+    this.#res = res;
+    this.#path = path;
+    this.#options = options;
+    this.#done = done;
+    this.#namesBefore = res.getHeaderNames();
+    this.#statusBefore = res.statusCode;
+  }
+
+  /** Starts sending. */
+  start(): void {
+    const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
+    const proceed = file.send.bind(file);
+    file.send = (path: string, stats?: Stats) => this.#confine(file, path, () => this.#open(proceed, path, stats));
+    file.on('error', (error: Error) => this.#fail(error));
+    file.on('directory', () => this.#fail(directoryError()));
+    file.on('stream', (stream: ReadStream) => this.#watch(stream));
+    file.on('end', () => this.#settle());
+    file.on('headers', () => this.#setHeaders());
+    onFinished(this.#res, (error) => this.#finish(error));
+    file.pipe(this.#res);
+  }
+
+  /**
+   * `send` checks names, not where links lead, so the real places are compared
+   * before the file is opened. Someone who can change the tree meanwhile has
+   * won anyway; this is for trees that hold links by upload or by mistake.
+   */
+  #confine(file: SendStream, path: string, proceed: () => void): void {
+    const { root, followSymlinks } = this.#options;
+    if (root === undefined || root === '' || followSymlinks === true) return proceed();
+    realpath.native(resolve(root), (rootError, realRoot) => {
+      if (rootError !== null) return file.onStatError(rootError);
+      realpath.native(path, (error, real) => {
+        if (error !== null) return file.onStatError(error);
+        return isBeneath(realRoot, real) ? proceed() : file.error(403);
+      });
+    });
+  }
+
+  /** This runs in a callback of the file system, where nobody else would catch a bad header or status. */
+  #open(proceed: SendStream['send'], path: string, stats: Stats | undefined): void {
+    if (this.#settled) return;
+    this.#streaming = false;
+    try {
+      // Writing the head would throw for it later, out of reach.
+      checkStatus(this.#res.statusCode);
+      proceed(path, stats);
+    } catch (error) {
+      this.#fail(types.isNativeError(error) ? error : new Error(String(error)));
+    }
+  }
+
+  #setHeaders(): void {
+    for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
+      if (value !== undefined) this.#res.setHeader(name, value);
+    }
+  }
+
+  /**
+   * A file cut short while it is sent would leave the client waiting for bytes
+   * that the next response on the connection would then supply.
+   */
+  #watch(stream: ReadStream): void {
+    this.#streaming = true;
+    const res = this.#res;
+    const promised = Number(res.getHeader('Content-Length'));
+    stream.on('end', () => {
+      if (stream.bytesRead >= promised) return;
+      res.destroy();
+      this.#fail(new Error(`The file ended after ${stream.bytesRead} of ${promised} bytes`));
+    });
+  }
+
+  #finish(error: Error | null): void {
+    if (error === null) {
+      // The end of the stream may be told after the end of the response.
+      setImmediate(() => (this.#streaming === false ? this.#settle() : this.#fail(abortedError())));
+      return;
+    }
+    this.#fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
+  }
+
+  #fail(error: Error): void {
+    if (this.#settled) return;
+    this.#restore();
+    this.#settle(error);
+  }
+
+  #restore(): void {
+    const res = this.#res;
+    if (res.headersSent) return;
+    res.statusCode = this.#statusBefore;
+    for (const name of res.getHeaderNames()) {
+      // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
+      if (name !== 'content-range' && !this.#namesBefore.includes(name)) res.removeHeader(name);
+    }
+    res.removeHeader('Content-Length');
+  }
+
+  #settle(error?: Error): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#done(error);
+  }
+}
+
+/** Whether the error says only that the client is gone, which is no fault of the server's. */
+export function isClientGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNABORTED' || error.syscall === 'write';
+}
+
+function checkPath(path: unknown, root: string | undefined): void {
+  if (typeof path !== 'string' || path === '') {
+    throw new TypeError(`res.sendFile needs the path of a file as a non-empty string, got ${inspect(path)}`);
+  }
+  if ((root === undefined || root === '') && !isAbsolute(path)) {
+    throw new TypeError(
+      `res.sendFile needs an absolute path or a root, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
+    );
+  }
+}
+
+/** A lone surrogate is in no file's name, and encodeURI throws for it. */
+function encodePath(path: string): string {
+  return encodeURI(toUSVString(path));
+}
+
+function isBeneath(root: string, path: string): boolean {
+  return path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+/** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */
+function sendOptions(options: SendFileOptions): send.SendOptions {
+  const { headers: _, followSymlinks: __, ...known } = options;
+  return known;
+}
+
+function directoryError(): Error {
+  return new HttpError(404, 'EISDIR', 'The path is a directory');
+}
+
+function abortedError(): Error {
+  return Object.assign(new Error('The client went away before the file was sent'), { code: 'ECONNABORTED' });
+}

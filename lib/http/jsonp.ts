@@ -1,0 +1,19 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The function that a JSONP request asks for by `callback`, held to what can name one; undefined where it asks for none. */
+export function callbackName(req: IncomingMessage): string | undefined {
+  const { query } = req as { query?: Readonly<Record<string, unknown>> };
+  const asked = query?.['callback'];
+  const name: unknown = Array.isArray(asked) ? asked[0] : asked;
+  return typeof name === 'string' && name !== '' ? name.replace(/[^\w$.[\]]/g, '') : undefined;
+}
+
+/**
+ * A script that hands JSON to a function. The empty comment keeps the callback
+ * from being the file's first bytes, which a plugin might take for its own
+ * format (Rosetta Flash). U+2028 and U+2029 ended lines in older scripts.
+ */
+export function callScript(name: string, json: string): string {
+  const argument = json.replace(/\u2028/g, '\\u2028').replace(/\u2029/g, '\\u2029');
+  return `/**/ typeof ${name} === 'function' && ${name}(${argument});`;
+}

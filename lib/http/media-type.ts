@@ -1,0 +1,44 @@
+import { format, parse } from 'content-type';
+import { contentType, lookup } from 'mime-types';
+
+/** What `res.json` sends when the application named no type of its own (RFC 8259 section 11 has no charset; clients of Express expect one). */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What `res.send` makes of a string. */
+export const HTML_TYPE = 'text/html; charset=utf-8';
+
+/** What `res.send` makes of bytes. */
+export const BINARY_TYPE = 'application/octet-stream';
+
+/** The media type that a short name (`html`, `.png`, `json`) stands for, with its charset; a full type is itself. */
+export function typeOf(name: string): string {
+  if (name.includes('/')) return name;
+  return contentType(name) || BINARY_TYPE;
+}
+
+/** The value as a Content-Type field holds it: a charset is added where the type has a usual one. */
+export function completeType(value: string): string {
+  return contentType(value) || value;
+}
+
+/**
+ * The type with `charset=utf-8`, whatever charset it named before: strings
+ * leave the process as UTF-8, and a header that says otherwise is a lie.
+ */
+export function asUtf8(type: string): string {
+  if (type === JSON_TYPE || type === HTML_TYPE) return type;
+  const parsed = parse(type);
+  parsed.parameters['charset'] = 'utf-8';
+  try {
+    return format(parsed);
+  } catch {
+    // Not a media type: the application's own words, sent as they are.
+    return type;
+  }
+}
+
+/** The bare media type of a type or an extension, without parameters: what a representation is negotiated by. */
+export function essenceOf(name: string): string {
+  if (!name.includes('/')) return lookup(name) || BINARY_TYPE;
+  return (name.split(';', 1)[0] ?? name).trim();
+}

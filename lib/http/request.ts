@@ -1,0 +1,270 @@
+import { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import accepts from 'accepts';
+import proxyAddr from 'proxy-addr';
+import parseRange from 'range-parser';
+import typeIs from 'type-is';
+import type { TrustFunction } from '../options';
+import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody, pushOn } from './capture';
+import { discardRest } from './discard';
+import { isFresh } from './etag';
+import { parseQuery } from './query';
+import type { Response } from './response';
+import { pathOf, queryOf } from './target';
+
+/** What the application settles for all its requests; it stands on the prototype of its own subclass. */
+export const kSettings = Symbol('waypost.request.settings');
+/** Value of `req.body`; written here, by the framework, it does not count as set by the application. */
+export const kBody = Symbol('waypost.request.body');
+/** True once application code has assigned `req.body`. */
+export const kBodySet = Symbol('waypost.request.bodySet');
+/** Target as received: to be set before anything may change `req.url`. */
+export const kOriginalUrl = Symbol('waypost.request.originalUrl');
+const kParams = Symbol('waypost.request.params');
+const kPath = Symbol('waypost.request.path');
+const kQuery = Symbol('waypost.request.query');
+const kQueryUrl = Symbol('waypost.request.queryUrl');
+
+/** See {@link kSettings}. */
+export interface RequestSettings {
+  /** Whose `X-Forwarded-*` headers are believed. */
+  readonly trustProxy: TrustFunction;
+  /** How many labels of the host name are no subdomain. */
+  readonly subdomainOffset: number;
+  /** Makes `req.query` of what follows the `?`. */
+  readonly queryParser: (text: string) => Record<string, unknown>;
+  /** Most bytes of a body that are discarded when nobody took it, in bytes; past that the connection closes. */
+  readonly discardLimit: number;
+  /** The application that `req.app` is. */
+  readonly app: object;
+}
+
+/** What `req.range` finds: the ranges, -1 where none can be satisfied, -2 where the header is malformed. */
+export type RangeResult = ReturnType<typeof parseRange>;
+
+/**
+ * A request as handlers see it (INTERFACE section 2.1): Node's IncomingMessage
+ * with Express 5's surface. `headers`, `method` and `url` are Node's own.
+ *
+ * A foreign request becomes one by `Object.setPrototypeOf`, so there is no
+ * constructor and there are no fields: state lives under symbols, and its
+ * defaults on the prototype.
+ */
+export class Request<Params = Record<string, string>> extends IncomingMessage implements BodyStream {
+  declare [kSettings]: RequestSettings;
+  declare [kBody]: unknown;
+  declare [kBodySet]: boolean;
+  declare [kOriginalUrl]: string | undefined;
+  declare [kIntake]: Intake | undefined;
+  declare [kRawBody]: Buffer | undefined;
+  declare [kCaptured]: CaptureOutcome | undefined;
+  declare private [kParams]: Params | undefined;
+  declare private [kPath]: string | undefined;
+  declare private [kQuery]: Record<string, unknown> | undefined;
+  declare private [kQueryUrl]: string | undefined;
+
+  /** Path and query. Middleware sees them relative to its mount, route handlers whole. */
+  declare url: string;
+  /** Method as sent, in upper case. */
+  declare method: string;
+  /** Body as received, before inflating; undefined where none was captured. */
+  declare rawBody: Buffer | undefined;
+  /** Mount path that `url` is relative to, or that the route's router is mounted at. @default '' */
+  declare baseUrl: string;
+  /** The route whose handlers run. */
+  declare route: unknown;
+  /** The response to this request. */
+  declare res: Response | undefined;
+  /** Left to middleware of the application: waypost never sets it (INTERFACE section 2.1). */
+  declare user?: unknown;
+
+  /** The application that serves the request. */
+  get app(): object {
+    return this[kSettings].app;
+  }
+
+  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). */
+  get params(): Params {
+    return (this[kParams] ??= {} as Params);
+  }
+
+  set params(params: Params) {
+    this[kParams] = params;
+  }
+
+  /**
+   * Query parameters: a text, or an array where a name comes up more than
+   * once. They follow `url` until something is assigned.
+   */
+  get query(): Record<string, unknown> {
+    const { url } = this;
+    const known = this[kQuery];
+    if (known !== undefined && (this[kQueryUrl] === undefined || this[kQueryUrl] === url)) return known;
+    this[kQueryUrl] = url;
+    return (this[kQuery] = this[kSettings].queryParser(queryOf(url)));
+  }
+
+  set query(query: Record<string, unknown>) {
+    this[kQueryUrl] = undefined;
+    this[kQuery] = query;
+  }
+
+  /** Parsed body: undefined where there is none, or none of a type that is parsed. */
+  get body(): unknown {
+    return this[kBody];
+  }
+
+  set body(body: unknown) {
+    this[kBody] = body;
+    this[kBodySet] = true;
+  }
+
+  /** Path without query, as sent: not decoded. It follows `url` until something is assigned. */
+  get path(): string {
+    return this[kPath] ?? pathOf(this.url);
+  }
+
+  set path(path: string) {
+    this[kPath] = path;
+  }
+
+  /** The target exactly as received, whatever became of `url`. */
+  get originalUrl(): string {
+    return this[kOriginalUrl] ?? this.url;
+  }
+
+  set originalUrl(url: string) {
+    this[kOriginalUrl] = url;
+  }
+
+  /**
+   * A header by its name in any case; `Referer` and `Referrer` are one.
+   *
+   * @throws {TypeError} where the name is no text, or empty.
+   */
+  get(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
+  get(name: string): string | undefined;
+  get(name: string): string | string[] | undefined {
+    if (typeof name !== 'string' || name === '') {
+      throw new TypeError(`req.get was given ${name === '' ? 'an empty text' : typeof name}: give it the name of a header, such as 'Content-Type'`);
+    }
+    const lower = name.toLowerCase();
+    if (lower !== 'referer' && lower !== 'referrer') return this.headers[lower];
+    return (this.headers['referrer'] as string | undefined) || this.headers.referer;
+  }
+
+  /** Another name of {@link get}. */
+  header(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
+  header(name: string): string | undefined;
+  header(name: string): string | string[] | undefined {
+    return this.get(name);
+  }
+
+  /**
+   * Whether the body is of one of the types (`'json'`, `'text/*'`, `'+xml'`):
+   * the first that matches, false where none does, null where there is no body.
+   */
+  is(...types: (string | readonly string[])[]): string | false | null {
+    return typeIs(this, types.flat());
+  }
+
+  /** The type that the client likes best of those given, false where it accepts none; with none given, all it accepts. */
+  accepts(): string[];
+  accepts(...types: (string | readonly string[])[]): string | false;
+  accepts(...types: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).types(types.flat());
+  }
+
+  /** The same for content encodings. */
+  acceptsEncodings(): string[];
+  acceptsEncodings(...encodings: (string | readonly string[])[]): string | false;
+  acceptsEncodings(...encodings: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).encodings(encodings.flat());
+  }
+
+  /** The same for charsets. */
+  acceptsCharsets(): string[];
+  acceptsCharsets(...charsets: (string | readonly string[])[]): string | false;
+  acceptsCharsets(...charsets: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).charsets(charsets.flat());
+  }
+
+  /** The same for languages. */
+  acceptsLanguages(): string[];
+  acceptsLanguages(...languages: (string | readonly string[])[]): string | false;
+  acceptsLanguages(...languages: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).languages(languages.flat());
+  }
+
+  /**
+   * The Range header against a representation of `size` bytes (RFC 9110
+   * section 14.2); undefined where there is none.
+   *
+   * @param options `combine`: whether overlapping and adjacent ranges become one. Default false.
+   */
+  range(size: number, options?: { combine?: boolean }): RangeResult | undefined {
+    const range = this.headers.range;
+    return range ? parseRange(size, range, options) : undefined;
+  }
+
+  /** Address of the client: of the socket, or behind trusted proxies the nearest one that is not trusted. */
+  get ip(): string | undefined {
+    return proxyAddr(this, this[kSettings].trustProxy);
+  }
+
+  /** Addresses behind trusted proxies, the client's first; empty where no proxy is trusted. */
+  get ips(): string[] {
+    const addresses = proxyAddr.all(this, this[kSettings].trustProxy);
+    // They come nearest first, and the nearest is the socket's.
+    addresses.shift();
+    return addresses.reverse();
+  }
+
+  /** `http` or `https`: of the socket, or as a trusted proxy says. */
+  get protocol(): string {
+    const own = 'encrypted' in this.socket && this.socket.encrypted ? 'https' : 'http';
+    return (this.#isForwarded() && firstOf(this.get('X-Forwarded-Proto'))) || own;
+  }
+
+  /** Whether `protocol` is `https`. */
+  get secure(): boolean {
+    return this.protocol === 'https';
+  }
+
+  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
+  get host(): string | undefined {
+    return (this.#isForwarded() && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
+  }
+
+  /** Host without its port; an IPv6 address keeps its brackets. */
+  get hostname(): string | undefined {
+    const { host } = this;
+    if (host === undefined) return undefined;
+    const colon = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') + 1 : 0);
+    return colon === -1 ? host : host.slice(0, colon);
+  }
+
+  /** Labels of the host name before the last two (or as many as are set), the innermost first. */
+  get subdomains(): string[] {
+    const { hostname } = this;
+    if (!hostname) return [];
+    const labels = isIP(hostname) ? [hostname] : hostname.split('.').reverse();
+    return labels.slice(this[kSettings].subdomainOffset);
+  }
+
+  /** Whether the client's copy is still good, by the validators that the response carries now (RFC 9110 section 13). */
+  get fresh(): boolean {
+    return this.res !== undefined && isFresh(this.res);
+  }
+
+  /** The opposite of `fresh`. */
+  get stale(): boolean {
+    return !this.fresh;
+  }
+
+  /** Whether `X-Requested-With` says XMLHttpRequest. */
+  get xhr(): boolean {
+    return this.get('X-Requested-With')?.toLowerCase() === 'xmlhttprequest';
+  }
+}

@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from '../logger';
+import type { EntityTag } from './etag';
+
+/** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
+export const kSettings = Symbol('waypost.response.settings');
+/** True where `res.json` acts as `res.xJson`: for a request whose path ended in `.xJson` (INTERFACE section 4.3). */
+export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
+/** Called with an error that arose while a response was made and that no caller can catch. */
+export const kFail = Symbol('waypost.response.fail');
+/** The `locals` of a response, once somebody asked for them. */
+export const kLocals = Symbol('waypost.response.locals');
+
+/** What an application tells its responses. */
+export interface ResponseSettings {
+  /** Whether a client may see the inside of an error. */
+  readonly development: boolean;
+  /** Makes the ETag of a body; without it no ETag is made. */
+  readonly etag: EntityTag | undefined;
+  /** Told of what goes wrong. */
+  readonly logger: Pick<Logger, 'error' | 'warn'>;
+  /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
+  readonly cookieSecrets?: readonly string[];
+  /** The application that `res.app` is. */
+  readonly app: object;
+}
+
+/** A response that knows what its application was told. */
+export interface ConfiguredResponse extends ServerResponse {
+  readonly [kSettings]: ResponseSettings;
+}
+
+/** What a response goes by that belongs to no application: nothing shown, nothing logged. */
+export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
+  development: false,
+  etag: undefined,
+  logger: Object.freeze({ error: ignore, warn: ignore }),
+  app: Object.freeze({}),
+});
+
+function ignore(): void {
+  // Nobody listens.
+}

@@ -1,0 +1,378 @@
+import { type IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { basename, extname, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import accepts from 'accepts';
+import { create as contentDisposition } from 'content-disposition';
+import encodeUrl from 'encodeurl';
+import { message as reasons } from 'statuses';
+import vary from 'vary';
+import { HttpError } from '../errors';
+import { kXJsonOptions, sendXJson } from '../xjson/handler';
+import type { XJsonOptions } from '../xjson/options';
+import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
+import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
+import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
+import { callbackName, callScript } from './jsonp';
+import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
+import { redirectBody, type RedirectForm } from './redirect';
+import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
+import { checkStatus } from './status';
+
+export { kFail, kJsonAsXJson, kSettings, type ResponseSettings } from './response-state';
+
+/** A header field's value as `res.set` takes it. */
+export type HeaderValue = string | number | boolean | readonly (string | number)[];
+
+/** A representation that `res.format` can choose; `next(error)` reports an error. */
+export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => void;
+
+/**
+ * The response a handler gets: Node's own, with the methods of INTERFACE
+ * section 2.2 and those of Express 5. Objects made by others are adopted by
+ * their prototype, so there is no constructor and no field here: state stands
+ * under symbols, its defaults on the prototype.
+ */
+export class Response<Locals extends object = Record<string, unknown>> extends ServerResponse {
+  declare readonly [kSettings]: ResponseSettings;
+  declare [kJsonAsXJson]: boolean;
+  declare [kXJsonOptions]: XJsonOptions | undefined;
+  declare [kLocals]: Locals | undefined;
+
+  /** Reports an error that no caller can catch; an application puts its error middleware here. */
+  [kFail](error: unknown): void {
+    answerError(this, error);
+  }
+
+  /** The application that answers. */
+  get app(): object {
+    return this[kSettings].app;
+  }
+
+  /** Values that the handlers of one request leave for one another. */
+  get locals(): Locals {
+    return (this[kLocals] ??= Object.create(null) as Locals);
+  }
+
+  set locals(value: Locals) {
+    this[kLocals] = value;
+  }
+
+  /**
+   * Sets the status code (INTERFACE section 2.2).
+   *
+   * @throws TypeError or RangeError for anything but an integer from 100 to 999.
+   */
+  status(code: number): this {
+    checkStatus(code);
+    this.statusCode = code;
+    return this;
+  }
+
+  /** Answers with a status code and its reason phrase as the text. */
+  sendStatus(code: number): this {
+    return this.status(code).type('txt').send(reasons[code] ?? String(code));
+  }
+
+  /**
+   * Answers with the data (INTERFACE section 2.2): a string as HTML unless a
+   * type is set, bytes as `application/octet-stream`, null and undefined as no
+   * body, anything else as {@link json}.
+   *
+   * @throws TypeError for a function or symbol; ERR_HTTP_HEADERS_SENT when the head is out.
+   */
+  send(data?: unknown): this {
+    switch (typeof data) {
+      case 'string':
+        return finish(this, data, asUtf8(typeSet(this) ?? HTML_TYPE));
+      case 'undefined':
+        return finish(this, undefined, undefined);
+      case 'function':
+      case 'symbol':
+        throw new TypeError(`res.send cannot send a ${typeof data}: give it a string, a Buffer or data for JSON`);
+      default:
+        if (data === null) return finish(this, '', undefined);
+        if (ArrayBuffer.isView(data)) return finish(this, bufferOf(data), typeSet(this) ?? BINARY_TYPE);
+        return this.json(data);
+    }
+  }
+
+  /**
+   * Answers with the data as JSON.stringify writes it. Data that it cannot
+   * write (big integers, circular references) is logged and answered with 500
+   * and the body of INTERFACE section 7.2; it never throws for its data.
+   *
+   * @throws ERR_HTTP_HEADERS_SENT when the head is out.
+   */
+  json(data?: unknown): this {
+    if (this[kJsonAsXJson]) {
+      this.xJson(data);
+      return this;
+    }
+    let text: string | undefined;
+    try {
+      text = JSON.stringify(data);
+    } catch (error) {
+      return refuse(this, error);
+    }
+    const type = typeSet(this);
+    return finish(this, text, type === undefined ? JSON_TYPE : asUtf8(type));
+  }
+
+  /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP). */
+  jsonp(data?: unknown): this {
+    const name = callbackName(this.req);
+    if (name === undefined) {
+      if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
+      return this.json(data);
+    }
+    let text: string | undefined;
+    try {
+      text = JSON.stringify(data) as string | undefined;
+    } catch (error) {
+      return refuse(this, error);
+    }
+    this.setHeader('X-Content-Type-Options', 'nosniff');
+    return finish(this, callScript(name, text ?? ''), 'text/javascript; charset=utf-8');
+  }
+
+  /**
+   * Answers with any data as JSON (INTERFACE section 4.3): big integers as
+   * strings, cycles marked, large responses in chunks. Options given here go
+   * before those of XJsonResponseHandler's middleware.
+   *
+   * @throws TypeError for a wrong option.
+   */
+  xJson(data: unknown, options?: XJsonOptions): void {
+    sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
+  }
+
+  /** Sets a header field, or several; a Content-Type gets its usual charset. @throws TypeError when Node refuses a name or value. */
+  set(name: string, value: HeaderValue): this;
+  set(fields: Readonly<Record<string, HeaderValue>>): this;
+  set(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
+    if (typeof name === 'string') {
+      setField(this, name, value);
+      return this;
+    }
+    for (const key of Object.keys(name)) setField(this, key, name[key]);
+    return this;
+  }
+
+  /** Another name of {@link set}. */
+  header(name: string, value: HeaderValue): this;
+  header(fields: Readonly<Record<string, HeaderValue>>): this;
+  header(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
+    return typeof name === 'string' ? this.set(name, value as HeaderValue) : this.set(name);
+  }
+
+  /** The value of a header field of the response as it stands. */
+  get(name: string): OutgoingHttpHeader | undefined {
+    return this.getHeader(name);
+  }
+
+  /** Adds a value to a header field, keeping those it has. */
+  append(name: string, value: string | readonly string[]): this {
+    const before = this.getHeader(name);
+    if (before === undefined || before === '') return this.set(name, value);
+    const values = Array.isArray(before) ? before : [String(before)];
+    return this.set(name, values.concat(value));
+  }
+
+  /** Sets the Content-Type, by a media type or by an extension (`html`, `.png`). */
+  type(type: string): this {
+    return this.set('Content-Type', typeOf(type));
+  }
+
+  /** Another name of {@link type}. */
+  contentType(type: string): this {
+    return this.type(type);
+  }
+
+  /** Adds fields to Vary, each once (RFC 9110 section 12.5.5). */
+  vary(field: string | string[]): this {
+    vary(this, field);
+    return this;
+  }
+
+  /** Sets Location, percent-encoded where a URL needs it, so that no line end gets into the header. */
+  location(url: string | URL): this {
+    this.setHeader('Location', encodeUrl(String(url)));
+    return this;
+  }
+
+  /** Adds to Link (RFC 8288): `{ next: '/items?page=2' }`. */
+  links(links: Readonly<Record<string, string | readonly string[]>>): this {
+    const values: string[] = [];
+    for (const [relation, urls] of Object.entries(links)) {
+      for (const url of typeof urls === 'string' ? [urls] : urls) values.push(`<${url}>; rel="${relation}"`);
+    }
+    const before = this.getHeader('Link');
+    if (before !== undefined && before !== '') values.unshift(String(before));
+    return this.set('Link', values.join(', '));
+  }
+
+  /** Has browsers save the body rather than show it, under the file's name if given, whose extension sets the type. */
+  attachment(filename?: string): this {
+    const name = filename === undefined ? undefined : basename(filename);
+    if (name !== undefined && name !== '') this.type(extname(name));
+    return this.set('Content-Disposition', contentDisposition(name));
+  }
+
+  /**
+   * Answers with the first of the representations, in the client's order of
+   * preference, that it accepts: keys are media types or extensions, `default`
+   * is for clients that accept none. Without `default` those get a 406.
+   */
+  format(handlers: Readonly<Record<string, FormatHandler>>): this {
+    const names = Object.keys(handlers).filter((name) => name !== 'default');
+    const accepted = names.length === 0 ? false : accepts(this.req).types(names);
+    this.vary('Accept');
+    const chosen = typeof accepted === 'string' ? accepted : 'default';
+    const handler = handlers[chosen];
+    if (handler === undefined) {
+      this[kFail](notAcceptable(names.map(essenceOf)));
+      return this;
+    }
+    if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
+    handler.call(handlers, this.req, this as unknown as Response, (error) => this[kFail](error ?? HttpError.of('NOT_FOUND')));
+    return this;
+  }
+
+  /**
+   * Sets a cookie (RFC 6265); objects are written as JSON.
+   *
+   * @throws TypeError for what no cookie can hold; Error when `signed` has no secret.
+   */
+  cookie(name: string, value: unknown, options?: CookieOptions): this {
+    return this.append('Set-Cookie', formatCookie(name, value, options ?? {}, cookieSecret(this)));
+  }
+
+  /** Has the browser forget a cookie; `path` and `domain` must be those it was set with. */
+  clearCookie(name: string, options?: CookieOptions): this {
+    return this.append('Set-Cookie', formatClearedCookie(name, options ?? {}, cookieSecret(this)));
+  }
+
+  /**
+   * Redirects, with 302 unless a status is given first (INTERFACE section 2.2).
+   * The address is percent-encoded where needed and otherwise the caller's: an
+   * address taken from a request can lead to another site (`//evil.example`,
+   * `https:evil.example`), so test such a one against those you expect.
+   */
+  redirect(url: string | URL): void;
+  redirect(status: number, url: string | URL): void;
+  redirect(first: number | string | URL, second?: string | URL): void {
+    const [status, url] = second === undefined ? [302, first] : [first, second];
+    checkStatus(status);
+    if (typeof url !== 'string' && !(url instanceof URL)) {
+      this[kSettings].logger.warn({ url: this.req.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
+    }
+    this.location(String(url)).vary('Accept').status(status);
+    const accepted = accepts(this.req).types('text', 'html');
+    const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
+    if (form !== undefined) this.type(form);
+    const body = redirectBody(form, status, String(this.getHeader('Location')));
+    this.setHeader('Content-Length', Buffer.byteLength(body));
+    endWith(this, body);
+  }
+
+  /**
+   * Sends a file (INTERFACE section 2.2), with Range, ETag and conditional
+   * requests. Where the path comes from a request, give `root`: nothing outside
+   * of it is sent. The callback is told of the end or the error; without one an
+   * error goes to error middleware (`status` 404 for no such file), save that a
+   * client that went away is nobody's error.
+   *
+   * @throws TypeError for a relative path without `root`, and for wrong options.
+   */
+  sendFile(path: string, callback?: SendFileCallback): void;
+  sendFile(path: string, options?: SendFileOptions, callback?: SendFileCallback): void;
+  sendFile(path: string, second?: SendFileOptions | SendFileCallback, third?: SendFileCallback): void {
+    const callback = typeof second === 'function' ? second : third;
+    const options = typeof second === 'function' ? undefined : second;
+    new FileTransfer(this, path, options ?? {}, (error) => settleFile(this, callback, error)).start();
+  }
+
+  /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
+  download(path: string, callback?: SendFileCallback): void;
+  download(path: string, filename: string | null | undefined, callback?: SendFileCallback): void;
+  download(path: string, options: SendFileOptions, callback?: SendFileCallback): void;
+  download(path: string, filename: string | null | undefined, options?: SendFileOptions, callback?: SendFileCallback): void;
+  download(path: string, ...rest: readonly (SendFileCallback | SendFileOptions | string | null | undefined)[]): void {
+    const filename = rest.find((part) => typeof part === 'string');
+    const callback = rest.find((part) => typeof part === 'function');
+    const options = rest.find((part) => typeof part === 'object' && part !== null) ?? {};
+    const headers: Record<string, OutgoingHttpHeader | undefined> = {};
+    for (const [name, value] of Object.entries(options.headers ?? {})) {
+      if (name.toLowerCase() !== 'content-disposition') headers[name] = value;
+    }
+    headers['Content-Disposition'] = contentDisposition(basename(filename || path));
+    this.sendFile(options.root ? path : resolve(path), { ...options, headers }, callback);
+  }
+
+  override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;
+  override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
+  override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
+    if (!this.writableEnded || this.listenerCount('error') > 0) return super.write(chunk, second as BufferEncoding, third as () => void);
+    reportLateWrite(this, typeof second === 'function' ? second : third);
+    return false;
+  }
+
+  override end(callback?: () => void): this;
+  override end(chunk: unknown, callback?: () => void): this;
+  override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
+  override end(first?: unknown, second?: unknown, third?: unknown): this {
+    const late = this.writableEnded && Boolean(first) && typeof first !== 'function' && this.listenerCount('error') === 0;
+    if (!late) return super.end(first, second as BufferEncoding, third as () => void);
+    reportLateWrite(this, typeof second === 'function' ? second : third);
+    return this;
+  }
+}
+
+Response.prototype[kJsonAsXJson] = false;
+Response.prototype[kXJsonOptions] = undefined;
+Response.prototype[kLocals] = undefined;
+(Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
+
+/** The Content-Type that was set, where it is one that can be used. */
+function typeSet(res: ServerResponse): string | undefined {
+  const type = res.getHeader('content-type');
+  return typeof type === 'string' && type !== '' ? type : undefined;
+}
+
+function setField(res: ServerResponse, name: string, value: HeaderValue | undefined): void {
+  const text = Array.isArray(value) ? value.map(String) : String(value);
+  if (name.toLowerCase() !== 'content-type') {
+    res.setHeader(name, text);
+    return;
+  }
+  if (typeof text !== 'string') throw new TypeError(`Content-Type must be one string, got ${inspect(value)}`);
+  res.setHeader(name, completeType(text));
+}
+
+function bufferOf(view: ArrayBufferView): Buffer {
+  return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function notAcceptable(types: readonly string[]): HttpError {
+  const error = new HttpError(406, 'NOT_ACCEPTABLE', `The response can be had as ${types.join(', ') || 'nothing'}`);
+  return Object.assign(error, { types });
+}
+
+function cookieSecret(res: ConfiguredResponse): string | undefined {
+  const { secret } = res.req as { secret?: unknown };
+  return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
+}
+
+function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void }, callback: SendFileCallback | undefined, error: Error | undefined): void {
+  if (callback === undefined) {
+    if (error !== undefined && !isClientGone(error)) res[kFail](error);
+    return;
+  }
+  try {
+    const result: unknown = callback(error);
+    if (result instanceof Promise) result.catch((thrown: unknown) => res[kFail](thrown));
+  } catch (thrown) {
+    // It was called from the file system's side, where a throw ends the process.
+    res[kFail](thrown);
+  }
+}

@@ -1,0 +1,35 @@
+const SLASH = 0x2f;
+const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+/**
+ * The path of a request target: no query, no fragment, and of an absolute form
+ * (`http://host/path`, RFC 9112 section 3.2.2) what follows the authority. It
+ * is not decoded. A target with no path at all has `/`.
+ */
+export function pathOf(target: string): string {
+  const start = pathStart(target);
+  const end = pathEnd(target, start);
+  if (end === start) return '/';
+  return start === 0 && end === target.length ? target : target.slice(start, end);
+}
+
+/** The query of a request target, without its `?` and without a fragment; empty where there is none. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?');
+  if (mark === -1) return '';
+  const hash = target.indexOf('#');
+  if (hash === -1) return target.slice(mark + 1);
+  return hash < mark ? '' : target.slice(mark + 1, hash);
+}
+
+function pathStart(target: string): number {
+  if (target.charCodeAt(0) === SLASH) return 0;
+  return ABSOLUTE_FORM.exec(target)?.[0].length ?? 0;
+}
+
+function pathEnd(target: string, start: number): number {
+  const query = target.indexOf('?', start);
+  const hash = target.indexOf('#', start);
+  if (query === -1) return hash === -1 ? target.length : hash;
+  return hash === -1 ? query : Math.min(query, hash);
+}

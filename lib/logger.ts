@@ -1,0 +1,73 @@
+import pino from 'pino';
+
+/** The levels of pino, lowest first; `silent` logs nothing. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** The name of a log level; see {@link LOG_LEVELS}. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** One line of the log: fields and a message, or a message alone. */
+export interface LogMethod {
+  (fields: object, message?: string): void;
+  (message: string): void;
+}
+
+/** A logger in the shape of pino's, as `logging.logger` takes it (INTERFACE section 2.6). */
+export interface Logger {
+  trace: LogMethod;
+  debug: LogMethod;
+  info: LogMethod;
+  warn: LogMethod;
+  error: LogMethod;
+  fatal: LogMethod;
+  /** The lowest level that is written, where the logger tells it. */
+  level?: string;
+  /** Says whether a line at that level would be written, where the logger tells it. */
+  isLevelEnabled?(level: string): boolean;
+  /** Makes a logger that adds these fields to every line, where the logger can. */
+  child?(fields: Record<string, unknown>): Logger;
+}
+
+/** Where the built-in logger writes: each line is one call. */
+export interface LogDestination {
+  write(line: string): void;
+}
+
+const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly (keyof Logger)[];
+
+/**
+ * The logger of an application: the given one as it is, else pino, which writes
+ * one JSON line at a time to standard output, synchronously.
+ *
+ * @param options.level The lowest level that pino writes. @default 'info'.
+ *   A given logger keeps its own level.
+ * @param options.logger Any logger in pino's shape.
+ * @param destination Where pino writes. @default standard output
+ * @throws TypeError when the level is unknown or the logger lacks a method.
+ */
+export function createLogger(
+  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined } = {},
+  destination?: LogDestination,
+): Logger {
+  const { level = 'info', logger } = options;
+  if (logger !== undefined) return checkLogger(logger, 'logging.logger');
+  if (!LOG_LEVELS.includes(level)) {
+    throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
+  }
+  return destination === undefined ? pino({ level }) : pino({ level }, destination);
+}
+
+/**
+ * Answers the value if it has every method of a {@link Logger}.
+ *
+ * @param name How the option is called in the error.
+ * @throws TypeError that names the methods it lacks.
+ */
+export function checkLogger(value: unknown, name: string): Logger {
+  const candidate = (typeof value === 'object' && value !== null) || typeof value === 'function' ? (value as Partial<Logger>) : {};
+  const lacking = METHODS.filter((method) => typeof candidate[method] !== 'function');
+  if (lacking.length > 0) {
+    throw new TypeError(`${name} must have the methods ${METHODS.join(', ')} as pino has them; it lacks ${lacking.join(', ')}`);
+  }
+  return candidate as Logger;
+}

@@ -1,0 +1,105 @@
+import findMyWay from 'find-my-way';
+import type { Segment } from './pattern-parser';
+
+/** A segment of a shape: static text, any one segment (`null`), or all that follows. */
+export type ShapeSegment = string | null | typeof REST;
+
+/** Stands for `**` in a shape. */
+export const REST = Symbol('waypost.rest');
+
+/**
+ * What the engine can tell of a pattern: where it has static text, where any
+ * segment, and where all the rest. Patterns of one shape share one entry in
+ * the engine; what tells them apart is tested by the pattern itself. So the
+ * engine never sees an expression, a constraint or a name of a parameter.
+ */
+export class Shape {
+  readonly key: string;
+  readonly segments: readonly ShapeSegment[];
+  /** Names of the engine's captures, in order. */
+  readonly captures: readonly string[];
+
+  constructor(key: string, segments: readonly ShapeSegment[]) {
+    this.key = key;
+    this.segments = segments;
+    this.captures = segments.flatMap((segment, index) => {
+      if (segment === null) return [`p${index}`];
+      return segment === REST ? ['*'] : [];
+    });
+  }
+}
+
+/** The captures of a lookup by the names in `Shape.captures`, not decoded. */
+export type Captures = Record<string, string | undefined>;
+
+/** What a lookup finds. */
+export interface Found {
+  readonly store: Shape;
+  readonly params: Captures;
+}
+
+/**
+ * find-my-way, told of shapes only. A lookup answers some shape that the path
+ * has, the most specific first; no route can match a path that has no shape.
+ */
+export class Engine {
+  readonly #shapes = new Map<string, Shape>();
+  // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
+  readonly #router = findMyWay({ maxParamLength: Infinity, querystringParser: nothing });
+
+  /** Adds the shape of a pattern, or answers the one that is there. */
+  add(pattern: readonly Segment[]): Shape {
+    const segments = shapeOf(pattern);
+    const path = enginePath(segments);
+    const known = this.#shapes.get(path);
+    if (known !== undefined) return known;
+    const shape = new Shape(path, segments);
+    this.#shapes.set(path, shape);
+    this.#router.on('GET', path, unused, shape);
+    return shape;
+  }
+
+  /** @param path A path that starts with `/` and holds no `%`, `?` or `#`: the engine skips the first character unread, and decodes. */
+  find(path: string): Found | null {
+    return this.#router.find('GET', path) as Found | null;
+  }
+
+  get shapes(): Iterable<Shape> {
+    return this.#shapes.values();
+  }
+}
+
+function nothing(): Record<string, never> | undefined {
+  return undefined;
+}
+
+function unused(): void {
+  // The engine asks for a handler; it is never called, since only find() is used.
+}
+
+function shapeOf(pattern: readonly Segment[]): ShapeSegment[] {
+  const segments: ShapeSegment[] = [];
+  for (const segment of pattern) {
+    // What stands behind a "**" is left to the pattern's own test.
+    if (segment.kind === 'deep') return [...segments, REST];
+    segments.push(segment.kind === 'static' && !isOpaque(segment.text) ? segment.text : null);
+  }
+  return segments;
+}
+
+/**
+ * Static text that the engine would not compare as it is: "*" is its wildcard,
+ * and an escape that decoding leaves is not in what it is asked for.
+ */
+function isOpaque(text: string): boolean {
+  return text.includes('*') || text.includes('%');
+}
+
+function enginePath(segments: readonly ShapeSegment[]): string {
+  const texts = segments.map((segment, index) => {
+    if (segment === REST) return '*';
+    // "::" is how the engine writes a colon.
+    return segment === null ? `:p${index}` : segment.replaceAll(':', '::');
+  });
+  return '/' + texts.join('/');
+}

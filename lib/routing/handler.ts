@@ -1,0 +1,35 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import type { Params } from './pattern';
+
+/**
+ * Goes on with the walk: `next()` to what is registered below, `next('route')`
+ * past the rest of this route's handlers, `next('router')` out of this mount
+ * of the router, `next(error)` to the error middleware below.
+ */
+export type NextFunction = (error?: unknown) => void;
+
+/** A handler of a route, or middleware (INTERFACE sections 1 and 4.1). May be async; a rejection is an error. */
+export type Handler<P = Params> = (req: Request<P>, res: Response, next: NextFunction) => unknown;
+
+/** Error middleware: told from a handler by its four parameters, as in Express. */
+export type ErrorHandler<P = Params> = (error: unknown, req: Request<P>, res: Response, next: NextFunction) => unknown;
+
+/** What a registration takes: handlers, error handlers, and arrays of them. */
+export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handlers<P>[];
+
+/**
+ * The parameters that a pattern captures, worked out by the compiler:
+ * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`.
+ */
+export type PathParams<Path extends string> = string extends Path ? Params : { [Key in Names<Path>]: string };
+
+type Names<Path extends string> = Path extends `${infer Head}/${infer Tail}` ? SegmentNames<Head> | Names<Tail> : SegmentNames<Path>;
+
+type SegmentNames<Text extends string> = Text extends '*' | '**' ? Text : Text extends `${string}:${infer Rest}` ? NameOf<Rest> | SegmentNames<Rest> : never;
+
+type NameOf<Text extends string, Name extends string = ''> = Text extends `${infer First}${infer Rest}`
+  ? First extends NameEnd ? Name : NameOf<Rest, `${Name}${First}`>
+  : Name;
+
+type NameEnd = '-' | '.' | '(' | ')' | ':' | '~' | ',' | ';' | '@' | '!' | '&' | '=' | "'" | '%' | '\\' | ' ' | '|';

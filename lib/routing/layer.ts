@@ -1,0 +1,83 @@
+import type { PathRules } from './path';
+import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
+import type { AnyHandler, Route, Router } from './router';
+
+/** One place where a router is mounted; the application itself is the outermost. */
+export interface Mount {
+  readonly router: Router;
+  readonly parent: Mount | null;
+  /** The layers from `start` on and before `end` are those of this mount, and of mounts within. */
+  readonly start: number;
+  end: number;
+}
+
+/**
+ * One registered function in its place. All layers of an application form one
+ * list, routers laid out where they are mounted: to walk it from top to bottom
+ * is what Express does, router by router.
+ */
+export interface Layer {
+  /** Place in the list. */
+  readonly order: number;
+  readonly handler: AnyHandler;
+  /** Whether it is error middleware. */
+  readonly catches: boolean;
+  /** Alternatives; the first that matches counts. */
+  readonly patterns: readonly Pattern[];
+  /** `null` in middleware. */
+  readonly route: Route | null;
+  /** The method of a route's handler; `null` for every method. */
+  readonly method: string | null;
+  readonly mount: Mount;
+  /** Whether it is an application of its own, which may leave its own prototypes on req and res. */
+  readonly foreign: boolean;
+}
+
+/** Lays out everything that is registered in a router and in those mounted in it. */
+export function layOut(router: Router, rules: PathRules): Layer[] {
+  const layers: Layer[] = [];
+  const outermost: Mount = { router, parent: null, start: 0, end: Infinity };
+  append(layers, outermost, [parsePrefix('/', rules)], rules);
+  return layers;
+}
+
+function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules): void {
+  for (const entry of mount.router.registrations) {
+    if (entry.kind === 'route') {
+      const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePattern(path, rules)));
+      for (const { method, handlers } of entry.route.stack) {
+        for (const handler of handlers) push(layers, handler, patterns, entry.route, method, mount);
+      }
+      continue;
+    }
+    const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePrefix(path, rules)));
+    if (entry.kind === 'middleware') {
+      for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount);
+    } else {
+      const inner: Mount = { router: entry.router, parent: mount, start: layers.length, end: 0 };
+      append(layers, inner, patterns, rules);
+      inner.end = layers.length;
+    }
+  }
+}
+
+function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], route: Route | null, method: string | null, mount: Mount): void {
+  // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
+  const catches = handler.length === 4;
+  const foreign = typeof (handler as { handle?: unknown }).handle === 'function';
+  layers.push({ order: layers.length, handler, catches, patterns, route, method, mount, foreign });
+}
+
+function underPrefixes(prefixes: readonly Pattern[], inner: readonly Pattern[]): Pattern[] {
+  return prefixes.flatMap((prefix) => inner.map((pattern) => joinPatterns(prefix, pattern)));
+}
+
+/** Whether one of the two mounts is the other or lies within it. */
+export function related(a: Mount, b: Mount): boolean {
+  return within(a, b) || within(b, a);
+}
+
+function within(inner: Mount, outer: Mount): boolean {
+  for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
+  return false;
+}

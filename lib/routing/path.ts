@@ -1,0 +1,137 @@
+/** How strictly paths are compared; the `routing` options of createServer. */
+export interface PathRules {
+  readonly caseSensitive: boolean;
+  readonly ignoreTrailingSlash: boolean;
+  readonly ignoreDuplicateSlashes: boolean;
+}
+
+const ESCAPE = /%[0-9a-fA-F]{2}/g;
+
+/**
+ * A request path cut into segments. `raw` holds them as sent, `text` as static
+ * parts of patterns are compared: percent-decoded but for reserved characters
+ * and `%` itself (RFC 3986 section 2.2: `%2F` is not `/`), folded to lower
+ * case where case does not matter.
+ */
+export class Path {
+  readonly raw: readonly string[];
+  readonly text: readonly string[];
+  /** What the engine is asked for: no escapes left, folded; see {@link engineText}. */
+  readonly lookup: string;
+  /**
+   * Whether `lookup` is the path as sent, so that what the engine captured is
+   * the value itself and need not be worked out again.
+   */
+  readonly plain: boolean;
+
+  constructor(path: string, rules: PathRules) {
+    const raw = splitPath(path, rules);
+    const encoded = path.includes('%');
+    this.raw = raw;
+    if (!encoded && rules.caseSensitive) {
+      this.text = raw;
+    } else {
+      this.text = raw.map((segment) => fold(encoded ? decodeStatic(segment) : segment, rules));
+    }
+    this.lookup = '/' + (encoded ? this.text.map(engineText) : this.text).join('/');
+    this.plain = this.lookup === path;
+  }
+}
+
+/** Cuts a path that starts with `/` into segments, as the rules have it. */
+export function splitPath(path: string, rules: PathRules): string[] {
+  let segments = path.slice(1).split('/');
+  if (rules.ignoreDuplicateSlashes) {
+    segments = segments.filter((segment, index) => segment !== '' || index === segments.length - 1);
+  }
+  if (rules.ignoreTrailingSlash && segments.length > 1 && segments[segments.length - 1] === '') segments.pop();
+  return segments;
+}
+
+/** Where in the path as sent its first `count` segments end. */
+export function prefixEnd(path: string, count: number, rules: PathRules): number {
+  let end = 0;
+  for (let taken = 0; taken < count; taken++) {
+    let start = end + 1;
+    if (rules.ignoreDuplicateSlashes) while (path[start] === '/') start++;
+    end = path.indexOf('/', start);
+    if (end === -1) return path.length;
+  }
+  return end;
+}
+
+export function fold(text: string, rules: PathRules): string {
+  return rules.caseSensitive ? text : text.toLowerCase();
+}
+
+/**
+ * Decodes a segment for comparing with static text: reserved characters and
+ * `%` stay encoded (upper-case hexadecimal). Malformed encoding leaves the
+ * segment as it is; no pattern can hold such text, so it equals none.
+ */
+export function decodeStatic(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURI(segment.replaceAll('%25', '%2525')).replace(ESCAPE, upperCase);
+  } catch {
+    return segment;
+  }
+}
+
+function upperCase(escape: string): string {
+  return escape.toUpperCase();
+}
+
+/**
+ * A segment as the engine may see it. The engine decodes what it is given; with
+ * every `%` gone it has nothing to decode, and no trap of its decoding is met.
+ * Only segments that no static text equals still hold a `%` here, so which
+ * character takes its place is of no account.
+ */
+function engineText(segment: string): string {
+  return segment.includes('%') ? segment.replaceAll('%', '\u0000') : segment;
+}
+
+/** Decodes one captured segment; undefined when its percent-encoding is malformed. */
+export function decodeSegment(segment: string): string | undefined {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Decodes the segments that a `**` took. An encoded slash stays encoded, so
+ * that a `/` in the capture is always a segment boundary.
+ */
+export function decodeSegments(segments: readonly string[]): string | undefined {
+  const joined = segments.join('/');
+  if (!joined.includes('%')) return joined;
+  return decodeSegment(joined.replace(/%2f/gi, '%252F'));
+}
+
+/** The path of a request target: without query or fragment, without scheme and authority (RFC 9112 section 3.2). */
+export function pathOf(target: string): string {
+  const start = pathStart(target);
+  const end = pathEnd(target, start);
+  if (start === 0 && end === target.length) return target;
+  return start === end ? '/' : target.slice(start, end);
+}
+
+/** Where the path begins in a request target: 0, or behind the authority of an absolute form. */
+export function pathStart(target: string): number {
+  // 47 is "/"
+  if (target.charCodeAt(0) === 47) return 0;
+  const authority = /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]*/.exec(target);
+  return authority === null ? 0 : authority[0].length;
+}
+
+/** Where the path ends in a request target: at its query or fragment. */
+export function pathEnd(target: string, start: number): number {
+  const query = target.indexOf('?', start);
+  const hash = target.indexOf('#', start);
+  if (hash !== -1 && (query === -1 || hash < query)) return hash;
+  return query === -1 ? target.length : query;
+}

@@ -1,0 +1,227 @@
+import { Engine, REST, type Captures, type Shape } from './engine';
+import { layOut, related, type Layer } from './layer';
+import { judgeLayer, LayerIndex } from './overlap';
+import { Path, type PathRules } from './path';
+import { Pattern } from './pattern';
+import type { Segment } from './pattern-parser';
+import type { Router } from './router';
+
+/** A layer in a plan. */
+export class Step {
+  readonly layer: Layer;
+  /** Whether the path must be tested; else the layer applies to every path of the plan. */
+  readonly test: boolean;
+  /**
+   * Names of the engine's captures that hold the values of the route's
+   * parameters, in the order of `names`; undefined where the pattern itself
+   * has to work them out.
+   */
+  readonly captures: readonly string[] | undefined;
+  readonly names: readonly string[];
+  /** Whether a sibling router's route may take the request; then this layer does not run. */
+  readonly sibling: boolean;
+
+  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean) {
+    this.layer = layer;
+    this.test = test;
+    this.captures = captures;
+    this.names = captures === undefined ? [] : namesOf(layer.patterns[0] as Pattern);
+    this.sibling = sibling;
+  }
+}
+
+/** The part of the list that can apply to the requests of one shape and method, in order. */
+export class Plan {
+  readonly steps: readonly Step[];
+  /** Whether a route takes every request of the plan, some, or none. */
+  readonly takes: 'always' | 'test' | 'never';
+
+  constructor(steps: readonly Step[]) {
+    this.steps = steps;
+    const routes = steps.filter((step) => step.layer.route !== null);
+    this.takes = routes.some((step) => !step.test) ? 'always' : routes.length > 0 ? 'test' : 'never';
+  }
+}
+
+/** What is known of a request's path before its walk. */
+export class Match {
+  plan: Plan;
+  /** The captures of the engine; meaningful only when not `loose`. */
+  captures: Captures | null;
+  /** The path, cut; made when first needed. */
+  cut: Path | null;
+  /** Whether every step must be tested, since the path is none that the plan was made for. */
+  loose: boolean;
+  readonly path: string;
+
+  constructor(path: string, plan: Plan, captures: Captures | null, cut: Path | null, loose: boolean) {
+    this.path = path;
+    this.plan = plan;
+    this.captures = captures;
+    this.cut = cut;
+    this.loose = loose;
+  }
+}
+
+/**
+ * Everything that is registered in an application, worked out for lookups. It
+ * is made anew at the first request after a registration; plans are made when
+ * a shape is first asked for.
+ */
+export class RouteTable {
+  readonly layers: readonly Layer[];
+  readonly rules: PathRules;
+  readonly #engine = new Engine();
+  readonly #index = new LayerIndex();
+  readonly #plans = new Map<Shape, Map<string, Plan>>();
+  readonly #unmatched: Plan;
+  /** Structure of the HEAD routes: a GET route of the same gives way. */
+  readonly #heads = new Set<string>();
+  readonly #exact: boolean;
+
+  constructor(router: Router, rules: PathRules) {
+    this.rules = rules;
+    this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
+    this.layers = layOut(router, rules);
+    for (const layer of this.layers) {
+      this.#index.add(layer);
+      if (layer.route === null) continue;
+      for (const pattern of layer.patterns) {
+        this.#engine.add(pattern.segments);
+        if (layer.method === 'HEAD') this.#heads.add(structureOf(pattern));
+      }
+    }
+    const middleware = this.layers.filter((layer) => layer.route === null);
+    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false)));
+  }
+
+  /** @param path Path of a request target, as sent. */
+  match(method: string, path: string): Match {
+    // A target such as "*" is no path: the engine would skip its first character unread.
+    if (path.charCodeAt(0) !== 47) return new Match(path, this.#unmatched, null, null, true);
+    let cut: Path | null = null;
+    let lookup = path;
+    if (!this.#exact || path.includes('%')) {
+      cut = new Path(path, this.rules);
+      lookup = cut.lookup;
+    }
+    const found = this.#engine.find(lookup);
+    if (found === null) return new Match(path, this.#unmatched, null, cut, true);
+    const loose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
+    return new Match(path, this.#plan(found.store, method), found.params, cut, loose);
+  }
+
+  /** Whether some route can take the request. */
+  takes(match: Match): boolean {
+    if (match.plan.takes === 'never') return false;
+    if (match.plan.takes === 'always' && !match.loose) return true;
+    for (const step of match.plan.steps) {
+      if (step.layer.route !== null && this.applies(step, match)) return true;
+    }
+    return false;
+  }
+
+  /** Whether the step's layer applies to the path. */
+  applies(step: Step, match: Match): boolean {
+    return (!step.test && !match.loose) || this.alternative(step.layer, match) !== undefined;
+  }
+
+  /** The first pattern of the layer that the path matches. */
+  alternative(layer: Layer, match: Match): Pattern | undefined {
+    const cut = this.cut(match);
+    for (const pattern of layer.patterns) {
+      if (layer.route === null ? pattern.matchesPrefix(cut) !== -1 : pattern.matches(cut)) return pattern;
+    }
+    return undefined;
+  }
+
+  cut(match: Match): Path {
+    return (match.cut ??= new Path(match.path, this.rules));
+  }
+
+  /** Methods of the routes that match the path, whatever the request's own. */
+  methods(match: Match): Set<string | null> {
+    const methods = new Set<string | null>();
+    for (const layer of this.layers) {
+      if (layer.route === null || this.alternative(layer, match) === undefined) continue;
+      methods.add(layer.method);
+      if (layer.method === 'GET') methods.add('HEAD');
+    }
+    return methods;
+  }
+
+  #plan(shape: Shape, method: string): Plan {
+    let plans = this.#plans.get(shape);
+    if (plans === undefined) this.#plans.set(shape, plans = new Map<string, Plan>());
+    let plan = plans.get(method);
+    if (plan === undefined) plans.set(method, plan = this.#makePlan(shape, method));
+    return plan;
+  }
+
+  #makePlan(shape: Shape, method: string): Plan {
+    const chosen: { layer: Layer; test: boolean }[] = [];
+    for (const layer of this.#index.candidates(shape)) {
+      if (layer.route !== null && !this.#answers(layer, method)) continue;
+      const verdict = judgeLayer(layer, shape);
+      if (verdict !== 'never') chosen.push({ layer, test: verdict === 'test' });
+    }
+    const routes = chosen.filter(({ layer }) => layer.route !== null);
+    return new Plan(chosen.map(({ layer, test }) => {
+      const sibling = layer.route === null && routes.some((route) => !related(route.layer.mount, layer.mount));
+      return new Step(layer, test, capturesOf(layer, shape), sibling);
+    }));
+  }
+
+  #answers(layer: Layer, method: string): boolean {
+    if (layer.method === null || layer.method === method) return true;
+    if (method !== 'HEAD' || layer.method !== 'GET') return false;
+    return !layer.patterns.some((pattern) => this.#heads.has(structureOf(pattern)));
+  }
+}
+
+/** Whether a layer applies to every path. */
+function everywhere(layer: Layer): boolean {
+  return layer.patterns[0]?.segments.length === 0;
+}
+
+function hasEmptyCapture(shape: Shape, captures: Captures): boolean {
+  const names = shape.captures;
+  for (let i = 0; i < names.length; i++) {
+    const value = captures[names[i] as string] as string;
+    // 47 is "/": what "**" takes may not begin with an empty segment.
+    if (value === '' || value.charCodeAt(0) === 47) return true;
+  }
+  return false;
+}
+
+/** The engine's captures in the order of the pattern's names, where it captures just what the pattern does. */
+function capturesOf(layer: Layer, shape: Shape): readonly string[] | undefined {
+  const [pattern] = layer.patterns;
+  if (layer.route === null || layer.patterns.length !== 1 || pattern === undefined) return undefined;
+  if (pattern.segments.length !== shape.segments.length) return undefined;
+  const same = pattern.segments.every((segment, index) => sameCapture(segment, shape, index));
+  return same && new Set(namesOf(pattern)).size === shape.captures.length ? shape.captures : undefined;
+}
+
+function sameCapture(segment: Segment, shape: Shape, index: number): boolean {
+  const given = shape.segments[index];
+  if (segment.kind === 'static') return given === segment.text;
+  if (segment.kind === 'deep') return given === REST;
+  return segment.kind === 'param' && given === null;
+}
+
+function namesOf(pattern: Pattern): string[] {
+  return pattern.segments.flatMap((segment) => {
+    if (segment.kind === 'param') return [segment.name];
+    return segment.kind === 'deep' ? ['**'] : [];
+  });
+}
+
+/** What makes two patterns match the same paths: all but the names. */
+function structureOf(pattern: Pattern): string {
+  return JSON.stringify(pattern.segments.map((segment) => {
+    if (segment.kind === 'static') return segment.text;
+    if (segment.kind !== 'mixed') return [segment.kind];
+    return segment.parts.map((part) => (part.kind === 'text' ? part.text : [part.constraint ?? null]));
+  }));
+}

@@ -1,0 +1,235 @@
+import { METHODS } from 'node:http';
+import type { ErrorHandler, Handler, Handlers, PathParams } from './handler';
+import { parsePattern, parsePrefix } from './pattern';
+
+/** A path, or several of which the first that matches counts. */
+export type Paths = string | readonly string[];
+
+/** Any function that was registered. */
+export type AnyHandler = Handler | ErrorHandler;
+
+/** Some handlers of a route, for one method or, with `null`, for all. */
+export interface RouteHandlers {
+  readonly method: string | null;
+  readonly handlers: readonly AnyHandler[];
+}
+
+/** One registration, as plain data, in the order it was made. */
+export type Registration =
+  | { readonly kind: 'route'; readonly paths: readonly string[]; readonly route: Route }
+  | { readonly kind: 'middleware'; readonly paths: readonly string[]; readonly handlers: readonly AnyHandler[] }
+  | { readonly kind: 'mount'; readonly paths: readonly string[]; readonly router: Router };
+
+/** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
+const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
+
+const ROOT: readonly string[] = Object.freeze(['/']);
+
+/** Registers handlers of one route, for each method; what `route(path)` answers. */
+export class Route {
+  /** The pattern, or the first of several. */
+  readonly path: string;
+  /** In the order they were registered. */
+  readonly stack: RouteHandlers[] = [];
+  readonly #changed: () => void;
+
+  constructor(path: string, changed: () => void) {
+    this.path = path;
+    this.#changed = changed;
+  }
+
+  /** Adds handlers for a method; `null` stands for all. */
+  add(method: string | null, given: readonly unknown[]): this {
+    this.stack.push({ method, handlers: flattenHandlers(given, `route ${JSON.stringify(this.path)}`) });
+    this.#changed();
+    return this;
+  }
+
+  get(...handlers: Handlers[]): this { return this.add('GET', handlers); }
+  post(...handlers: Handlers[]): this { return this.add('POST', handlers); }
+  put(...handlers: Handlers[]): this { return this.add('PUT', handlers); }
+  delete(...handlers: Handlers[]): this { return this.add('DELETE', handlers); }
+  patch(...handlers: Handlers[]): this { return this.add('PATCH', handlers); }
+  options(...handlers: Handlers[]): this { return this.add('OPTIONS', handlers); }
+  head(...handlers: Handlers[]): this { return this.add('HEAD', handlers); }
+  /** Adds handlers for every method. */
+  all(...handlers: Handlers[]): this { return this.add(null, handlers); }
+}
+
+/**
+ * What the constructor answers is the given object with this class's methods:
+ * so an application can be a function and still have private fields.
+ */
+class Host {
+  constructor(target?: object) {
+    if (target !== undefined) return Object.setPrototypeOf(target, new.target.prototype) as Host;
+  }
+}
+
+/** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
+export class Router extends Host {
+  readonly #registrations: Registration[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  /** @param target What to turn into a router, in place of a new object. */
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- narrows who may pass a target
+  constructor(target?: object) {
+    super(target);
+  }
+
+  /** What was registered, in order. */
+  get registrations(): readonly Registration[] {
+    return this.#registrations;
+  }
+
+  /** Calls back whenever something is registered here or in a router mounted here. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  readonly #changed = (): void => {
+    for (const listener of this.#listeners) listener();
+  };
+
+  /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
+  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('GET', path, handlers);
+  }
+
+  /** Handles POST (INTERFACE section 4.1). */
+  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('POST', path, handlers);
+  }
+
+  /** Handles PUT (INTERFACE section 4.1). */
+  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('PUT', path, handlers);
+  }
+
+  /** Handles DELETE (INTERFACE section 4.1). */
+  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('DELETE', path, handlers);
+  }
+
+  /** Handles PATCH (INTERFACE section 4.1). */
+  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('PATCH', path, handlers);
+  }
+
+  /** Handles OPTIONS (INTERFACE section 4.1). */
+  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('OPTIONS', path, handlers);
+  }
+
+  /** Handles HEAD (INTERFACE section 4.1). */
+  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register('HEAD', path, handlers);
+  }
+
+  /** Handles every method. */
+  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+    return this.register(null, path, handlers);
+  }
+
+  /**
+   * Registers a route without handlers yet, to add them method by method. Its
+   * place in the order is that of this call.
+   * @throws TypeError when a pattern is wrong.
+   */
+  route(path: Paths): Route {
+    const paths = listPaths(path);
+    for (const text of paths) parsePattern(text, EXACT);
+    const route = new Route(paths[0] as string, this.#changed);
+    this.#registrations.push({ kind: 'route', paths, route });
+    return route;
+  }
+
+  /**
+   * Adds handlers for any method that HTTP knows, such as `PROPFIND`.
+   * @throws TypeError when the method is unknown, a pattern is wrong or a handler is no function.
+   */
+  on(method: string, path: Paths, ...handlers: Handlers[]): this {
+    const name = String(method).toUpperCase();
+    if (!METHODS.includes(name)) throw new TypeError(`on(): unknown method ${JSON.stringify(method)}; write one of http.METHODS, such as "GET"`);
+    return this.register(name, path, handlers);
+  }
+
+  /** Adds one route whose handlers are all for one method; `null` stands for all. */
+  protected register(method: string | null, path: Paths, given: readonly unknown[]): this {
+    const name = method === null ? 'all' : method.toLowerCase();
+    const handlers = flattenHandlers(given, `${name}(${JSON.stringify(path)}, …)`);
+    this.route(path).add(method, handlers);
+    return this;
+  }
+
+  /**
+   * Adds middleware, error middleware (four parameters) or routers, for every
+   * path or under the given ones (INTERFACE section 4.1).
+   * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   */
+  use(...handlers: (Handlers | Router)[]): this;
+  use(path: Paths, ...handlers: (Handlers | Router)[]): this;
+  use(...given: unknown[]): this {
+    const withPath = isPaths(given[0]);
+    const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
+    for (const text of paths) parsePrefix(text, EXACT);
+    const where = withPath ? `use(${JSON.stringify(given[0])}, …)` : 'use(…)';
+    const entries = (withPath ? given.slice(1) : given).flat(Infinity);
+    if (entries.length === 0) throw new TypeError(`${where} needs at least one middleware function or router`);
+    for (const entry of entries) checkUse(entry, where, this);
+    for (const entry of entries) this.#use(paths, entry as AnyHandler | Router);
+    this.#changed();
+    return this;
+  }
+
+  #use(paths: readonly string[], entry: AnyHandler | Router): void {
+    if (entry instanceof Router && typeof entry !== 'function') {
+      entry.onChange(this.#changed);
+      this.#registrations.push({ kind: 'mount', paths, router: entry });
+    } else {
+      this.#registrations.push({ kind: 'middleware', paths, handlers: [entry as AnyHandler] });
+    }
+  }
+
+  /** Whether that router is this one or mounted anywhere below it. */
+  reaches(router: Router): boolean {
+    if (router === this) return true;
+    return this.#registrations.some((one) => one.kind === 'mount' && one.router.reaches(router));
+  }
+}
+
+function isPaths(given: unknown): boolean {
+  if (typeof given === 'string' || given instanceof RegExp) return true;
+  return Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string' || one instanceof RegExp);
+}
+
+function listPaths(given: Paths): readonly string[] {
+  if (!Array.isArray(given)) return [given as string];
+  if (given.length === 0) throw new TypeError('an array of paths must hold at least one path');
+  return [...(given as readonly string[])];
+}
+
+function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
+  const handlers = given.flat(Infinity);
+  if (handlers.length === 0) throw new TypeError(`${where} needs at least one handler function`);
+  for (const handler of handlers) {
+    if (handler instanceof Router && typeof handler !== 'function') {
+      throw new TypeError(`${where} got a router as a handler; write use(path, router) to mount it`);
+    }
+    if (typeof handler !== 'function') throw new TypeError(`${where} needs functions as handlers, got ${describe(handler)}`);
+  }
+  return handlers as AnyHandler[];
+}
+
+function checkUse(entry: unknown, where: string, self: Router): void {
+  if (entry instanceof Router) {
+    if (entry === self || entry.reaches(self)) throw new TypeError(`${where} would mount a router inside itself`);
+  } else if (typeof entry !== 'function') {
+    throw new TypeError(`${where} needs middleware functions or routers, got ${describe(entry)}`);
+  }
+}
+
+function describe(given: unknown): string {
+  if (given === null) return 'null';
+  return typeof given === 'string' ? JSON.stringify(given) : `${typeof given}`;
+}

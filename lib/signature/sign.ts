@@ -1,0 +1,148 @@
+import { createHmac } from 'node:crypto';
+import type { SignatureAlgorithm } from '../options';
+
+/** A key shared by client and server. A string stands for its UTF-8 bytes. */
+export type Secret = string | Uint8Array;
+
+/** What {@link signRequest} signs, and how. The server must be configured alike. */
+export interface SignRequestOptions {
+  /** The shared secret. Of a list, as the server takes for rotation, the first one signs. */
+  secret: Secret | readonly Secret[];
+  /** HTTP method; signed upper-cased. */
+  method: string;
+  /**
+   * What is requested. A target (`/users?page=2`) is signed exactly as it
+   * stands, so it must be what goes over the wire. Of an absolute http(s) URL
+   * the path and query are signed as a URL serializer writes them, which is
+   * what `fetch(url)` and `http.request(url)` send. A fragment never travels
+   * and is dropped.
+   */
+  url: string | URL;
+  /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */
+  body?: string | Uint8Array | null;
+  /** Milliseconds since the epoch. @default Date.now() */
+  timestamp?: number | string;
+  /** HMAC hash algorithm. @default 'sha256' */
+  algorithm?: SignatureAlgorithm;
+  /** Name of the signature header. @default 'Svc-Request-Sig' */
+  headerName?: string;
+  /** Name of the timestamp header. @default 'X-Timestamp' */
+  timestampHeaderName?: string;
+  /** Sign the body too. @default true */
+  includeBody?: boolean;
+  /** Sign the query too. @default true */
+  includeQuery?: boolean;
+}
+
+/**
+ * Signs a request as INTERFACE section 5 asks, and returns the two headers to
+ * send with it: the lower-case hexadecimal signature and the timestamp.
+ *
+ * Throws a TypeError that names the option for what cannot be signed: an empty
+ * secret, a url that is neither a target nor absolute, a body that is an
+ * object, a timestamp that is no whole number, an unknown algorithm.
+ */
+export function signRequest(options: SignRequestOptions): Record<string, string> {
+  const { algorithm, headerName, timestampHeaderName, includeBody, includeQuery } = withDefaults(options);
+  const timestamp = timestampText(options.timestamp ?? Date.now());
+  const url = signedUrl(requestTarget(options.url), includeQuery);
+  const body = includeBody ? checkedBody(options.body) : undefined;
+  const mac = digest(algorithm, signingSecret(options.secret), checkedMethod(options.method), url, body, timestamp);
+  return { [headerName]: mac.toString('hex'), [timestampHeaderName]: timestamp };
+}
+
+/**
+ * The HMAC of INTERFACE section 5: over method (upper-cased), URL, body and
+ * timestamp, in this order and without separators. A body given as bytes is
+ * hashed as bytes: distinct bytes may decode to one text, so text never stands
+ * in for them.
+ */
+export function digest(
+  algorithm: SignatureAlgorithm,
+  secret: Secret,
+  method: string,
+  url: string,
+  body: string | Uint8Array | undefined,
+  timestamp: string,
+): Buffer {
+  const hmac = createHmac(algorithm, secret);
+  const head = method.toUpperCase() + url;
+  if (body === undefined || body.length === 0) return hmac.update(head + timestamp).digest();
+  return hmac.update(head).update(body).update(timestamp).digest();
+}
+
+/** The part of a request target that is signed: all of it, or what stands before the `?`. */
+export function signedUrl(target: string, includeQuery: boolean): string {
+  if (includeQuery) return target;
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
+}
+
+/** The target (path and query) that a request for `url` carries; see {@link SignRequestOptions.url}. */
+export function requestTarget(url: string | URL): string {
+  if (typeof url === 'string') {
+    if (url.startsWith('/')) {
+      const fragment = url.indexOf('#');
+      return fragment === -1 ? url : url.slice(0, fragment);
+    }
+    if (/^https?:/i.test(url) && URL.canParse(url)) return requestTarget(new URL(url));
+  } else if (url instanceof URL) {
+    return url.pathname + url.search;
+  }
+  throw new TypeError(
+    `signRequest: url must be a target that starts with "/" or an absolute http(s) URL, and was ${shown(url)}; ` +
+      'write "/users?page=2" or "https://example.com/users?page=2"',
+  );
+}
+
+type Defaulted = 'algorithm' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery';
+
+function withDefaults(options: SignRequestOptions): Required<Pick<SignRequestOptions, Defaulted>> {
+  const {
+    algorithm = 'sha256',
+    headerName = 'Svc-Request-Sig',
+    timestampHeaderName = 'X-Timestamp',
+    includeBody = true,
+    includeQuery = true,
+  } = options;
+  if (algorithm !== 'sha256' && algorithm !== 'sha512') {
+    throw new TypeError(`signRequest: algorithm must be "sha256" or "sha512", and was ${shown(algorithm)}`);
+  }
+  return { algorithm, headerName, timestampHeaderName, includeBody, includeQuery };
+}
+
+function signingSecret(secret: Secret | readonly Secret[]): Secret {
+  const first: unknown = Array.isArray(secret) ? secret[0] : secret;
+  if ((typeof first === 'string' || first instanceof Uint8Array) && first.length > 0) return first;
+  // The value is not shown: it may be most of a real secret.
+  throw new TypeError('signRequest: secret must be a non-empty string or Buffer, or a list whose first entry is one');
+}
+
+function checkedMethod(method: string): string {
+  // RFC 9110 section 9.1: a method is a token.
+  if (typeof method === 'string' && /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method)) return method;
+  throw new TypeError(`signRequest: method must be an HTTP method, and was ${shown(method)}; write "GET" or "POST"`);
+}
+
+function checkedBody(body: string | Uint8Array | null | undefined): string | Uint8Array | undefined {
+  if (body === undefined || body === null) return undefined;
+  if (typeof body === 'string' || body instanceof Uint8Array) return body;
+  throw new TypeError(
+    `signRequest: body must be the text or the bytes that are sent, and was ${shown(body)}; ` +
+      'write JSON.stringify(data), and send that same text',
+  );
+}
+
+function timestampText(timestamp: number | string): string {
+  if (typeof timestamp === 'string') return timestamp;
+  if (Number.isSafeInteger(timestamp) && timestamp >= 0) return String(timestamp);
+  throw new TypeError(
+    `signRequest: timestamp must be whole milliseconds since the epoch, and was ${shown(timestamp)}; write Date.now()`,
+  );
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  return String(value);
+}

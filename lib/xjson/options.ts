@@ -1,0 +1,108 @@
+/**
+ * What a caller may set for `res.xJson`, an `XJsonResponseHandler` or its
+ * middleware (INTERFACE section 2.3). A limit that is given always applies; the
+ * defaults of `maxDepth` and `truncateStrings` guard only data that
+ * `JSON.stringify` cannot handle, so that ordinary data never loses a character.
+ */
+export interface XJsonOptions {
+  /**
+   * Deepest level of objects and arrays that is written, the root being level 1.
+   * A container below it becomes `"[Object]"` or `"[Array]"`.
+   * A positive integer, in levels.
+   * @default 20
+   */
+  maxDepth?: number | undefined;
+  /**
+   * Longest string value, in UTF-16 units. A longer one is cut to at most this
+   * many, the last one being `…`. A positive integer.
+   * @default 10000
+   */
+  truncateStrings?: number | undefined;
+  /**
+   * Whether the non-enumerable own properties of objects are written too.
+   * @default false
+   */
+  includeNonEnumerable?: boolean | undefined;
+  /**
+   * Whether a body of more than 65,536 bytes is sent in chunks as the client
+   * takes them, instead of in one write.
+   * @default true
+   */
+  enableStreaming?: boolean | undefined;
+  /**
+   * Size of such a chunk, in bytes. A positive integer.
+   * @default 65536
+   */
+  chunkSize?: number | undefined;
+}
+
+/** Bodies above this many bytes are sent in chunks (INTERFACE section 8). */
+export const STREAMING_THRESHOLD = 65_536;
+
+/** The defaults of INTERFACE section 2.3. */
+export const XJSON_DEFAULTS = Object.freeze({
+  maxDepth: 20,
+  truncateStrings: 10_000,
+  includeNonEnumerable: false,
+  enableStreaming: true,
+  chunkSize: 65_536,
+} satisfies Required<XJsonOptions>);
+
+const INTEGERS = ['maxDepth', 'truncateStrings', 'chunkSize'] as const;
+const FLAGS = ['includeNonEnumerable', 'enableStreaming'] as const;
+
+/**
+ * Answers the options it was given, once they are known to be right.
+ * @throws TypeError that names the option, what it must be and what was given.
+ */
+export function checkXJsonOptions(options: unknown): XJsonOptions {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(`xJson options must be an object such as { maxDepth: 20 }, got ${shown(options)}`);
+  }
+  const given = options as Record<string, unknown>;
+  for (const name of INTEGERS) {
+    const value = given[name];
+    if (value !== undefined && (!Number.isSafeInteger(value) || (value as number) < 1)) {
+      throw new TypeError(`xJson option ${name} must be a positive integer, got ${shown(value)}`);
+    }
+  }
+  for (const name of FLAGS) {
+    const value = given[name];
+    if (value !== undefined && typeof value !== 'boolean') {
+      throw new TypeError(`xJson option ${name} must be true or false, got ${shown(value)}`);
+    }
+  }
+  return options;
+}
+
+/**
+ * Lays the second set of options over the first: what the second leaves
+ * undefined stays as the first has it. Both must have been checked.
+ */
+export function mergeXJsonOptions(base: XJsonOptions | undefined, over: XJsonOptions | undefined): XJsonOptions {
+  if (base === undefined) return over ?? NONE;
+  if (over === undefined) return base;
+  return {
+    maxDepth: over.maxDepth ?? base.maxDepth,
+    truncateStrings: over.truncateStrings ?? base.truncateStrings,
+    includeNonEnumerable: over.includeNonEnumerable ?? base.includeNonEnumerable,
+    enableStreaming: over.enableStreaming ?? base.enableStreaming,
+    chunkSize: over.chunkSize ?? base.chunkSize,
+  };
+}
+
+/** A copy that later changes to the caller's object cannot reach. */
+export function copyXJsonOptions(options: XJsonOptions | undefined): XJsonOptions {
+  return options === undefined ? NONE : Object.freeze({ ...checkXJsonOptions(options) });
+}
+
+const NONE: XJsonOptions = Object.freeze({});
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return `${value}n`;
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value === 'function') return 'a function';
+  return String(value);
+}

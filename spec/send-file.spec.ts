@@ -1,0 +1,321 @@
+import { once } from 'node:events';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import { type IncomingMessage, request, type RequestOptions } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { weakEntityTag } from '../lib/http/etag';
+import type { SendFileOptions } from '../lib/http/file';
+import { kFail, type Response } from '../lib/http/response';
+import { type Answer, type Handler, Parity, ResponseServer } from './support/response-server';
+
+const TEXT = 'The quick brown fox jumps over the lazy dog\n';
+const MODIFIED = new Date('2020-01-02T03:04:05Z');
+const LARGE = 8 * 1024 * 1024;
+
+let tree: string;
+let root: string;
+
+beforeAll(() => {
+  tree = mkdtempSync(join(tmpdir(), 'waypost-'));
+  root = join(tree, 'public');
+  mkdirSync(join(root, 'dir'), { recursive: true });
+  mkdirSync(join(root, '.hidden'));
+  for (const name of ['a.txt', 'a b%20ü.txt', 'page.html', 'noext', '.env', '.hidden/x.txt', 'dir/index.html', 'empty.txt', '../secret.txt', '../public-not/a.txt']) {
+    mkdirSync(join(root, name, '..'), { recursive: true });
+    writeFileSync(join(root, name), name === 'empty.txt' ? '' : TEXT);
+    utimesSync(join(root, name), MODIFIED, MODIFIED);
+  }
+  writeFileSync(join(root, 'large.bin'), Buffer.alloc(LARGE, 'x'));
+  symlinkSync(join(tree, 'secret.txt'), join(root, 'out.txt'));
+  symlinkSync(join(tree, 'public-not'), join(root, 'sibling'));
+  symlinkSync(join(root, 'a.txt'), join(root, 'in.txt'));
+  symlinkSync(join(root, 'nowhere'), join(root, 'broken.txt'));
+  symlinkSync(root, join(tree, 'current'));
+});
+
+afterAll(() => rmSync(tree, { recursive: true, force: true }));
+
+/** A handler that sends the file named, and reports an error as both frameworks can. */
+function file(name: string, options?: SendFileOptions): Handler {
+  return (_, res) => res.sendFile(name, { root, ...options }, (error) => {
+    if (error !== undefined && !res.headersSent) res.status((error as { status?: number }).status ?? 500).type('txt').send(String((error as NodeJS.ErrnoException).code ?? error.message));
+  });
+}
+
+const FILES: readonly (readonly [string, () => Handler])[] = [
+  ['a text', () => file('a.txt')],
+  ['a page', () => file('page.html')],
+  ['no extension', () => file('noext')],
+  ['an empty file', () => file('empty.txt')],
+  ['a name with spaces, percents and letters', () => file('a b%20ü.txt')],
+  ['an index', () => file('dir/')],
+  ['extensions', () => file('page', { extensions: ['htm', 'html'] })],
+  ['maxAge', () => file('a.txt', { maxAge: 61_500 })],
+  ['maxAge as text', () => file('a.txt', { maxAge: '1d', immutable: true })],
+  ['no cache control', () => file('a.txt', { cacheControl: false })],
+  ['no ranges', () => file('a.txt', { acceptRanges: false })],
+  ['no last modified', () => file('a.txt', { lastModified: false })],
+  ['part of the file', () => file('a.txt', { start: 4, end: 8 })],
+  ['headers', () => file('a.txt', { headers: { 'X-A': 'b', 'Cache-Control': 'no-store', 'Content-Type': 'text/x-fox' } })],
+  ['dotfile ignored', () => file('.env')],
+  ['dotfile allowed', () => file('.env', { dotfiles: 'allow' })],
+  ['dotfile denied', () => file('.env', { dotfiles: 'deny' })],
+  ['hidden directory', () => file('.hidden/x.txt')],
+  ['an absolute path', () => (_, res) => res.sendFile(join(root, 'a.txt'))],
+  ['an absolute path beside options', () => (_, res) => res.sendFile(join(root, 'a.txt'), { maxAge: 1000 })],
+  ['a type set before', () => (req, res) => { res.type('text/markdown'); return file('a.txt')(req, res); }],
+  ['a status set before', () => (req, res) => file('a.txt')(req, res.status(404))],
+  ['a link within', () => file('in.txt')],
+  ['download', () => (_, res) => res.download(join(root, 'a.txt'))],
+  ['download under a name', () => (_, res) => res.download(join(root, 'a.txt'), 'fox ü.md')],
+  ['download with options', () => (_, res) => res.download('a.txt', { root, maxAge: 1000, headers: { 'X-A': 'b', 'content-disposition': 'inline' } })],
+  ['download with all', () => (_, res) => res.download('a.txt', 'b.txt', { root }, (error) => error && res.status(416).end())],
+];
+
+const REQUESTS: readonly (readonly [string, RequestOptions])[] = [
+  ['GET', {}],
+  ['HEAD', { method: 'HEAD' }],
+  ...['bytes=0-4', 'bytes=4-', 'bytes=-4', 'bytes=0-0', 'bytes=0-1,3-4', 'bytes=0-1,2-4', 'bytes=999-', 'bytes=4-1', 'bytes=x', 'lines=0-1', 'bytes=0-99999']
+    .map((range) => [range, { headers: { range } }] as const),
+  ['If-Modified-Since', { headers: { 'if-modified-since': MODIFIED.toUTCString() } }],
+  ['If-Modified-Since before', { headers: { 'if-modified-since': new Date(0).toUTCString() } }],
+  ['If-Unmodified-Since before', { headers: { 'if-unmodified-since': new Date(0).toUTCString() } }],
+  ['If-None-Match any', { headers: { 'if-none-match': '*' } }],
+  ['If-None-Match other', { headers: { 'if-none-match': '"other"' } }],
+  ['If-Match other', { headers: { 'if-match': '"other"' } }],
+  ['If-Match any', { headers: { 'if-match': '*' } }],
+  ['If-Range date', { headers: { range: 'bytes=0-4', 'if-range': MODIFIED.toUTCString() } }],
+  ['If-Range other', { headers: { range: 'bytes=0-4', 'if-range': '"other"' } }],
+];
+
+describe('sendFile and download as in Express 5', () => {
+  let parity: Parity;
+  beforeAll(async () => { parity = await Parity.start({ etag: weakEntityTag }); });
+  afterAll(() => parity.close());
+
+  it.each(FILES)('%s', async (_name, make) => {
+    for (const [name, options] of REQUESTS) {
+      const { ours, express } = await parity.both(make(), options);
+      // Here ours says nothing of the file that was not sent: see "takes back a 206".
+      if (ours.status === 412 || ours.status === 416) {
+        expect([name, ours.status, ours.headers['content-range']]).toEqual([name, express.status, express.headers['content-range']]);
+        continue;
+      }
+      expect({ name, ...ours }).toEqual({ name, ...express });
+    }
+  });
+
+  it('any range', async () => {
+    const bound = fc.option(fc.nat({ max: TEXT.length + 3 }), { nil: '' });
+    await fc.assert(
+      fc.asyncProperty(bound, bound, async (first, last) => {
+        const { ours, express } = await parity.both(file('a.txt'), { headers: { range: `bytes=${first}-${last}` } });
+        expect([ours.status, ours.headers['content-range'], ours.headers['content-length']]).toEqual([express.status, express.headers['content-range'], express.headers['content-length']]);
+        if (ours.status === 206) {
+          const [, from = 0, to = 0] = /bytes (\d+)-(\d+)/.exec(ours.headers['content-range'] ?? '') ?? [];
+          expect(ours.body).toBe(TEXT.slice(Number(from), Number(to) + 1));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+describe('sendFile', () => {
+  let server: ResponseServer;
+  beforeEach(async () => { server = await ResponseServer.waypost(); });
+  afterEach(() => server.close());
+
+  /** The error that reaches the framework's error path, and what the default makes of it. */
+  async function refused(handler: Handler, options?: RequestOptions): Promise<{ error: unknown; answer: Answer }> {
+    let error: unknown;
+    const answer = await server.answer((req, res) => {
+      const fail = res[kFail];
+      res[kFail] = (each) => { error = each; fail.call(res, each); };
+      return handler(req, res);
+    }, options);
+    return { error, answer };
+  }
+
+  it.each<[string, () => Handler, number]>([
+    ['a missing file', () => (_, res) => res.sendFile('missing.txt', { root }), 404],
+    ['a path beneath a file', () => (_, res) => res.sendFile('a.txt/b', { root }), 404],
+    ['too long a name', () => (_, res) => res.sendFile('x'.repeat(5000), { root }), 404],
+    ['a directory', () => (_, res) => res.sendFile('dir', { root }), 404],
+    ['a directory without its index', () => (_, res) => res.sendFile('dir/', { root, index: false }), 404],
+    ['a dotfile', () => (_, res) => res.sendFile('.env', { root }), 404],
+    ['a dot directory', () => (_, res) => res.sendFile('.hidden/x.txt', { root }), 404],
+    ['a NUL byte', () => (_, res) => res.sendFile('a.txt\0.png', { root }), 400],
+    ['a lone surrogate', () => (_, res) => res.sendFile('\ud800', { root }), 404],
+    ['traversal', () => (_, res) => res.sendFile('../secret.txt', { root }), 403],
+    ['traversal from within', () => (_, res) => res.sendFile('dir/../../secret.txt', { root }), 403],
+    ['traversal to a sibling of the same prefix', () => (_, res) => res.sendFile('../public-not/a.txt', { root }), 403],
+    ['traversal in an absolute path', () => (_, res) => res.sendFile(`${root}/../secret.txt`), 403],
+    ['traversal beneath a root', () => (_, res) => res.sendFile('/../secret.txt', { root }), 403],
+    ['a link out of the root', () => (_, res) => res.sendFile('out.txt', { root }), 403],
+    ['a linked directory out of the root', () => (_, res) => res.sendFile('sibling/a.txt', { root }), 403],
+    ['a link that leads nowhere', () => (_, res) => res.sendFile('broken.txt', { root }), 404],
+    ['a failed precondition', () => (_, res) => res.sendFile('a.txt', { root, lastModified: false, etag: false }), 412],
+  ])('refuses %s', async (_name, make, status) => {
+    const { error, answer } = await refused(make(), status === 412 ? { headers: { 'if-match': '"x"' } } : {});
+    expect(error).toMatchObject({ status });
+    expect(answer.status).toBe(status);
+    const body = JSON.parse(answer.body) as Record<string, unknown>;
+    expect(Object.keys(body)).toEqual(['error', 'message']);
+    expect(answer.body).not.toContain(tree);
+    expect(Object.keys(answer.headers).sort()).toEqual(['connection', 'content-length', 'content-type', 'date']);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('never leaves the root, whatever the path', async () => {
+    const part = fc.oneof(fc.constantFrom('..', '.', '', 'dir', 'a.txt', '%2e%2e', '..%2f', '..\\', '%00', 'secret.txt', 'sibling', 'out.txt', '~', 'public', 'public-not'), fc.string());
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 8 }), fc.constantFrom('/', '\\', '//'), async (parts, separator) => {
+        const path = parts.join(separator);
+        fc.pre(path !== '');
+        server.handler = (_, res) => res.sendFile(path, { root, headers: { 'X-Sent': '1' } });
+        const answer = await server.ask();
+        // Only these names lead to a file when everything outside is refused.
+        if (answer.status === 200) expect(path.replaceAll('\\', '/')).toMatch(/(a\.txt|dir\/*)[./]*$/);
+        expect([200, 400, 403, 404]).toContain(answer.status);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('follows a link out of the root when told to', async () => {
+    expect((await server.answer((_, res) => res.sendFile('out.txt', { root, followSymlinks: true }))).body).toBe(TEXT);
+  });
+
+  it('takes a root that is a link itself, and a relative one', async () => {
+    expect((await server.answer((_, res) => res.sendFile('a.txt', { root: join(tree, 'current') }))).body).toBe(TEXT);
+    const here = await server.answer((_, res) => res.sendFile('package.json', { root: '.' }));
+    expect(here.status).toBe(200);
+  });
+
+  it('says with 416 how long the file is', async () => {
+    const { answer } = await refused((_, res) => res.sendFile('a.txt', { root }), { headers: { range: 'bytes=999-' } });
+    expect(answer.status).toBe(416);
+    expect(answer.headers['content-range']).toBe(`bytes */${TEXT.length}`);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('takes back a 206 and its fields before it tells of an error', async () => {
+    let status = 0;
+    const answer = await server.answer((_, res) => res.set('X-Mine', '1').sendFile('a.txt', { root, headers: { 'X-Bad': 'a\r\nb' } }, (error) => {
+      status = res.statusCode;
+      res.status(500).send(error?.name);
+    }), { headers: { range: 'bytes=0-1' } });
+    expect(status).toBe(200);
+    expect(answer).toMatchObject({ status: 500, body: 'TypeError' });
+    expect(Object.keys(answer.headers).sort()).toEqual(['connection', 'content-length', 'content-type', 'date', 'x-mine']);
+  });
+
+  it.each<[string, Handler, RegExp]>([
+    ['a relative path without a root', (_, res) => res.sendFile('a.txt'), /absolute path or a root, got 'a\.txt': write path\.join/],
+    ['an empty path', (_, res) => res.sendFile(''), /non-empty string, got ''/],
+    ['no path', (_, res) => res.sendFile(undefined as unknown as string), /non-empty string, got undefined/],
+    ['a path that is no string', (_, res) => res.sendFile(['/etc/passwd'] as unknown as string), /non-empty string/],
+    ['an unknown dotfiles', (_, res) => res.sendFile('/a', { dotfiles: 'maybe' as 'allow' }), /dotfiles/],
+  ])('throws for %s', async (_name, handler, message) => {
+    expect((await server.answer(handler)).status).toBe(500);
+    expect(server.log[0]?.fields.err).toBeInstanceOf(TypeError);
+    expect(server.log[0]?.fields.err?.message).toMatch(message);
+  });
+
+  it('answers 500 for a status that cannot be sent', async () => {
+    expect((await refused((_, res) => { res.statusCode = 99; res.sendFile('a.txt', { root }); })).answer.status).toBe(500);
+    expect(server.log[0]?.fields.err).toBeInstanceOf(RangeError);
+  });
+
+  it('reports an error once the head is out, and does not crash', async () => {
+    const failed = new Promise<unknown>((resolve) => {
+      server.handler = (_, res) => { res.write('begun'); res.sendFile('a.txt', { root }, (error) => { resolve(error); res.end(); }); };
+    });
+    const answer = await server.ask();
+    expect(answer.body).toBe('begun');
+    expect(await failed).toBeInstanceOf(Error);
+  });
+
+  it('calls back once, without an error, for GET, HEAD and 304', async () => {
+    for (const options of [{}, { method: 'HEAD' }, { headers: { 'if-none-match': '*' } }]) {
+      const calls: unknown[] = [];
+      const called = new Promise<void>((resolve) => {
+        server.handler = (_, res) => res.sendFile('a.txt', { root }, (...args) => { calls.push(args[0]); resolve(); });
+      });
+      await Promise.all([server.ask(options), called]);
+      expect(calls).toEqual([undefined]);
+    }
+  });
+
+  it('takes the callback as second argument, and tells it the status', async () => {
+    const told = new Promise<unknown>((resolve) => {
+      server.handler = (_, res) => res.sendFile(join(root, 'missing'), (error) => { resolve(error); res.end(); });
+    });
+    await server.ask();
+    expect(await told).toMatchObject({ status: 404, code: 'ENOENT' });
+  });
+
+  it.each<[string, () => void]>([
+    ['throws', () => { throw new Error('mine'); }],
+    ['rejects with', async () => { await Promise.resolve(); throw new Error('mine'); }],
+  ])('reports what the callback %s instead of crashing', async (_name, callback) => {
+    const { error, answer } = await refused((_, res) => res.sendFile('missing', { root }, callback));
+    expect(error).toMatchObject({ message: 'mine' });
+    expect(answer.status).toBe(500);
+  });
+
+  describe('when the client and the file come apart', () => {
+    /** Asks for the large file and stops reading once the head is in. */
+    async function begin(): Promise<IncomingMessage> {
+      const sent = request({ host: '127.0.0.1', port: server.port, agent: false });
+      sent.on('error', () => undefined);
+      sent.end();
+      const [res] = (await once(sent, 'response')) as [IncomingMessage];
+      res.on('error', () => undefined);
+      return res;
+    }
+
+    it('a client that leaves is no error of the server\'s', async () => {
+      let failures = 0;
+      const closed = new Promise<void>((resolve) => {
+        server.handler = (_, res: Response) => {
+          res[kFail] = () => { failures++; };
+          res.on('close', resolve);
+          res.sendFile('large.bin', { root });
+        };
+      });
+      (await begin()).destroy();
+      await closed;
+      expect((await server.answer((_, res) => res.end('alive'))).body).toBe('alive');
+      expect(failures).toBe(0);
+      expect(server.log).toEqual([]);
+    });
+
+    it('the callback is told with ECONNABORTED', async () => {
+      const told = new Promise<unknown>((resolve) => {
+        server.handler = (_, res) => res.sendFile('large.bin', { root }, resolve);
+      });
+      (await begin()).destroy();
+      expect(await told).toMatchObject({ code: 'ECONNABORTED' });
+    });
+
+    it('a file cut short ends the connection rather than leave the client waiting', async () => {
+      const name = join(root, 'shrinking.bin');
+      const descriptor = openSync(name, 'w');
+      for (let written = 0; written < LARGE * 4; written += 1 << 20) writeSync(descriptor, Buffer.alloc(1 << 20, 'x'));
+      closeSync(descriptor);
+      const told = new Promise<unknown>((resolve) => {
+        server.handler = (_, res) => res.sendFile(name, resolve);
+      });
+      const res = await begin();
+      truncateSync(name, 1 << 20);
+      const closed = new Promise((resolve) => res.on('close', resolve));
+      res.resume();
+      await closed;
+      expect(res.complete).toBe(false);
+      expect(await told).toMatchObject({ message: expect.stringMatching(/^The file ended after \d+ of 33554432 bytes$/) as unknown });
+    });
+  });
+});
