@@ -1,14 +1,8 @@
 import { errorBody, statusOf } from '../errors';
-import { type FailureReport, serializationFailure } from '../xjson/handler';
+import { type FailureReport, isBodiless, sendFailure } from '../xjson/failure';
 import { isFresh } from './etag';
 import { JSON_TYPE } from './media-type';
 import { type ConfiguredResponse, kSettings } from './response-state';
-
-/** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with an error in its place. */
-const STALE_FIELDS = [
-  'Content-Encoding', 'Content-Language', 'Content-Range', 'Content-Disposition',
-  'ETag', 'Last-Modified', 'Cache-Control', 'Expires',
-] as const;
 
 /**
  * Ends a response with a whole body: type, length, ETag and 304 where they
@@ -37,10 +31,7 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
 
 /** Ends a response with the body, or without it where the request is HEAD. */
 export function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
-  // A method that middleware turned into HEAD does not stop the client from
-  // waiting for the announced bytes: it would take them from the next response.
-  const headOnly = res.req.method === 'HEAD' && (res as unknown as { _hasBody?: boolean })._hasBody !== true;
-  if (headOnly || body === undefined) res.end();
+  if (body === undefined || isBodiless(res)) res.end();
   else res.end(body, 'utf8');
 }
 
@@ -57,16 +48,8 @@ function stripBody(res: ConfiguredResponse, status: number): void {
 
 /** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before. */
 export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R {
-  const report = new SerializationReport(res);
-  report.onError(error);
-  if (res.headersSent) {
-    // Half a response is out: cutting it off is the only way left to say so.
-    if (!res.writableEnded) res.destroy();
-    return res;
-  }
-  for (const name of STALE_FIELDS) res.removeHeader(name);
-  res.statusCode = 500;
-  return finish(res, JSON.stringify(serializationFailure(error, report.development)), JSON_TYPE);
+  sendFailure(res, error, new SerializationReport(res));
+  return res;
 }
 
 /** Answers for an error that nothing else answers, with the body of every such error: `error` and `message`. */
@@ -79,6 +62,7 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
     return;
   }
   res.statusCode = status;
+  res.statusMessage = '';
   finish(res, JSON.stringify(errorBody(error, status, development)), JSON_TYPE);
 }
 

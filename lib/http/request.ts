@@ -1,17 +1,16 @@
 import { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import type { Socket } from 'node:net';
 import accepts from 'accepts';
 import proxyAddr from 'proxy-addr';
 import parseRange from 'range-parser';
 import typeIs from 'type-is';
 import type { TrustFunction } from '../options';
-import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody, pushOn } from './capture';
+import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
 import { discardRest } from './discard';
 import { isFresh } from './etag';
 import { parseQuery } from './query';
 import type { Response } from './response';
-import { pathOf, queryOf } from './target';
+import { pathOf, queryOf } from '../target';
 
 /** What the application settles for all its requests; it stands on the prototype of its own subclass. */
 export const kSettings = Symbol('waypost.request.settings');
@@ -21,6 +20,8 @@ export const kBody = Symbol('waypost.request.body');
 export const kBodySet = Symbol('waypost.request.bodySet');
 /** Target as received: to be set before anything may change `req.url`. */
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
+/** Method as received: to be set before anything may change `req.method`. */
+export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 const kParams = Symbol('waypost.request.params');
 const kPath = Symbol('waypost.request.path');
 const kQuery = Symbol('waypost.request.query');
@@ -56,13 +57,14 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare [kBody]: unknown;
   declare [kBodySet]: boolean;
   declare [kOriginalUrl]: string | undefined;
+  declare [kOriginalMethod]: string | undefined;
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;
   declare [kCaptured]: CaptureOutcome | undefined;
-  declare private [kParams]: Params | undefined;
-  declare private [kPath]: string | undefined;
-  declare private [kQuery]: Record<string, unknown> | undefined;
-  declare private [kQueryUrl]: string | undefined;
+  private declare [kParams]: Params | undefined;
+  private declare [kPath]: string | undefined;
+  private declare [kQuery]: Record<string, unknown> | undefined;
+  private declare [kQueryUrl]: string | undefined;
 
   /** Path and query. Middleware sees them relative to its mount, route handlers whole. */
   declare url: string;
@@ -224,7 +226,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   /** `http` or `https`: of the socket, or as a trusted proxy says. */
   get protocol(): string {
     const own = 'encrypted' in this.socket && this.socket.encrypted ? 'https' : 'http';
-    return (this.#isForwarded() && firstOf(this.get('X-Forwarded-Proto'))) || own;
+    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Proto'))) || own;
   }
 
   /** Whether `protocol` is `https`. */
@@ -234,7 +236,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
 
   /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
   get host(): string | undefined {
-    return (this.#isForwarded() && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
+    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
   }
 
   /** Host without its port; an IPv6 address keeps its brackets. */
@@ -267,4 +269,63 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   get xhr(): boolean {
     return this.get('X-Requested-With')?.toLowerCase() === 'xmlhttprequest';
   }
+
+  /** @internal Bytes pass by whoever takes them in, a capture for one; costs one look where nobody does. */
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    const intake = this[kIntake];
+    if (intake === undefined) return super.push(chunk, encoding);
+    return intake.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer | null));
+  }
+
+  /** @internal */
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this[kIntake]?.abort();
+    super._destroy(error, callback);
+  }
+}
+
+function isForwarded(request: Request<unknown>): boolean {
+  return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);
+}
+
+/** The first of a list in a header: what the outermost trusted proxy wrote. */
+function firstOf(value: string | undefined): string | undefined {
+  return value?.split(',', 1)[0]?.trim();
+}
+
+/** Calls discardRest in Node's place, which would drop a body without end and without counting. */
+function dump(this: Request): void {
+  discardRest(this, this[kSettings].discardLimit);
+}
+
+const SETTINGS: RequestSettings = {
+  trustProxy: () => false,
+  subdomainOffset: 2,
+  queryParser: (text) => parseQuery(text),
+  discardLimit: 1_048_576,
+  app: {},
+};
+
+const DEFAULTS: [PropertyKey, unknown][] = [
+  [kSettings, SETTINGS],
+  [kBody, undefined],
+  [kBodySet, false],
+  [kOriginalUrl, undefined],
+  [kIntake, undefined],
+  [kRawBody, undefined],
+  [kCaptured, undefined],
+  [kParams, undefined],
+  [kPath, undefined],
+  [kQuery, undefined],
+  [kQueryUrl, undefined],
+  ['rawBody', undefined],
+  ['baseUrl', ''],
+  ['route', undefined],
+  ['res', undefined],
+  ['_dump', dump],
+];
+
+// Writable, so that an assignment to a request makes a property of its own.
+for (const [name, value] of DEFAULTS) {
+  Object.defineProperty(Request.prototype, name, { value, writable: true, configurable: true });
 }

@@ -111,27 +111,3 @@ export function decodeSegments(segments: readonly string[]): string | undefined 
   if (!joined.includes('%')) return joined;
   return decodeSegment(joined.replace(/%2f/gi, '%252F'));
 }
-
-/** The path of a request target: without query or fragment, without scheme and authority (RFC 9112 section 3.2). */
-export function pathOf(target: string): string {
-  const start = pathStart(target);
-  const end = pathEnd(target, start);
-  if (start === 0 && end === target.length) return target;
-  return start === end ? '/' : target.slice(start, end);
-}
-
-/** Where the path begins in a request target: 0, or behind the authority of an absolute form. */
-export function pathStart(target: string): number {
-  // 47 is "/"
-  if (target.charCodeAt(0) === 47) return 0;
-  const authority = /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/?#]*/.exec(target);
-  return authority === null ? 0 : authority[0].length;
-}
-
-/** Where the path ends in a request target: at its query or fragment. */
-export function pathEnd(target: string, start: number): number {
-  const query = target.indexOf('?', start);
-  const hash = target.indexOf('#', start);
-  if (hash !== -1 && (query === -1 || hash < query)) return hash;
-  return query === -1 ? target.length : query;
-}

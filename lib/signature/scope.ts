@@ -1,5 +1,6 @@
 import type { ScopeEntry } from '../options';
-import { Path, pathOf, pathStart, type PathRules } from '../routing/path';
+import { Path, type PathRules } from '../routing/path';
+import { pathOf, pathStart } from '../target';
 import { parsePattern, type Pattern } from '../routing/pattern';
 import { canonical, canonicalPath, tokens } from './canonical';
 import { EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';

@@ -82,11 +82,21 @@ export class Blocks {
     this.at = 0;
   }
 
-  /** Gives the block back when the bytes are no longer needed. Nothing may be written after. */
+  /** Says that the bytes are no longer needed. Nothing may be written after. */
   release(): void {
+    // Bytes that were given away may still be on their way to a socket.
+    const isWhole = this.#head === 0 && this.#headAt === 0 && this.block !== EMPTY;
+    if (isWhole) Blocks.#spare = this.block;
     this.clear();
-    Blocks.#spare = this.block;
     this.block = EMPTY;
+  }
+
+  /** All bytes in one buffer; the blocks are no longer needed. */
+  whole(): Buffer {
+    if (this.#full.length > 0) return this.take(this.length);
+    const bytes = Buffer.from(this.block.subarray(0, this.at));
+    this.release();
+    return bytes;
   }
 
   /** All bytes as text. */

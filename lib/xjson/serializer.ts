@@ -67,7 +67,8 @@ export class Serializer {
   #anew = false;
   #until = 0;
   #late = false;
-  #fuel = FUEL;
+  readonly #tank: number;
+  #fuel: number;
   /** The containers from the root to where the writing is. */
   readonly #path: object[] = [];
   #depth = 0;
@@ -80,7 +81,10 @@ export class Serializer {
   #long = '';
   #longAt = 0;
 
-  constructor(data: unknown, options: XJsonOptions, out: Blocks) {
+  /** @param fuel Values visited between two looks at the clock. */
+  constructor(data: unknown, options: XJsonOptions, out: Blocks, fuel = FUEL) {
+    this.#tank = fuel;
+    this.#fuel = fuel;
     this.#data = data;
     this.#out = out;
     this.#hidden = options.includeNonEnumerable === true;
@@ -307,7 +311,7 @@ export class Serializer {
   }
 
   #isLate(): boolean {
-    this.#fuel = FUEL;
+    this.#fuel = this.#tank;
     this.#late = performance.now() >= this.#until;
     return this.#late;
   }
@@ -359,7 +363,7 @@ function unboxed(box: object): unknown {
 
 /** A proxy may answer anything for its length (ECMA-262, LengthOfArrayLike). */
 function lengthOf(array: readonly unknown[]): number {
-  if (array.length >>> 0 === array.length) return array.length;
+  if ((array.length >>> 0) === array.length) return array.length;
   const length = Math.trunc(+array.length);
   return length > 0 ? Math.min(length, Number.MAX_SAFE_INTEGER) : 0;
 }

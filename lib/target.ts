@@ -22,12 +22,12 @@ export function queryOf(target: string): string {
   return hash < mark ? '' : target.slice(mark + 1, hash);
 }
 
-function pathStart(target: string): number {
+export function pathStart(target: string): number {
   if (target.charCodeAt(0) === SLASH) return 0;
   return ABSOLUTE_FORM.exec(target)?.[0].length ?? 0;
 }
 
-function pathEnd(target: string, start: number): number {
+export function pathEnd(target: string, start: number): number {
   const query = target.indexOf('?', start);
   const hash = target.indexOf('#', start);
   if (query === -1) return hash === -1 ? target.length : hash;

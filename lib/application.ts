@@ -1,0 +1,427 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { HttpError, statusOf, statusText } from './errors';
+import { answerError } from './http/answer';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, parseBody, startCapture } from './http/body';
+import { strongEntityTag, weakEntityTag } from './http/etag';
+import { parseQuery } from './http/query';
+import { kBody, kBodySet, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request, type RequestSettings } from './http/request';
+import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response, type ResponseSettings } from './http/response';
+import { createLogger, type Logger } from './logger';
+import { type CreateServerOptions, resolveOptions, type ResolvedOptions } from './options';
+import type { NextFunction } from './routing/handler';
+import { describeRoutes, type RouteDescription } from './routing/listing';
+import { type Match, RouteTable } from './routing/plan';
+import { Router } from './routing/router';
+import { Walk, type WalkHost } from './routing/walk';
+import { kExpectsContinue, Listener, type NodeServer } from './server';
+import { SignatureHook } from './signature/hook';
+import { SignatureScope } from './signature/scope';
+import { pathEnd, pathOf, pathStart } from './target';
+
+const kWalk = Symbol('waypost.request.walk');
+const SUFFIX = '.xJson';
+
+/** A request on its way: its own walk, and that a client may wait for `100 Continue`. */
+type Travelling = Request & { [kWalk]?: Walk | undefined; [kExpectsContinue]?: boolean };
+
+/** Where to listen; see `Application.start`. */
+export interface ListenOptions {
+  /** 0 picks a free one. @default `server.port`, else PORT, else 3000 */
+  port?: number;
+  /** @default `server.host`, else every address */
+  host?: string;
+}
+
+/** How `Application.close` drains. */
+export interface CloseOptions {
+  /** How long requests in flight may take to end, in milliseconds. @default 10000 */
+  timeout?: number;
+}
+
+/** Called when the server listens, or with the error that kept it from doing so. */
+export type StartCallback = (error?: Error) => void;
+
+/** A listener of plain `node:http`. */
+export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+/** The application is a request listener, and middleware of connect, Express or another application. */
+export interface Application {
+  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+}
+
+/**
+ * An application (INTERFACE section 1). A request goes this way: adopted,
+ * matched, checked for its signature (headers, then bytes), its body captured
+ * and parsed when a route can take it, then walked down its plan; what is left
+ * is an error, the fallback, or not found.
+ */
+export class Application extends Router implements WalkHost {
+  readonly #options: ResolvedOptions;
+  readonly #logger: Logger;
+  readonly #listener: Listener;
+  readonly #Request: new (socket: Socket) => Request;
+  readonly #Response: new (req: IncomingMessage) => Response;
+  readonly #hook: SignatureHook | null;
+  readonly #scope: SignatureScope | null;
+  readonly #parse: { readonly limit: number; readonly bigint: boolean };
+  // An application is a function, but has no function's prototype: Node and others call it by these.
+  readonly apply = Function.prototype.apply;
+  readonly call = Function.prototype.call;
+  readonly bind = Function.prototype.bind;
+  #table: RouteTable | null = null;
+  #fallback: FallbackListener | null = null;
+
+  constructor(given: CreateServerOptions | undefined) {
+    const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
+    super(listener);
+    const options = resolveOptions(given, process.env);
+    this.#options = options;
+    this.#logger = createLogger(options.logging);
+    this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
+    const settings = this.#settings();
+    this.#Request = class extends Request {};
+    this.#Response = class extends Response {
+      override [kFail](error: unknown): void {
+        const walk = (this.req as Travelling)[kWalk];
+        if (walk === undefined) super[kFail](error);
+        else walk.fail(error);
+      }
+    };
+    share(this.#Request.prototype, kRequestSettings, settings);
+    share(this.#Response.prototype, kResponseSettings, settings);
+    const { requestSignature, includeRoutes, excludeRoutes } = options.security;
+    this.#scope = requestSignature === undefined ? null : new SignatureScope(includeRoutes, excludeRoutes, options.routing);
+    this.#hook = requestSignature === undefined || this.#scope === null ? null : new SignatureHook(requestSignature, this.#scope, this.#logger);
+    this.#listener = new Listener(options.server, this.#logger, this as unknown as FallbackListener, {
+      IncomingMessage: this.#Request as unknown as typeof IncomingMessage,
+      ServerResponse: this.#Response as unknown as typeof ServerResponse,
+    });
+    for (const warning of options.warnings) this.#logger.warn(warning);
+    this.onChange(() => {
+      this.#table = null;
+    });
+  }
+
+  /** The server while it runs. */
+  get server(): NodeServer | null {
+    return this.#listener.server;
+  }
+
+  /** The logger, for the application's own use. */
+  get log(): Logger {
+    return this.#logger;
+  }
+
+  /**
+   * Starts the server (INTERFACE section 4.1). The promise is rejected with the
+   * system's error when the port can't be had; a later call may succeed.
+   */
+  start(callback?: StartCallback): Promise<NodeServer>;
+  start(port: number, callback?: StartCallback): Promise<NodeServer>;
+  start(port: number, host: string, callback?: StartCallback): Promise<NodeServer>;
+  start(options: ListenOptions, callback?: StartCallback): Promise<NodeServer>;
+  start(...given: unknown[]): Promise<NodeServer> {
+    const { port, host, callback } = readListenArguments(given, this.#options.server, 'start');
+    const started = new Promise<NodeServer>((resolve, reject) => {
+      this.#announce();
+      const server = this.#listener.listen(port, host);
+      server.once('error', reject);
+      server.once('listening', () => {
+        server.removeListener('error', reject);
+        resolve(server);
+      });
+    });
+    if (callback !== undefined) started.then(() => callback(), callback);
+    return started;
+  }
+
+  /** As `start`, but answers the server at once, as in Express; errors go to the callback, else to the server's `error` event. */
+  listen(callback?: StartCallback): NodeServer;
+  listen(port: number | string, callback?: StartCallback): NodeServer;
+  listen(port: number | string, host: string, callback?: StartCallback): NodeServer;
+  listen(options: ListenOptions, callback?: StartCallback): NodeServer;
+  listen(...given: unknown[]): NodeServer {
+    const { port, host, callback } = readListenArguments(given, this.#options.server, 'listen');
+    this.#announce();
+    const server = this.#listener.listen(port, host);
+    if (callback !== undefined) {
+      server.once('error', callback);
+      server.once('listening', () => {
+        server.removeListener('error', callback);
+        callback();
+      });
+    }
+    return server;
+  }
+
+  /** Drains and stops the server. Called again meanwhile, it answers the same promise. */
+  close(options: CloseOptions = {}): Promise<void> {
+    const { timeout } = options;
+    if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {
+      throw new TypeError(`close(): timeout must be a number of milliseconds, got ${String(timeout)}`);
+    }
+    return this.#listener.close(timeout);
+  }
+
+  /**
+   * Hands every request that nothing took to a listener of plain `node:http`,
+   * its body unread, so that a program can move route by route.
+   */
+  fallback(listener: FallbackListener): this {
+    if (typeof listener !== 'function') throw new TypeError(`fallback() needs a function (req, res), got ${typeof listener}`);
+    this.#fallback = listener;
+    return this;
+  }
+
+  /** The routes in order, as rows for `console.table`. */
+  routes(): RouteDescription[] {
+    return describeRoutes(this.#prepare());
+  }
+
+  #settings(): RequestSettings & ResponseSettings {
+    const { server, body, development, etag } = this.#options;
+    return {
+      trustProxy: server.trusts,
+      subdomainOffset: 2,
+      queryParser: parseQuery,
+      discardLimit: body.limit,
+      app: this,
+      development,
+      etag: etag === false ? undefined : etag === 'weak' ? weakEntityTag : strongEntityTag,
+      logger: this.#logger,
+    };
+  }
+
+  #prepare(): RouteTable {
+    return (this.#table ??= new RouteTable(this, this.#options.routing));
+  }
+
+  /** Warns of what is registered and does not do what it looks like. */
+  #announce(): void {
+    for (const { method, path, coveredBy } of this.routes()) {
+      if (coveredBy !== undefined) this.#logger.warn(`The route ${method} ${path} is covered by ${coveredBy}, registered before it`);
+    }
+    if (this.#scope === null) return;
+    const table = this.#prepare();
+    const registered = table.layers.flatMap((layer) => layer.patterns.map((pattern) => ({ method: layer.method, pattern, route: layer.route })));
+    const named = registered.filter(({ route, pattern }) => route !== null || pattern.segments.length > 0);
+    const said = new Set<string>();
+    for (const { method, pattern } of this.#scope.uncovered(named)) {
+      const text = `${method === null ? '' : `${method} `}${pattern.text}`;
+      if (!said.has(text)) this.#logger.warn(`${text} lies beneath an included path but is not covered by the signature check`);
+      said.add(text);
+    }
+  }
+
+  #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
+    const parent = req[kWalk];
+    const leave = this.#adopt(req, res, next);
+    if (this.#listener.draining) res.shouldKeepAlive = false;
+    req.res = res;
+    if (req[kOriginalUrl] === undefined) {
+      req[kOriginalUrl] = req.originalUrl;
+      req[kOriginalMethod] = req.method;
+    }
+    const table = this.#prepare();
+    const match = this.#match(table, req, res);
+    const walk = new Walk(this, req, res, table, match, leave, parent);
+    req[kWalk] = walk;
+    if (this.#logger.level === 'debug' || this.#logger.level === 'trace') {
+      this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
+    }
+    this.#check(walk);
+  }
+
+  /** Makes the request and response this application's own; answers how to leave it again. */
+  #adopt(req: Travelling, res: Response, next: NextFunction | undefined): NextFunction | undefined {
+    if (req instanceof this.#Request) {
+      if (!(res instanceof this.#Response)) Object.setPrototypeOf(res, this.#Response.prototype);
+      return next;
+    }
+    if (!((req as unknown) instanceof IncomingMessage) || !((res as unknown) instanceof ServerResponse)) {
+      throw new TypeError('the application was called with what is no http.IncomingMessage and http.ServerResponse; hand it to http.createServer or https.createServer');
+    }
+    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
+    Object.setPrototypeOf(req, this.#Request.prototype as object);
+    Object.setPrototypeOf(res, this.#Response.prototype as object);
+    if (next === undefined) return undefined;
+    return (error?: unknown) => {
+      Object.setPrototypeOf(req, outer[0]);
+      Object.setPrototypeOf(res, outer[1]);
+      next(error);
+    };
+  }
+
+  /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
+  #match(table: RouteTable, req: Request, res: Response): Match {
+    const { method, url } = req;
+    const match = table.match(method, pathOf(url));
+    if (!match.path.endsWith(SUFFIX) || table.takes(match)) return match;
+    const end = pathEnd(url, pathStart(url));
+    req.url = url.slice(0, end - SUFFIX.length) + url.slice(end);
+    res[kJsonAsXJson] = true;
+    return table.match(method, pathOf(req.url));
+  }
+
+  /** Checks the signature where the request needs one: headers first, then bytes. */
+  #check(walk: Walk): void {
+    const hook = this.#hook;
+    const { req, res } = walk;
+    if (hook === null || walk.checked || !hook.requires(walk.method, walk.match.path)) return this.#read(walk);
+    walk.checked = true;
+    if (!hook.admits(req, res)) return;
+    if (!hook.readsBody || !hasBody(req)) {
+      if (hook.verifies(req, res, undefined)) this.#read(walk);
+      return;
+    }
+    this.#invite(walk);
+    startCapture(req, this.#options.body.limit, (_, outcome) => this.#verify(walk, hook, outcome));
+  }
+
+  #verify(walk: Walk, hook: SignatureHook, outcome: CaptureOutcome): void {
+    const { req, res } = walk;
+    if (outcome === 'aborted') return;
+    if (outcome === 'tooLarge') hook.refuseSize(req, res);
+    else if (outcome === 'consumed') hook.refuseConsumed(req, res);
+    else if (hook.verifies(req, res, req.rawBody)) this.#read(walk);
+  }
+
+  /** Captures and parses the body if a route can take the request and the type is one that is parsed. */
+  #read(walk: Walk): void {
+    const { req } = walk;
+    if (!hasBody(req)) return walk.resume(walk.match);
+    this.#invite(walk);
+    const wanted = this.#options.body.parse && !req[kBodySet] && req[kBody] === undefined
+      && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
+    if (!wanted) return walk.resume(walk.match);
+    startCapture(req, this.#options.body.limit, (_, outcome) => this.#captured(walk, outcome));
+  }
+
+  /** Tells a client that waits before it sends its body to go on. */
+  #invite(walk: Walk): void {
+    const req = walk.req as Travelling;
+    if (req[kExpectsContinue] !== true) return;
+    req[kExpectsContinue] = false;
+    walk.res.writeContinue();
+  }
+
+  #captured(walk: Walk, outcome: CaptureOutcome): void {
+    const { req } = walk;
+    if (outcome === 'aborted') return;
+    if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
+    if (outcome !== 'complete' || req.rawBody === undefined || req.rawBody.length === 0) return walk.resume(walk.match);
+    parseBody(req.rawBody, req.headers, this.#parse, (error, value) => {
+      if (error === null) req[kBody] = value;
+      else walk.bodyError = error;
+      walk.resume(walk.match);
+    });
+  }
+
+  /** @internal The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
+  obstacle(walk: Walk): unknown {
+    const error = walk.bodyError;
+    if (error === undefined) return undefined;
+    walk.bodyError = undefined;
+    const { req, res } = walk;
+    if (req[kBodySet] || isBeingRead(req)) return undefined;
+    // What is left of a body that is too large would have to be read off the wire before the next request.
+    if (statusOf(error) === 413 && !res.headersSent) res.shouldKeepAlive = false;
+    return error;
+  }
+
+  /** @internal Middleware has changed URL or method: from here on the new target counts. */
+  rewritten(walk: Walk): void {
+    walk.match = walk.table.match(walk.method, pathOf(walk.url));
+    this.#check(walk);
+  }
+
+  /** @internal The list has ended. */
+  ended(walk: Walk, failed: boolean, error: unknown): void {
+    const { req, res, outer } = walk;
+    if (outer !== undefined) {
+      (req as Travelling)[kWalk] = walk.parent;
+      outer(failed ? error : undefined);
+    } else if (failed) {
+      this.#answerFailure(req, res, error);
+    } else if (this.#fallback !== null) {
+      this.#fall(this.#fallback, req, res);
+    } else {
+      this.#answerUnmatched(walk);
+    }
+  }
+
+  #fall(listener: FallbackListener, req: Request, res: Response): void {
+    try {
+      const result = listener(req, res);
+      if (result instanceof Promise) result.catch((error: unknown) => this.#answerFailure(req, res, error));
+    } catch (error) {
+      this.#answerFailure(req, res, error);
+    }
+  }
+
+  #answerFailure(req: Request, res: Response, error: unknown): void {
+    if (res.writableEnded) {
+      this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
+      return;
+    }
+    answerError(res, error);
+  }
+
+  #answerUnmatched(walk: Walk): void {
+    const { req, res } = walk;
+    if (res.headersSent) return;
+    let status = 404;
+    if (this.#options.routing.methodNotAllowed) {
+      const methods = [...walk.table.methods(walk.match)].filter((method) => method !== null).sort();
+      if (methods.length > 0) {
+        if (!methods.includes('OPTIONS')) methods.push('OPTIONS');
+        res.setHeader('Allow', methods.join(', '));
+        if (req.method === 'OPTIONS') {
+          res.status(204).end();
+          return;
+        }
+        status = 405;
+      }
+    }
+    res.status(status);
+    res.setHeader('Content-Type', 'application/json; charset=utf-8');
+    const body = JSON.stringify({ error: statusText(status), message: `Cannot ${req.method} ${pathOf(req.originalUrl)}` });
+    res.setHeader('Content-Length', Buffer.byteLength(body));
+    if (req.method === 'HEAD') res.end();
+    else res.end(body);
+  }
+}
+
+/**
+ * Makes an application (INTERFACE section 1).
+ * @param options See {@link CreateServerOptions}; all are optional.
+ * @throws TypeError that names an option whose value is wrong.
+ */
+export function createServer(options?: CreateServerOptions): Application {
+  return new Application(options);
+}
+
+function share(prototype: object, key: symbol, value: unknown): void {
+  Object.defineProperty(prototype, key, { value, writable: true, configurable: true });
+}
+
+interface ListenArguments {
+  port: number | string;
+  host: string | undefined;
+  callback: StartCallback | undefined;
+}
+
+function readListenArguments(given: unknown[], defaults: { port: number; host: string | undefined }, name: string): ListenArguments {
+  const rest = [...given];
+  const callback = typeof rest[rest.length - 1] === 'function' ? (rest.pop() as StartCallback) : undefined;
+  const [first] = rest;
+  const named = typeof first === 'object' && first !== null ? (first as ListenOptions) : undefined;
+  const port = (named === undefined ? (first as number | string | undefined) : named.port) ?? defaults.port;
+  const host = (named === undefined ? (rest[1] as string | undefined) : named.host) ?? defaults.host;
+  const numeric = typeof port === 'string' && /^\d+$/.test(port) ? Number(port) : port;
+  const valid = typeof numeric === 'string' ? name === 'listen' && numeric !== '' : Number.isInteger(numeric) && numeric >= 0 && numeric <= 65_535;
+  if (!valid) throw new TypeError(`${name}(): port must be an integer from 0 to 65535, got ${JSON.stringify(port) ?? String(port)}`);
+  if (host !== undefined && typeof host !== 'string') throw new TypeError(`${name}(): host must be a string, got ${typeof host}`);
+  return { port: numeric, host, callback };
+}

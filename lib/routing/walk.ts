@@ -1,0 +1,361 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { pathStart } from '../target';
+import type { ErrorHandler, Handler, NextFunction } from './handler';
+import { related, type Layer, type Mount } from './layer';
+import { prefixEnd } from './path';
+import type { Params, Pattern } from './pattern';
+import type { Match, RouteTable, Step } from './plan';
+import type { Route } from './router';
+
+/** What a walk asks of the application it serves. */
+export interface WalkHost {
+  /** Called before the first handler of a route: an error that stands in its way, raised at that place. */
+  obstacle(walk: Walk): unknown;
+  /** Called when middleware has changed `req.url` or `req.method`; calls `walk.resume` when the new target may go on. */
+  rewritten(walk: Walk): void;
+  /** Called once, when the list has ended; `failed` tells whether an error is left. */
+  ended(walk: Walk, failed: boolean, error: unknown): void;
+}
+
+/** Calls of `next` that may be nested before the stack is let go, as in Express. */
+const DEPTH = 100;
+
+/**
+ * One request's walk down its plan. It calls what applies, in order; `next`
+ * is the one function made per request.
+ */
+export class Walk {
+  readonly req: Request;
+  readonly res: Response;
+  readonly host: WalkHost;
+  readonly next: NextFunction;
+  /** Method that is routed: as sent, until middleware changes it. */
+  method: string;
+  /** Target that is routed, relative to this application. */
+  url: string;
+  /** `req.baseUrl` on entry. */
+  readonly base: string;
+  readonly #outerParams: Params | undefined;
+  readonly table: RouteTable;
+  match: Match;
+  /** Where a mounted application goes on when it has nothing for the request. */
+  readonly outer: NextFunction | undefined;
+  /** The walk that this one is a part of. */
+  readonly parent: Walk | undefined;
+  /** Whether the signature has been checked. */
+  checked = false;
+  /** An error that stands before the first route; see DECISIONS on bodies. */
+  bodyError: unknown = undefined;
+
+  #index = 0;
+  #depth = 0;
+  #over = false;
+  /** The layer whose handler was called last. */
+  #current: Layer | null = null;
+  #failed = false;
+  #error: unknown = undefined;
+  /** Where an error was raised in a route: only there do the route's own error handlers count. */
+  #raiser: Route | null = null;
+  /** Whose route has, or would have, taken the request when an error was raised. */
+  #taker: Mount | null = null;
+  /** Routes and mounts that were left by next('route') and next('router'). */
+  #leftRoute: Route | null = null;
+  #left: Mount[] | null = null;
+  /** What has run, kept from the first event on that makes the order of steps say less. */
+  #ran: Set<number> | null = null;
+  #captured: Route | null = null;
+  /** How much of `url` the current middleware does not see. */
+  #cutFrom = 0;
+  #cutTo = 0;
+  /** `req.url` and `req.method` as last left. */
+  #seenUrl: string;
+
+  constructor(host: WalkHost, req: Request, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined) {
+    this.host = host;
+    this.req = req;
+    this.res = res;
+    this.table = table;
+    this.match = match;
+    this.method = req.method;
+    this.url = req.url;
+    this.base = req.baseUrl;
+    this.#seenUrl = req.url;
+    this.outer = outer;
+    this.parent = parent;
+    this.#outerParams = outer === undefined ? undefined : req.params;
+    this.next = (error?: unknown): void => this.#advance(error);
+  }
+
+  /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
+  resume(match: Match): void {
+    this.match = match;
+    this.#index = 0;
+    this.#run();
+  }
+
+  /** Raises an error that no registration raised. It meets all error middleware. */
+  raise(error: unknown): void {
+    this.#keepBooks();
+    this.#enterError(error, null);
+    this.#index = 0;
+    this.#run();
+  }
+
+  /** An error whose source can't be told from the place in the list, such as a file that could not be read. */
+  fail(error: unknown): void {
+    if (this.#over) return this.host.ended(this, true, error);
+    this.#keepBooks();
+    this.#enterError(error, this.#current);
+    this.#run();
+  }
+
+  #advance(error: unknown): void {
+    if (this.#over) {
+      if (error !== undefined && error !== null && error !== 'route' && error !== 'router') this.host.ended(this, true, error);
+      return;
+    }
+    if (this.#current?.foreign === true) this.#reclaim();
+    const rewritten = this.req.url !== this.#seenUrl || this.req.method !== this.method;
+    if (error !== undefined || rewritten) {
+      this.#keepBooks();
+      this.#signal(error);
+      if (rewritten) return this.#rewrite();
+    } else if (this.#failed) {
+      this.#leaveError();
+    }
+    if (++this.#depth > DEPTH) {
+      setImmediate(resumeLater, this);
+      return;
+    }
+    this.#run();
+  }
+
+  /** Goes on with an empty stack. */
+  static later(walk: Walk): void {
+    walk.#depth = 0;
+    walk.#run();
+  }
+
+  /** Takes note of what `next` was called with. */
+  #signal(error: unknown): void {
+    const current = this.#current;
+    if (error === 'route') {
+      this.#leftRoute = current?.route ?? null;
+      if (this.#failed) this.#leaveError();
+    } else if (error === 'router') {
+      if (current !== null) (this.#left ??= []).push(current.mount);
+      if (this.#failed) this.#leaveError();
+    } else if (error === undefined || error === null || error === false || error === 0 || error === '') {
+      // As in Express, only a truthy value is an error.
+      if (this.#failed) this.#leaveError();
+    } else {
+      this.#enterError(error, current);
+    }
+  }
+
+  #enterError(error: unknown, raiser: Layer | null): void {
+    if (!this.#failed || raiser?.route != null) {
+      this.#raiser = raiser?.route ?? null;
+      this.#taker = raiser?.route != null ? raiser.mount : this.#nextTaker();
+    }
+    this.#failed = true;
+    this.#error = error;
+  }
+
+  #leaveError(): void {
+    this.#failed = false;
+    this.#error = undefined;
+    this.#raiser = null;
+  }
+
+  /** From here on, what has run is written down; until here it follows from the place reached. */
+  #keepBooks(): void {
+    if (this.#ran !== null) return;
+    const ran = new Set<number>();
+    for (let i = 0; i < this.#index; i++) {
+      const step = this.match.plan.steps[i] as Step;
+      if (!step.layer.catches && this.table.applies(step, this.match) && !(step.sibling && this.#takenBySibling(step, i + 1))) {
+        ran.add(step.layer.order);
+      }
+    }
+    this.#ran = ran;
+  }
+
+  #rewrite(): void {
+    const { req, url } = this;
+    const given = req.url;
+    this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + without(given, url.slice(0, this.#cutFrom));
+    this.method = req.method;
+    this.#seenUrl = req.url = this.url;
+    req.baseUrl = this.base;
+    this.#cutFrom = this.#cutTo = 0;
+    this.#captured = null;
+    this.host.rewritten(this);
+  }
+
+  #run(): void {
+    const { match } = this;
+    const { steps } = match.plan;
+    while (this.#index < steps.length) {
+      const step = steps[this.#index++] as Step;
+      const { layer } = step;
+      if (this.#ran !== null && this.#skips(layer)) continue;
+      if (layer.catches !== this.#failed) continue;
+      // As in Express, a route's own error handlers see only what was raised in the route.
+      if (this.#failed && layer.route !== null && layer.route !== this.#raiser) continue;
+      if ((step.test || match.loose) && !this.table.applies(step, match)) continue;
+      if (step.sibling && this.#takenBySibling(step, this.#index)) continue;
+      if (layer.route !== null && !this.#failed) {
+        const obstacle = this.host.obstacle(this);
+        if (obstacle !== undefined) return this.raise(obstacle);
+      }
+      this.#ran?.add(layer.order);
+      return this.#call(step);
+    }
+    this.#end();
+  }
+
+  #skips(layer: Layer): boolean {
+    if ((this.#ran as Set<number>).has(layer.order)) return true;
+    if (layer.route !== null && layer.route === this.#leftRoute) return true;
+    return this.#left !== null && this.#left.some((mount) => mount.start <= layer.order && layer.order < mount.end);
+  }
+
+  /** A guard in one router never leaks into its sibling: INTERFACE section 4.1, "for requests to that router's routes". */
+  #takenBySibling(step: Step, from: number): boolean {
+    const taker = this.#failed ? this.#taker : this.#takerFrom(from);
+    return taker !== null && !related(taker, step.layer.mount);
+  }
+
+  #nextTaker(): Mount | null {
+    return this.#takerFrom(this.#index);
+  }
+
+  /** The mount of the next route that matches. */
+  #takerFrom(from: number): Mount | null {
+    const { steps } = this.match.plan;
+    for (let i = from; i < steps.length; i++) {
+      const step = steps[i] as Step;
+      if (step.layer.route === null || (this.#ran !== null && this.#skips(step.layer))) continue;
+      if (this.table.applies(step, this.match)) return step.layer.mount;
+    }
+    return null;
+  }
+
+  #call(step: Step): void {
+    const { req, res } = this;
+    const { layer } = step;
+    this.#current = layer;
+    let result: unknown;
+    try {
+      if (layer.route !== null) this.#enterRoute(step, layer.route);
+      else this.#enterMiddleware(layer);
+      result = layer.catches
+        ? (layer.handler as ErrorHandler)(this.#error, req, res, this.next)
+        : (layer.handler as Handler)(req, res, this.next);
+    } catch (error) {
+      this.#thrown(error, layer);
+      return;
+    }
+    if (typeof result === 'object' && result !== null && typeof (result as PromiseLike<unknown>).then === 'function') {
+      void (result as PromiseLike<unknown>).then(undefined, (error: unknown) => this.#thrown(error, layer));
+    }
+  }
+
+  #thrown(error: unknown, layer: Layer): void {
+    // A handler may throw anything; only a truthy value can be told from no error.
+    const raised = error ? error : new Error(`a handler threw ${String(error)}`);
+    if (this.#over) return this.host.ended(this, true, raised);
+    this.#keepBooks();
+    if (this.#current?.foreign === true) this.#reclaim();
+    this.#enterError(raised, layer);
+    this.#run();
+  }
+
+  /** Routes see the whole URL, and the mount path of their router. */
+  #enterRoute(step: Step, route: Route): void {
+    const { req, match } = this;
+    this.#show(this.url, 0, 0);
+    if (this.#captured === route) return;
+    this.#captured = route;
+    req.route = route;
+    const { captures } = step;
+    if (captures !== undefined && !match.loose) {
+      const params: Params = {};
+      for (let i = 0; i < captures.length; i++) {
+        params[step.names[i] as string] = (match.captures as Record<string, string>)[captures[i] as string] as string;
+      }
+      req.params = params;
+    } else {
+      const pattern = this.table.alternative(step.layer, match) as Pattern;
+      // A malformed capture is thrown from here, where the route would have run.
+      req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, true);
+    }
+    const base = step.layer.mount.parent === null ? this.base : this.base + this.#mountPath(step.layer, false);
+    if (req.baseUrl !== base) req.baseUrl = base;
+  }
+
+  /** Middleware sees the URL relative to its path. */
+  #enterMiddleware(layer: Layer): void {
+    const { req } = this;
+    this.#captured = null;
+    const [first] = layer.patterns;
+    if (first?.segments.length === 0) {
+      this.#show(this.url, 0, 0);
+      if (req.baseUrl !== this.base) req.baseUrl = this.base;
+      req.params = {};
+      return;
+    }
+    const pattern = this.table.alternative(layer, this.match) as Pattern;
+    const cut = this.table.cut(this.match);
+    req.params = pattern.bare ? {} : pattern.capture(cut, true, false);
+    const { url } = this;
+    const from = pathStart(url);
+    const length = prefixEnd(this.match.path, pattern.matchesPrefix(cut), this.table.rules);
+    const rest = url.slice(from + length);
+    // 47 is "/": connect gives what is mounted a path, also where nothing is left.
+    const shown = url.slice(0, from) + (rest.charCodeAt(0) === 47 ? rest : '/' + rest);
+    this.#show(shown, from, from + length);
+    req.baseUrl = this.base + this.match.path.slice(0, length);
+  }
+
+  #show(url: string, cutFrom: number, cutTo: number): void {
+    this.#cutFrom = cutFrom;
+    this.#cutTo = cutTo;
+    this.#seenUrl = url;
+    if (this.req.url !== url) this.req.url = url;
+  }
+
+  #mountPath(layer: Layer, prefix: boolean): string {
+    const pattern = this.table.alternative(layer, this.match) as Pattern;
+    const count = pattern.mountEnd(this.table.cut(this.match), prefix);
+    return this.match.path.slice(0, prefixEnd(this.match.path, count, this.table.rules));
+  }
+
+  /** An application of another make has put its own prototypes on. */
+  #reclaim(): void {
+    this.reclaim?.();
+  }
+
+  /** Puts the prototypes of this application back on. */
+  reclaim: (() => void) | undefined = undefined;
+
+  #end(): void {
+    this.#over = true;
+    const { req } = this;
+    this.#show(this.url, 0, 0);
+    if (req.baseUrl !== this.base) req.baseUrl = this.base;
+    if (this.#outerParams !== undefined) req.params = this.#outerParams;
+    this.host.ended(this, this.#failed, this.#error);
+  }
+}
+
+function resumeLater(walk: Walk): void {
+  Walk.later(walk);
+}
+
+/** The new URL as middleware set it, without scheme and authority where the target has them. */
+function without(url: string, origin: string): string {
+  return origin !== '' && url.startsWith(origin) ? url.slice(origin.length) : url;
+}

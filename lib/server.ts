@@ -1,0 +1,157 @@
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Logger } from './logger';
+import type { ResolvedServer } from './options';
+
+/** Marks a request whose client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
+export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
+
+/** What an application listens with: Node's own server, plain or with TLS. */
+export type NodeServer = HttpServer | HttpsServer;
+
+/** Node's name for the response that a socket is busy with. */
+interface BusySocket extends Socket {
+  _httpMessage?: ServerResponse | null;
+}
+
+/** The classes that a server makes its requests and responses of. */
+export interface MessageClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse: typeof ServerResponse;
+}
+
+/** How long `close` lets requests end, in milliseconds. */
+const GRACE = 10_000;
+
+/** Starts and drains the one server of an application. */
+export class Listener {
+  readonly #settings: ResolvedServer;
+  readonly #logger: Logger;
+  readonly #listener: RequestListener;
+  readonly #classes: MessageClasses;
+  readonly #sockets = new Set<BusySocket>();
+  #server: NodeServer | null = null;
+  #closing: Promise<void> | null = null;
+  #signal: (() => void) | null = null;
+
+  constructor(settings: ResolvedServer, logger: Logger, listener: RequestListener, classes: MessageClasses) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#listener = listener;
+    this.#classes = classes;
+  }
+
+  /** The server while it runs. */
+  get server(): NodeServer | null {
+    return this.#server;
+  }
+
+  /** Whether `close` has been called and has not ended. */
+  get draining(): boolean {
+    return this.#closing !== null;
+  }
+
+  /**
+   * Makes the server and lets it listen.
+   * @throws Error when it runs already; what goes wrong with the port is emitted by the server.
+   */
+  listen(port: number | string, host: string | undefined): NodeServer {
+    if (this.#server !== null) throw new Error('the application is running already; call close() before start() again');
+    const server = this.#make();
+    this.#server = server;
+    server.once('error', () => {
+      if (!server.listening && this.#server === server) this.#server = null;
+    });
+    server.once('listening', () => this.#started(server));
+    server.once('close', () => {
+      if (this.#server === server) this.#server = null;
+      this.#unhookSignals();
+    });
+    // A text that is no number names a socket in the file system, as in Node.
+    if (typeof port === 'string') server.listen(port);
+    else server.listen(port, host);
+    return server;
+  }
+
+  #make(): NodeServer {
+    const { http, https, properties } = this.#settings;
+    const options = { ...http, ...this.#classes };
+    const server = https === undefined
+      ? createHttpServer(options, this.#listener)
+      : createHttpsServer({ ...https, ...options }, this.#listener);
+    Object.assign(server, properties);
+    server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+      // The body is asked for when it is wanted: a refused request need not send it.
+      (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      this.#listener(req, res);
+    });
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    return server;
+  }
+
+  #started(server: NodeServer): void {
+    const address = server.address();
+    this.#logger.info({ address }, 'The server has started');
+    if (!this.#settings.handleSignals) return;
+    this.#signal = () => void this.close(GRACE);
+    process.once('SIGINT', this.#signal);
+    process.once('SIGTERM', this.#signal);
+  }
+
+  #unhookSignals(): void {
+    if (this.#signal === null) return;
+    process.removeListener('SIGINT', this.#signal);
+    process.removeListener('SIGTERM', this.#signal);
+    this.#signal = null;
+  }
+
+  /**
+   * Drains: takes no new connections, closes idle ones, tells those in flight
+   * that this was the last response, and cuts off what is left after the
+   * timeout. Node by itself would go on serving connections that are kept
+   * alive, and no longer enforces its time-outs on slow ones.
+   * @param timeout in milliseconds. @default 10000
+   */
+  close(timeout = GRACE): Promise<void> {
+    if (this.#closing !== null) return this.#closing;
+    const server = this.#server;
+    if (server === null) return Promise.resolve();
+    this.#closing = this.#drain(server, timeout).finally(() => {
+      this.#closing = null;
+    });
+    return this.#closing;
+  }
+
+  #drain(server: NodeServer, timeout: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#cutOff(), timeout);
+      server.close(() => {
+        clearTimeout(timer);
+        this.#logger.info('The server has stopped');
+        resolve();
+      });
+      for (const socket of this.#sockets) this.#release(socket);
+      server.closeIdleConnections();
+    });
+  }
+
+  #release(socket: BusySocket): void {
+    const response = socket._httpMessage;
+    if (response === undefined || response === null) {
+      // Connected, but no request yet: nothing is lost.
+      if (socket.bytesRead === 0) socket.destroy();
+      return;
+    }
+    if (!response.headersSent) response.shouldKeepAlive = false;
+    response.once('close', () => socket.end());
+  }
+
+  #cutOff(): void {
+    if (this.#sockets.size > 0) this.#logger.warn({ connections: this.#sockets.size }, 'Connections were cut off at the end of the close timeout');
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}

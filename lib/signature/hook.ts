@@ -1,0 +1,86 @@
+import { HttpError, errorBody } from '../errors';
+import type { Request } from '../http/request';
+import { kOriginalMethod, kOriginalUrl } from '../http/request';
+import type { Response } from '../http/response';
+import type { Logger } from '../logger';
+import type { SignatureScope } from './scope';
+import { checkBody, checkDigest, checkHeaders, failureBody, type Rejection, type SignatureConfig, type SignedRequest } from './verify';
+
+/**
+ * The check of request signatures (INTERFACE section 5), ahead of middleware,
+ * body parsing and handlers. It answers what it refuses itself.
+ */
+export class SignatureHook {
+  readonly #config: SignatureConfig;
+  readonly #scope: SignatureScope;
+  readonly #logger: Logger;
+  readonly #signatureName: string;
+  readonly #timestampName: string;
+
+  constructor(config: SignatureConfig, scope: SignatureScope, logger: Logger) {
+    this.#config = config;
+    this.#scope = scope;
+    this.#logger = logger;
+    this.#signatureName = config.headerName.toLowerCase();
+    this.#timestampName = config.timestampHeaderName.toLowerCase();
+  }
+
+  /** Whether the body is part of what is signed, so that its bytes are needed. */
+  get readsBody(): boolean {
+    return this.#config.includeBody;
+  }
+
+  /** Whether a request to that path must be signed. */
+  requires(method: string, path: string): boolean {
+    return this.#scope.requires(method, path);
+  }
+
+  /** Checks what can be told before a byte of the body is read; answers 401 and returns false when it refuses. */
+  admits(req: Request, res: Response): boolean {
+    return this.#passes(checkHeaders(this.#signed(req), this.#config, Date.now()), req, res);
+  }
+
+  /** Checks the signature over the bytes as received; answers 401 and returns false when it refuses. */
+  verifies(req: Request, res: Response, body: Buffer | undefined): boolean {
+    const signed = this.#signed(req);
+    const rejection = checkBody(signed, body, this.#config) ?? checkDigest(signed, body, this.#config);
+    return this.#passes(rejection, req, res);
+  }
+
+  /** Answers 413: a body that is too large to be checked is not let through. */
+  refuseSize(req: Request, res: Response): void {
+    this.#debug(req, 'the body is larger than body.limit');
+    res.shouldKeepAlive = false;
+    res.status(413).json(errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
+  }
+
+  /** Answers 401: bytes that someone else has read can't be checked. */
+  refuseConsumed(req: Request, res: Response): void {
+    this.#passes({ failure: 'invalid', reason: 'the body was read before it could be checked' }, req, res);
+  }
+
+  #signed(req: Request): SignedRequest {
+    const { headers } = req;
+    return {
+      method: req[kOriginalMethod] ?? req.method,
+      target: req[kOriginalUrl] ?? req.url,
+      signature: headers[this.#signatureName] as string | undefined,
+      timestamp: headers[this.#timestampName] as string | undefined,
+    };
+  }
+
+  #passes(rejection: Rejection | null, req: Request, res: Response): boolean {
+    if (rejection === null) return true;
+    this.#debug(req, rejection.reason);
+    // RFC 9110 section 11.6.1: a 401 names the scheme that would be accepted.
+    res.setHeader('WWW-Authenticate', `Signature header="${this.#config.headerName}", algorithm="hmac-${this.#config.algorithm}"`);
+    res.status(401).json(failureBody(rejection.failure, this.#config));
+    return false;
+  }
+
+  #debug(req: Request, reason: string): void {
+    if (!this.#config.debug) return;
+    // At info: who turns `debug` on wants to see it without a change of the log's level.
+    this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl], reason }, 'The request signature was refused');
+  }
+}

@@ -1,0 +1,137 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { Blocks } from './blocks';
+import { type FailureReport, isBodiless, sendFailure } from './failure';
+import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from './options';
+import { Serializer } from './serializer';
+import { sendBytes } from './stream';
+import { stringify } from './stringify';
+import { type Sliced, turns } from './turns';
+
+export { type FailureReport, type SerializationFailure, serializationFailure } from './failure';
+
+/** Where a response keeps the options that middleware gave for its `xJson`. */
+export const kXJsonOptions = Symbol('waypost.xJsonOptions');
+
+/** Middleware for Node's own request and response, and for what extends them. */
+export type XJsonMiddleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+
+/** What the middleware makes of a response. */
+interface XJsonResponse extends ServerResponse {
+  [kXJsonOptions]?: XJsonOptions | undefined;
+  xJson?: (data: unknown, options?: XJsonOptions) => void;
+}
+
+/**
+ * Extended JSON responses with options of one's own (INTERFACE section 2.4),
+ * for any `node:http` response.
+ */
+export class XJsonResponseHandler {
+  readonly #options: XJsonOptions;
+
+  /**
+   * @param options Options of every response this handler sends.
+   * @throws TypeError for a wrong option.
+   */
+  constructor(options: XJsonOptions = {}) {
+    this.#options = { ...checkXJsonOptions(options) };
+  }
+
+  /**
+   * Answers with any data as JSON. The options of the call go before the
+   * handler's. Data that fails to serialize is answered with 500.
+   * @throws TypeError for a wrong option.
+   */
+  send(res: ServerResponse, data: unknown, options?: XJsonOptions): void {
+    sendXJson(res, data, options, this.#options, STANDALONE);
+  }
+
+  /** The JSON text that `send` would answer with; see {@link stringify} for what it throws. */
+  static stringify(data: unknown, options?: XJsonOptions): string {
+    return stringify(data, options);
+  }
+
+  /**
+   * Makes middleware that gives `res.xJson` its options; on a plain `node:http`
+   * response it adds the method too. Where several apply, the later one's
+   * options go before the earlier one's.
+   * @throws TypeError for a wrong option.
+   */
+  static createMiddleware(options: XJsonOptions = {}): XJsonMiddleware {
+    const given: XJsonOptions = Object.freeze({ ...checkXJsonOptions(options) });
+    return function xJson(_req, res: XJsonResponse, next) {
+      res[kXJsonOptions] = mergeXJsonOptions(res[kXJsonOptions], given);
+      res.xJson ??= plainXJson;
+      next();
+    };
+  }
+}
+
+function plainXJson(this: XJsonResponse, data: unknown, options?: XJsonOptions): void {
+  sendXJson(this, data, options, this[kXJsonOptions], STANDALONE);
+}
+
+/** Without a framework around it, a failure is a process warning. */
+const STANDALONE: FailureReport = {
+  get development() {
+    return process.env['NODE_ENV'] === 'development';
+  },
+  onError(error) {
+    process.emitWarning(error instanceof Error ? error : `xJson could not answer: ${String(error)}`);
+  },
+};
+
+/**
+ * Answers with any data as JSON (INTERFACE section 4.3). The work is done in
+ * slices: small data is sent before this returns, large data keeps no other
+ * request waiting. Nothing is sent before all is serialized, so that a failure
+ * is a clean 500, and data that changes meanwhile harms no length.
+ *
+ * @param given Options of the call, not checked yet.
+ * @param base Options that they go before.
+ * @throws TypeError for a wrong option; nothing for the data.
+ */
+export function sendXJson(
+  res: ServerResponse,
+  data: unknown,
+  given: XJsonOptions | undefined,
+  base: XJsonOptions | undefined,
+  report: FailureReport,
+): void {
+  const options = mergeXJsonOptions(base, given === undefined ? undefined : checkXJsonOptions(given));
+  if (res.headersSent) sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
+  else turns.begin(new Answer(res, data, options, report));
+}
+
+/** One response on its way from data to bytes. */
+class Answer implements Sliced {
+  readonly #res: ServerResponse;
+  readonly #options: XJsonOptions;
+  readonly #report: FailureReport;
+  readonly #bytes: Blocks;
+  readonly #serializer: Serializer;
+
+  constructor(res: ServerResponse, data: unknown, options: XJsonOptions, report: FailureReport) {
+    this.#res = res;
+    this.#options = options;
+    this.#report = report;
+    this.#bytes = new Blocks(!isBodiless(res));
+    this.#serializer = new Serializer(data, options, this.#bytes);
+  }
+
+  slice(until: number): boolean {
+    const res = this.#res;
+    try {
+      if (!res.destroyed) {
+        if (!this.#serializer.run(until)) return false;
+        if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
+        sendBytes(res, this.#bytes, this.#options);
+        return true;
+      }
+    } catch (error) {
+      sendFailure(res, error, this.#report);
+    }
+    this.#bytes.release();
+    return true;
+  }
+}

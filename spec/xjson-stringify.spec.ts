@@ -1,0 +1,202 @@
+import fc from 'fast-check';
+import { configure } from 'safe-stable-stringify';
+import { Blocks } from '../lib/xjson/blocks';
+import type { XJsonOptions } from '../lib/xjson/options';
+import { Serializer } from '../lib/xjson/serializer';
+import { stringify } from '../lib/xjson/stringify';
+import { bigData, cyclicData, oracle, plainData, text } from './support/xjson-values';
+
+/** What a response would hold: the serializer alone, never the engine's own. */
+function serialize(data: unknown, options: XJsonOptions = {}, fuel?: number): string {
+  const out = new Blocks(true);
+  const serializer = new Serializer(data, options, out, fuel);
+  while (!serializer.run(fuel === undefined ? Infinity : -Infinity));
+  return out.toString();
+}
+
+const NO_LIMITS = { maxDepth: 1e6, truncateStrings: 1e9 };
+const many = (arbitrary: fc.Arbitrary<unknown>) => fc.array(arbitrary, { minLength: 20, maxLength: 20, size: 'max' });
+
+describe('data that JSON.stringify handles', () => {
+  it('comes out as JSON.stringify has it', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(many(plainData), (values) => {
+        for (const value of values) {
+          const expected = (JSON.stringify(value) as string | undefined) ?? 'null';
+          expect(serialize(value)).toBe(expected);
+          expect(stringify(value)).toBe(expected);
+          compared++;
+        }
+      }),
+      { numRuns: 2500 },
+    );
+    expect(compared).toBeGreaterThanOrEqual(50_000);
+  }, 120_000);
+
+  it('comes out the same when the work stops after every value', () => {
+    fc.assert(
+      fc.property(many(plainData), (values) => {
+        expect(serialize(values, {}, 1)).toBe(JSON.stringify(values));
+      }),
+      { numRuns: 300 },
+    );
+  }, 60_000);
+});
+
+describe('data with BigInts and cycles', () => {
+  it('equals a replacer on JSON.stringify', () => {
+    fc.assert(
+      fc.property(many(bigData), (values) => {
+        for (const value of values) {
+          expect(serialize(value, NO_LIMITS)).toBe(oracle(value));
+          expect(stringify(value, NO_LIMITS)).toBe(oracle(value));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  }, 60_000);
+
+  it('equals it with cycles and under any limits, however the work is cut', () => {
+    fc.assert(
+      fc.property(cyclicData, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 30 }), fc.integer({ min: 1, max: 9 }), (data, maxDepth, truncateStrings, fuel) => {
+        expect(serialize(data, NO_LIMITS)).toBe(oracle(data));
+        const limits = { maxDepth, truncateStrings };
+        const expected = oracle(data, limits);
+        expect(serialize(data, limits)).toBe(expected);
+        expect(serialize(data, limits, fuel)).toBe(expected);
+        expect(stringify(data, limits)).toBe(expected);
+      }),
+      { numRuns: 4000 },
+    );
+  }, 120_000);
+
+  it('agrees with safe-stable-stringify where that is exact', () => {
+    const peer = configure({ bigint: 'string', deterministic: false, circularValue: '[Circular]', maximumDepth: 4 } as never);
+    const value = fc.letrec((tie) => ({
+      node: fc.oneof({ maxDepth: 6 }, text, fc.integer(), fc.bigInt(), fc.constant(null), fc.array(tie('node'), { maxLength: 4 }), fc.dictionary(fc.string({ maxLength: 5 }), tie('node'), { maxKeys: 4, noNullPrototype: true })),
+    })).node;
+    fc.assert(fc.property(value, (data) => expect(serialize(data, { maxDepth: 4 })).toBe(peer(data))), { numRuns: 3000 });
+  });
+});
+
+describe('strings', () => {
+  it('of every length around the edges of blocks and segments', () => {
+    const unit = fc.constantFrom('a', 'é', '€', '😀', '\ud83d', '"', '\u0001');
+    const length = fc.oneof(fc.integer({ min: 60, max: 100 }), fc.integer({ min: 4090, max: 4100 }), fc.integer({ min: 65_400, max: 65_560 }));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(unit, length, unit), { minLength: 1, maxLength: 3 }), (parts) => {
+        const data = parts.map(([fill, times, end]) => ({ [fill.repeat(times)]: fill.repeat(times) + end + fill }));
+        expect(serialize(data)).toBe(JSON.stringify(data));
+      }),
+      { numRuns: 200 },
+    );
+  }, 60_000);
+
+  it('never lose half of a surrogate pair', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('😀', 'a', '\ud83d', '\ude00'), maxLength: 20 }), fc.integer({ min: 1, max: 20 }), (value, truncateStrings) => {
+        const written = JSON.parse(serialize(value, { truncateStrings })) as string;
+        expect(written.length).toBeLessThanOrEqual(truncateStrings);
+        if (value.length <= truncateStrings) return expect(written).toBe(value);
+        expect(written.endsWith('…')).toBe(true);
+        const kept = written.slice(0, -1);
+        expect(value.startsWith(kept)).toBe(true);
+        const splits = /[\ud800-\udbff]$/.test(kept) && /^[\udc00-\udfff]/.test(value.slice(kept.length));
+        expect(splits).toBe(false);
+        expect(kept.length).toBeGreaterThanOrEqual(truncateStrings - 2);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe('numbers', () => {
+  it('every small integer, and digits at each power of ten', () => {
+    const values: number[] = [];
+    for (let i = -1200; i <= 1200; i++) values.push(i);
+    for (let power = 1; power <= 22; power++) for (const near of [-1, 0, 1]) values.push(10 ** power + near, -(10 ** power) + near, 10 ** power + 0.5);
+    expect(serialize(values)).toBe(JSON.stringify(values));
+  });
+});
+
+describe('what JSON.stringify asks of objects', () => {
+  it('reads each property once, and calls a getter and a toJSON once', () => {
+    const calls: string[] = [];
+    const traced = new Proxy({ a: 1n, b: [1] }, {
+      get(target, key) {
+        calls.push(String(key));
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+    const data = {
+      traced,
+      get once() {
+        calls.push('once');
+        return calls.length;
+      },
+      stamp: { toJSON: (key: string) => calls.push(`toJSON ${key}`) },
+    };
+    expect(serialize(data)).toBe('{"traced":{"a":"1","b":[1]},"once":4,"stamp":5}');
+    expect(calls).toEqual(['toJSON', 'a', 'b', 'once', 'toJSON stamp']);
+  });
+
+  it('gives toJSON its key, the array index as text', () => {
+    const stamp = { toJSON: (key: unknown) => ({ key, type: typeof key }) };
+    const data = [stamp, { name: stamp, 1: stamp }, 1n];
+    expect(serialize(data)).toBe(oracle(data));
+    expect(serialize(stamp)).toBe(JSON.stringify(stamp));
+  });
+
+  it('honours BigInt.prototype.toJSON, and then the data is plain', () => {
+    const long = 'x'.repeat(10_001);
+    Object.defineProperty(BigInt.prototype, 'toJSON', { configurable: true, value: function (this: bigint) { return Number(this); } });
+    try {
+      const data = [1n, Object(2n), long];
+      expect(serialize(data)).toBe(JSON.stringify(data));
+      expect(stringify(data)).toBe(JSON.stringify(data));
+    } finally {
+      delete (BigInt.prototype as { toJSON?: unknown }).toJSON;
+    }
+  });
+
+  it('keeps to the order and length that were there at first', () => {
+    const grows = { get a() { (this as Record<string, unknown>)['late'] = 1; return 1; }, b: 2 };
+    expect(serialize(grows)).toBe('{"a":1,"b":2}');
+    const shrinks: unknown[] = [{ toJSON() { shrinks.length = 1; return 1; } }, 2, 3];
+    expect(serialize(shrinks)).toBe('[1,null,null]');
+  });
+
+  it('takes what a proxy says its length is', () => {
+    for (const length of [2, 2.9, -1, NaN, '2', undefined, null, {}]) {
+      const data = new Proxy([1, 2, 3], { get: (target, key) => (key === 'length' ? length : Reflect.get(target, key)) as unknown });
+      expect(serialize(data)).toBe(JSON.stringify(data));
+    }
+  });
+
+  it('converts overridden boxes as JSON.stringify does', () => {
+    const boxes = [Object.assign(new Number(1), { valueOf: () => 7 }), Object.assign(new String('s'), { toString: () => 't' }), Object.assign(new Boolean(false), { valueOf: () => true })];
+    expect(serialize(boxes)).toBe(JSON.stringify(boxes));
+    const wrong = Object.assign(new Number(1), { valueOf: () => 1n });
+    expect(() => serialize(wrong)).toThrow(TypeError);
+  });
+
+  it('passes on what a getter, a toJSON or a proxy throws', () => {
+    const failure = new Error('broken');
+    const fail = () => { throw failure; };
+    for (const data of [{ get a() { return fail(); } }, { toJSON: fail }, new Proxy({}, { ownKeys: fail }), [1n, { get a() { return fail(); } }]]) {
+      expect(() => serialize(data)).toThrow(failure);
+      expect(() => stringify(data)).toThrow(failure);
+    }
+    const revoked = Proxy.revocable([], {});
+    revoked.revoke();
+    expect(() => stringify([revoked.proxy])).toThrow(TypeError);
+  });
+
+  it('writes null for what has no JSON form', () => {
+    for (const data of [undefined, () => 1, Symbol('s'), { toJSON: () => undefined }]) {
+      expect(serialize(data)).toBe('null');
+      expect(stringify(data)).toBe('null');
+    }
+  });
+});
