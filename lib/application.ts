@@ -45,6 +45,7 @@ export type StartCallback = (error?: Error) => void;
 /** A listener of plain `node:http`. */
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor answers a function that has this class's methods */
 /** The application is a request listener, and middleware of connect, Express or another application. */
 export interface Application {
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
@@ -66,9 +67,11 @@ export class Application extends Router implements WalkHost {
   readonly #scope: SignatureScope | null;
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
   // An application is a function, but has no function's prototype: Node and others call it by these.
+  /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
   readonly apply = Function.prototype.apply;
   readonly call = Function.prototype.call;
   readonly bind = Function.prototype.bind;
+  /* eslint-enable @typescript-eslint/unbound-method */
   #table: RouteTable | null = null;
   #fallback: FallbackListener | null = null;
 
@@ -88,12 +91,12 @@ export class Application extends Router implements WalkHost {
         else walk.fail(error);
       }
     };
-    share(this.#Request.prototype, kRequestSettings, settings);
-    share(this.#Response.prototype, kResponseSettings, settings);
+    share(this.#Request.prototype as object, kRequestSettings, settings);
+    share(this.#Response.prototype as object, kResponseSettings, settings);
     const { requestSignature, includeRoutes, excludeRoutes } = options.security;
     this.#scope = requestSignature === undefined ? null : new SignatureScope(includeRoutes, excludeRoutes, options.routing);
     this.#hook = requestSignature === undefined || this.#scope === null ? null : new SignatureHook(requestSignature, this.#scope, this.#logger);
-    this.#listener = new Listener(options.server, this.#logger, this as unknown as FallbackListener, {
+    this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#Response as unknown as typeof ServerResponse,
     });
@@ -236,7 +239,7 @@ export class Application extends Router implements WalkHost {
   /** Makes the request and response this application's own; answers how to leave it again. */
   #adopt(req: Travelling, res: Response, next: NextFunction | undefined): NextFunction | undefined {
     if (req instanceof this.#Request) {
-      if (!(res instanceof this.#Response)) Object.setPrototypeOf(res, this.#Response.prototype);
+      if (!(res instanceof this.#Response)) Object.setPrototypeOf(res, this.#Response.prototype as object);
       return next;
     }
     if (!((req as unknown) instanceof IncomingMessage) || !((res as unknown) instanceof ServerResponse)) {

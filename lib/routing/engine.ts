@@ -61,7 +61,7 @@ export class Engine {
 
   /** @param path A path that starts with `/` and holds no `%`, `?` or `#`: the engine skips the first character unread, and decodes. */
   find(path: string): Found | null {
-    return this.#router.find('GET', path) as Found | null;
+    return this.#router.find('GET', path);
   }
 
   get shapes(): Iterable<Shape> {

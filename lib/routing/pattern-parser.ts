@@ -24,7 +24,7 @@ const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$]*/uy;
  */
 export function parseSegments(pattern: unknown, rules: PathRules): Segment[] {
   if (typeof pattern !== 'string') {
-    const given = pattern instanceof RegExp ? `the RegExp ${String(pattern)}` : `${pattern === null ? 'null' : typeof pattern}`;
+    const given = pattern instanceof RegExp ? `the RegExp ${String(pattern)}` : (pattern === null ? 'null' : typeof pattern);
     throw new TypeError(`a route pattern must be a string, got ${given}; write a constraint such as "/:id(\\\\d+)" for a regular expression`);
   }
   if (!pattern.startsWith('/')) {

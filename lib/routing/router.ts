@@ -187,7 +187,7 @@ export class Router extends Host {
       entry.onChange(this.#changed);
       this.#registrations.push({ kind: 'mount', paths, router: entry });
     } else {
-      this.#registrations.push({ kind: 'middleware', paths, handlers: [entry as AnyHandler] });
+      this.#registrations.push({ kind: 'middleware', paths, handlers: [entry] });
     }
   }
 
@@ -231,5 +231,5 @@ function checkUse(entry: unknown, where: string, self: Router): void {
 
 function describe(given: unknown): string {
   if (given === null) return 'null';
-  return typeof given === 'string' ? JSON.stringify(given) : `${typeof given}`;
+  return typeof given === 'string' ? JSON.stringify(given) : (typeof given);
 }

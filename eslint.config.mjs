@@ -1,0 +1,103 @@
+import { dirname, relative, resolve } from 'node:path';
+import eslint from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+const LIB = resolve(import.meta.dirname, 'lib');
+
+/** Rooms of lib/ and their levels: an import goes down, or stays in its room. See docs/architecture.md. */
+const ROOMS = [
+  { room: 'index', level: 5, files: /^index$/ },
+  { room: 'application', level: 4, files: /^application$/ },
+  { room: 'server', level: 3, files: /^server$/ },
+  { room: 'pattern', level: 1, files: /^routing\/(?:path|pattern|pattern-parser)$/ },
+  { room: 'routing', level: 3, files: /^routing\// },
+  { room: 'hook', level: 3, files: /^signature\/hook$/ },
+  { room: 'http', level: 2, files: /^http\// },
+  { room: 'signature', level: 1.5, files: /^signature\// },
+  { room: 'xjson', level: 1, files: /^xjson\// },
+  { room: 'ground', level: 0, files: /^[a-z-]+$/ },
+];
+
+function roomOf(file) {
+  const name = relative(LIB, file).replaceAll('\\', '/').replace(/\.ts$/, '');
+  return ROOMS.find(({ files }) => files.test(name));
+}
+
+const levels = {
+  meta: { type: 'problem', schema: [] },
+  create(context) {
+    const from = roomOf(context.filename);
+    const check = (node) => {
+      const target = node.source?.value;
+      if (typeof target !== 'string' || !target.startsWith('.')) return;
+      const to = roomOf(resolve(dirname(context.filename), target));
+      if (from === undefined || to === undefined || from.room === to.room || to.level < from.level) return;
+      context.report({ node, message: `${from.room} (level ${from.level}) must not import ${to.room} (level ${to.level}): what a lower room needs reaches it as a callback` });
+    };
+    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+  },
+};
+
+export default tseslint.config(
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/'] },
+  eslint.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/unified-signatures': 'off',
+      '@typescript-eslint/no-extraneous-class': 'off',
+      // Callers without types pass what the types forbid; the checks for it are not in vain.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      '@typescript-eslint/no-unnecessary-type-conversion': 'off',
+      // Adopted requests and responses become instances without a constructor.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      '@typescript-eslint/no-invalid-void-type': 'off',
+      'no-control-regex': 'off',
+    },
+  },
+  {
+    files: ['lib/**/*.ts'],
+    plugins: { waypost: { rules: { levels } } },
+    rules: {
+      'waypost/levels': 'error',
+      'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } }],
+      '@typescript-eslint/no-explicit-any': 'error',
+    },
+  },
+  {
+    files: ['spec/**/*.ts'],
+    rules: {
+      // Specs throw, pass and assert what the types forbid: that is their work.
+      '@typescript-eslint/only-throw-error': 'off',
+      '@typescript-eslint/prefer-promise-reject-errors': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/no-misused-promises': 'off',
+      '@typescript-eslint/unbound-method': 'off',
+      '@typescript-eslint/no-empty-function': 'off',
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+      '@typescript-eslint/restrict-template-expressions': 'off',
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/no-base-to-string': 'off',
+      '@typescript-eslint/no-dynamic-delete': 'off',
+      '@typescript-eslint/no-deprecated': 'off',
+    },
+  },
+  {
+    files: ['**/*.mjs', '**/*.js', '**/*.cjs'],
+    languageOptions: {
+      globals: Object.fromEntries(['process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'clearTimeout', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
+    },
+  },
+);
