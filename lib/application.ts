@@ -1,8 +1,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { HttpError, statusOf, statusText } from './errors';
 import { answerError } from './http/answer';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, parseBody, startCapture } from './http/body';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { strongEntityTag, weakEntityTag } from './http/etag';
 import { parseQuery } from './http/query';
 import { kBody, kBodySet, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request, type RequestSettings } from './http/request';
@@ -42,6 +43,9 @@ export interface CloseOptions {
 /** Called when the server listens, or with the error that kept it from doing so. */
 export type StartCallback = (error?: Error) => void;
 
+/** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
+export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => void;
+
 /** A listener of plain `node:http`. */
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
@@ -74,6 +78,7 @@ export class Application extends Router implements WalkHost {
   /* eslint-enable @typescript-eslint/unbound-method */
   #table: RouteTable | null = null;
   #fallback: FallbackListener | null = null;
+  readonly #upgrades: UpgradeListener[] = [];
 
   constructor(given: CreateServerOptions | undefined) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
@@ -176,6 +181,32 @@ export class Application extends Router implements WalkHost {
     this.#fallback = listener;
     return this;
   }
+
+  /**
+   * Takes requests to switch protocols, such as WebSocket. One in the scope of
+   * the signature check is checked first; listeners that are attached to the
+   * server itself are not.
+   */
+  on(event: 'upgrade', listener: UpgradeListener): this {
+    if ((event as unknown) !== 'upgrade') throw new TypeError(`on() knows the event "upgrade", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
+    if (typeof listener !== 'function') throw new TypeError(`on("upgrade", …) needs a function (req, socket, head), got ${typeof listener}`);
+    this.#upgrades.push(listener);
+    this.#listener.takeUpgrades(this.#upgrade);
+    return this;
+  }
+
+  readonly #upgrade = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const req = message as Request;
+    // Without a listener an error of the socket would end the process.
+    socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
+    if (this.#hook !== null && this.#hook.requires(req.method, pathOf(req.url)) && !this.#hook.admitsUpgrade(req, socket)) return;
+    try {
+      for (const listener of this.#upgrades) listener(req, socket, head);
+    } catch (error) {
+      this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
+      socket.destroy();
+    }
+  };
 
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
@@ -287,7 +318,7 @@ export class Application extends Router implements WalkHost {
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') hook.refuseSize(req, res);
     else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-    else if (hook.verifies(req, res, req.rawBody)) this.#read(walk);
+    else if (hook.verifies(req, res, req[kRawBody])) this.#read(walk);
   }
 
   /** Captures and parses the body if a route can take the request and the type is one that is parsed. */
@@ -313,8 +344,9 @@ export class Application extends Router implements WalkHost {
     const { req } = walk;
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
-    if (outcome !== 'complete' || req.rawBody === undefined || req.rawBody.length === 0) return walk.resume(walk.match);
-    parseBody(req.rawBody, req.headers, this.#parse, (error, value) => {
+    const raw = req[kRawBody];
+    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
+    parseBody(raw, req.headers, this.#parse, (error, value) => {
       if (error === null) req[kBody] = value;
       else walk.bodyError = error;
       walk.resume(walk.match);
@@ -337,6 +369,14 @@ export class Application extends Router implements WalkHost {
   rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
     this.#check(walk);
+  }
+
+  /** @internal Puts this application's prototypes back on. */
+  reclaim({ req, res }: Walk): void {
+    const request = this.#Request.prototype as object;
+    if (Object.getPrototypeOf(req) !== request) Object.setPrototypeOf(req, request);
+    const response = this.#Response.prototype as object;
+    if (Object.getPrototypeOf(res) !== response) Object.setPrototypeOf(res, response);
   }
 
   /** @internal The list has ended. */

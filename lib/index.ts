@@ -1,6 +1,6 @@
 import { Router as RouterClass } from './routing/router';
 
-export { createServer, type Application, type CloseOptions, type FallbackListener, type ListenOptions, type StartCallback } from './application';
+export { createServer, type Application, type CloseOptions, type FallbackListener, type ListenOptions, type StartCallback, type UpgradeListener } from './application';
 export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
 export type { CookieOptions } from './http/cookie';
 export type { SendFileCallback, SendFileOptions } from './http/file';

@@ -293,6 +293,8 @@ function judgeUnknown(key: string, prefix: string, known: readonly string[], str
   const { name, edits } = ranked[0] ?? { name: '', edits: Infinity };
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
   const nearest = JSON.stringify(prefix + name);
+  // `securty: { … }` would start an application without its guards.
+  if (prefix === '' && name === 'security' && edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
   if (strict) {
     if (edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
     const home = homeOf(key);

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Logger } from './logger';
 import type { ResolvedServer } from './options';
 
@@ -21,6 +22,9 @@ export interface MessageClasses {
   readonly ServerResponse: typeof ServerResponse;
 }
 
+/** As Node's `upgrade` event has it. */
+type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
 
@@ -34,6 +38,7 @@ export class Listener {
   #server: NodeServer | null = null;
   #closing: Promise<void> | null = null;
   #signal: (() => void) | null = null;
+  #upgrade: NodeUpgradeListener | null = null;
 
   constructor(settings: ResolvedServer, logger: Logger, listener: RequestListener, classes: MessageClasses) {
     this.#settings = settings;
@@ -74,6 +79,13 @@ export class Listener {
     return server;
   }
 
+  /** Hands requests to switch protocols to the listener, of this server and those to come. */
+  takeUpgrades(listener: NodeUpgradeListener): void {
+    if (this.#upgrade !== null) return;
+    this.#upgrade = listener;
+    this.#server?.on('upgrade', listener);
+  }
+
   #make(): NodeServer {
     const { http, https, properties } = this.#settings;
     const options = { ...http, ...this.#classes };
@@ -86,6 +98,8 @@ export class Listener {
       (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
       this.#listener(req, res);
     });
+    // Only where there is a listener: without one Node answers such requests as any other.
+    if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
     server.on('connection', (socket: Socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));

@@ -254,7 +254,6 @@ describe('state', () => {
 
   test('a new request has no properties of its own beyond those of Node', () => {
     const plain = new http.IncomingMessage(null as never);
-    expect(Reflect.ownKeys(requestOf('/')).length).toBe(Reflect.ownKeys(plain).length + (Reflect.ownKeys(requestOf('/')).length - Reflect.ownKeys(new Request(null as never)).length));
     expect(Reflect.ownKeys(new Request(null as never)).map(String)).toEqual(Reflect.ownKeys(plain).map(String));
   });
 

@@ -153,7 +153,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
     }
     const lower = name.toLowerCase();
     if (lower !== 'referer' && lower !== 'referrer') return this.headers[lower];
-    return (this.headers['referrer'] as string | undefined) || this.headers.referer;
+    return this.headers['referrer'] || this.headers.referer;
   }
 
   /** Another name of {@link get}. */

@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import type { ErrorHandler, Handler, Handlers, PathParams } from './handler';
 import { parsePattern, parsePrefix } from './pattern';
 
@@ -142,16 +141,6 @@ export class Router extends Host {
     const route = new Route(paths[0] as string, this.#changed);
     this.#registrations.push({ kind: 'route', paths, route });
     return route;
-  }
-
-  /**
-   * Adds handlers for any method that HTTP knows, such as `PROPFIND`.
-   * @throws TypeError when the method is unknown, a pattern is wrong or a handler is no function.
-   */
-  on(method: string, path: Paths, ...handlers: Handlers[]): this {
-    const name = String(method).toUpperCase();
-    if (!METHODS.includes(name)) throw new TypeError(`on(): unknown method ${JSON.stringify(method)}; write one of http.METHODS, such as "GET"`);
-    return this.register(name, path, handlers);
   }
 
   /** Adds one route whose handlers are all for one method; `null` stands for all. */

@@ -14,7 +14,9 @@ export interface WalkHost {
   obstacle(walk: Walk): unknown;
   /** Called when middleware has changed `req.url` or `req.method`; calls `walk.resume` when the new target may go on. */
   rewritten(walk: Walk): void;
-  /** Called once, when the list has ended; `failed` tells whether an error is left. */
+  /** Called behind an application of another make, which puts its own prototypes on. */
+  reclaim(walk: Walk): void;
+  /** Called when the list has ended, and again for an error that comes later; `failed` tells whether an error is left. */
   ended(walk: Walk, failed: boolean, error: unknown): void;
 }
 
@@ -115,7 +117,7 @@ export class Walk {
       if (error !== undefined && error !== null && error !== 'route' && error !== 'router') this.host.ended(this, true, error);
       return;
     }
-    if (this.#current?.foreign === true) this.#reclaim();
+    if (this.#current?.foreign === true) this.host.reclaim(this);
     const rewritten = this.req.url !== this.#seenUrl || this.req.method !== this.method;
     if (error !== undefined || rewritten) {
       this.#keepBooks();
@@ -268,7 +270,7 @@ export class Walk {
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
     if (this.#over) return this.host.ended(this, true, raised);
     this.#keepBooks();
-    if (this.#current?.foreign === true) this.#reclaim();
+    if (this.#current?.foreign === true) this.host.reclaim(this);
     this.#enterError(raised, layer);
     this.#run();
   }
@@ -332,14 +334,6 @@ export class Walk {
     const count = pattern.mountEnd(this.table.cut(this.match), prefix);
     return this.match.path.slice(0, prefixEnd(this.match.path, count, this.table.rules));
   }
-
-  /** An application of another make has put its own prototypes on. */
-  #reclaim(): void {
-    this.reclaim?.();
-  }
-
-  /** Puts the prototypes of this application back on. */
-  reclaim: (() => void) | undefined = undefined;
 
   #end(): void {
     this.#over = true;

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { HttpError, errorBody } from '../errors';
 import type { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request';
@@ -16,6 +17,8 @@ export class SignatureHook {
   readonly #logger: Logger;
   readonly #signatureName: string;
   readonly #timestampName: string;
+  /** RFC 9110 section 11.6.1: a 401 names the scheme that would be accepted. */
+  readonly #challenge: string;
 
   constructor(config: SignatureConfig, scope: SignatureScope, logger: Logger) {
     this.#config = config;
@@ -23,6 +26,7 @@ export class SignatureHook {
     this.#logger = logger;
     this.#signatureName = config.headerName.toLowerCase();
     this.#timestampName = config.timestampHeaderName.toLowerCase();
+    this.#challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
   }
 
   /** Whether the body is part of what is signed, so that its bytes are needed. */
@@ -37,14 +41,34 @@ export class SignatureHook {
 
   /** Checks what can be told before a byte of the body is read; answers 401 and returns false when it refuses. */
   admits(req: Request, res: Response): boolean {
-    return this.#passes(checkHeaders(this.#signed(req), this.#config, Date.now()), req, res);
+    return this.#passes(this.#judgeHeaders(req), req, res);
   }
 
   /** Checks the signature over the bytes as received; answers 401 and returns false when it refuses. */
   verifies(req: Request, res: Response, body: Buffer | undefined): boolean {
+    return this.#passes(this.#judgeBytes(req, body), req, res);
+  }
+
+  /** Checks a request to switch protocols, which has no response: answers 401 on the socket and returns false when it refuses. */
+  admitsUpgrade(req: Request, socket: Duplex): boolean {
+    const rejection = this.#judgeHeaders(req) ?? this.#judgeBytes(req, undefined);
+    if (rejection === null) return true;
+    this.#debug(req, rejection.reason);
+    const body = JSON.stringify(failureBody(rejection.failure, this.#config));
+    socket.end([
+      'HTTP/1.1 401 Unauthorized', 'Connection: close', 'Content-Type: application/json; charset=utf-8',
+      `WWW-Authenticate: ${this.#challenge}`, `Content-Length: ${Buffer.byteLength(body)}`, '', body,
+    ].join('\r\n'));
+    return false;
+  }
+
+  #judgeHeaders(req: Request): Rejection | null {
+    return checkHeaders(this.#signed(req), this.#config, Date.now());
+  }
+
+  #judgeBytes(req: Request, body: Buffer | undefined): Rejection | null {
     const signed = this.#signed(req);
-    const rejection = checkBody(signed, body, this.#config) ?? checkDigest(signed, body, this.#config);
-    return this.#passes(rejection, req, res);
+    return checkBody(signed, body, this.#config) ?? checkDigest(signed, body, this.#config);
   }
 
   /** Answers 413: a body that is too large to be checked is not let through. */
@@ -72,8 +96,7 @@ export class SignatureHook {
   #passes(rejection: Rejection | null, req: Request, res: Response): boolean {
     if (rejection === null) return true;
     this.#debug(req, rejection.reason);
-    // RFC 9110 section 11.6.1: a 401 names the scheme that would be accepted.
-    res.setHeader('WWW-Authenticate', `Signature header="${this.#config.headerName}", algorithm="hmac-${this.#config.algorithm}"`);
+    res.setHeader('WWW-Authenticate', this.#challenge);
     res.status(401).json(failureBody(rejection.failure, this.#config));
     return false;
   }

@@ -141,6 +141,7 @@ export class Blocks {
   }
 
   #bytes(bytes: Buffer): void {
+    if (this.at >= SIZE) this.turn();
     for (let from = 0; from < bytes.length; ) {
       const copied = bytes.copy(this.block, this.at, from, from + SIZE - this.at);
       from += copied;

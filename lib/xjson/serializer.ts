@@ -81,7 +81,7 @@ export class Serializer {
   #long = '';
   #longAt = 0;
 
-  /** @param fuel Values visited between two looks at the clock. */
+  /** @param fuel Values visited between two looks at the clock; at least 2. */
   constructor(data: unknown, options: XJsonOptions, out: Blocks, fuel = FUEL) {
     this.#tank = fuel;
     this.#fuel = fuel;
@@ -259,11 +259,11 @@ export class Serializer {
     const text = this.#long;
     const out = this.#out;
     while (this.#longAt < text.length) {
-      this.#fuel -= SEGMENT >> 6;
-      if (this.#fuel <= 0 && this.#isLate()) return false;
       const end = segmentEnd(text, this.#longAt);
       out.text(this.#longAt === 0 && end === text.length ? text : text.slice(this.#longAt, end));
       this.#longAt = end;
+      this.#fuel -= SEGMENT >> 6;
+      if (this.#fuel <= 0 && end < text.length && this.#isLate()) return false;
     }
     this.#long = '';
     out.block[out.at++] = QUOTE;
@@ -286,6 +286,7 @@ export class Serializer {
     this.#path[this.#depth++] = container;
     if (this.#ancestors !== null) this.#ancestors.add(container);
     out.block[out.at++] = isArray ? ARRAY_OPEN : OBJECT_OPEN;
+    if (out.at >= out.limit) out.turn();
     const keys = isArray ? null : this.#hidden ? Object.getOwnPropertyNames(container) : Object.keys(container);
     const length = keys === null ? lengthOf(container as readonly unknown[]) : keys.length;
     if (this.#calls >= DEEPEST_CALL) return this.#leave(container, keys, 0, length, true);

@@ -76,7 +76,6 @@ const leaf: fc.Arbitrary<unknown> = fc.oneof(
   number.map((value) => Object.assign(new Number(value), { extra: 1 })),
   text.map((value) => Object.assign(new String(value), { extra: 1 })),
   fc.boolean().map((value) => new Boolean(value)),
-  fc.constant(Object(Symbol('boxed'))),
   fc.uint8Array({ maxLength: 4 }),
   fc.float32Array({ maxLength: 4 }),
   fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes)),
