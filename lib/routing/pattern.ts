@@ -157,6 +157,11 @@ export function joinPatterns(mount: Pattern, inner: Pattern): Pattern {
   return new Pattern(text, segments, mount.segments.length);
 }
 
+/** Everything beneath a pattern. */
+export function beneath(pattern: Pattern): Pattern {
+  return new Pattern(`${pattern.text}/**`, [...pattern.segments, { kind: 'deep' }], 0);
+}
+
 function isEmpty(segment: Segment): boolean {
   return segment.kind === 'static' && segment.text === '';
 }

@@ -44,14 +44,30 @@ export class Route {
     return this;
   }
 
+  get(...handlers: Handler[]): this;
+  get(...handlers: Handlers[]): this;
   get(...handlers: Handlers[]): this { return this.add('GET', handlers); }
+  post(...handlers: Handler[]): this;
+  post(...handlers: Handlers[]): this;
   post(...handlers: Handlers[]): this { return this.add('POST', handlers); }
+  put(...handlers: Handler[]): this;
+  put(...handlers: Handlers[]): this;
   put(...handlers: Handlers[]): this { return this.add('PUT', handlers); }
+  delete(...handlers: Handler[]): this;
+  delete(...handlers: Handlers[]): this;
   delete(...handlers: Handlers[]): this { return this.add('DELETE', handlers); }
+  patch(...handlers: Handler[]): this;
+  patch(...handlers: Handlers[]): this;
   patch(...handlers: Handlers[]): this { return this.add('PATCH', handlers); }
+  options(...handlers: Handler[]): this;
+  options(...handlers: Handlers[]): this;
   options(...handlers: Handlers[]): this { return this.add('OPTIONS', handlers); }
+  head(...handlers: Handler[]): this;
+  head(...handlers: Handlers[]): this;
   head(...handlers: Handlers[]): this { return this.add('HEAD', handlers); }
   /** Adds handlers for every method. */
+  all(...handlers: Handler[]): this;
+  all(...handlers: Handlers[]): this;
   all(...handlers: Handlers[]): this { return this.add(null, handlers); }
 }
 
@@ -91,42 +107,58 @@ export class Router extends Host {
   };
 
   /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  get(path: Paths, ...handlers: Handlers[]): this {
     return this.register('GET', path, handlers);
   }
 
   /** Handles POST (INTERFACE section 4.1). */
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  post(path: Paths, ...handlers: Handlers[]): this {
     return this.register('POST', path, handlers);
   }
 
   /** Handles PUT (INTERFACE section 4.1). */
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  put(path: Paths, ...handlers: Handlers[]): this {
     return this.register('PUT', path, handlers);
   }
 
   /** Handles DELETE (INTERFACE section 4.1). */
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  delete(path: Paths, ...handlers: Handlers[]): this {
     return this.register('DELETE', path, handlers);
   }
 
   /** Handles PATCH (INTERFACE section 4.1). */
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  patch(path: Paths, ...handlers: Handlers[]): this {
     return this.register('PATCH', path, handlers);
   }
 
   /** Handles OPTIONS (INTERFACE section 4.1). */
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  options(path: Paths, ...handlers: Handlers[]): this {
     return this.register('OPTIONS', path, handlers);
   }
 
   /** Handles HEAD (INTERFACE section 4.1). */
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  head(path: Paths, ...handlers: Handlers[]): this {
     return this.register('HEAD', path, handlers);
   }
 
   /** Handles every method. */
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this {
+  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
+  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  all(path: Paths, ...handlers: Handlers[]): this {
     return this.register(null, path, handlers);
   }
 
@@ -156,6 +188,8 @@ export class Router extends Host {
    * path or under the given ones (INTERFACE section 4.1).
    * @throws TypeError when a path is wrong or what is given is neither function nor router.
    */
+  use(...handlers: Handler[]): this;
+  use(path: Paths, ...handlers: Handler[]): this;
   use(...handlers: (Handlers | Router)[]): this;
   use(path: Paths, ...handlers: (Handlers | Router)[]): this;
   use(...given: unknown[]): this {

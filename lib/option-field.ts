@@ -1,0 +1,125 @@
+import { constants } from 'node:buffer';
+
+/** Reads one option: answers its value, or its default where nothing was given, or throws a TypeError. */
+export type Field<T> = (given: unknown, name: string, warnings: string[]) => T;
+export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
+
+export function refuse(name: string, expected: string, got: string): never {
+  throw new TypeError(`${name} must be ${expected}, got ${got}`);
+}
+
+export function describe(given: unknown): string {
+  if (typeof given === 'string' && given !== '') return JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given);
+  if (typeof given === 'number' || typeof given === 'boolean') return String(given);
+  return describeKind(given);
+}
+
+/** Says what a value is, not which: all that may be told of a value that could be a secret. */
+export function describeKind(given: unknown): string {
+  if (given === null || given === undefined) return String(given);
+  if (given === '') return 'an empty string';
+  const kind = Array.isArray(given) ? 'array' : typeof given;
+  return `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`;
+}
+
+/** A field that takes a value as it stands when the test holds; the test vouches for T. */
+export function is<T>(expected: string, test: (given: unknown) => boolean, tell = describe): Field<T> {
+  return (given, name) => (test(given) ? (given as T) : refuse(name, expected, tell(given)));
+}
+
+export function oneOf<const T>(...values: readonly T[]): Field<T> {
+  return is(`one of ${values.map((value) => JSON.stringify(value)).join(', ')}`, (given) => values.includes(given as T));
+}
+
+export function integer(min: number, max: number, unit = ''): Field<number> {
+  return is(`an integer${unit} from ${min} to ${max}`, (given) => Number.isInteger(given) && Number(given) >= min && Number(given) <= max);
+}
+
+export function otherwise<T, D>(fallback: D, field: Field<T>): Field<T | D> {
+  return (given, name, warnings) => (given === undefined ? fallback : field(given, name, warnings));
+}
+
+export function optional<T>(field: Field<T>): Field<T | undefined> {
+  return otherwise(undefined, field);
+}
+
+export function then<A, B>(field: Field<A>, next: (value: A, name: string, warnings: string[]) => B): Field<B> {
+  return (given, name, warnings) => next(field(given, name, warnings), name, warnings);
+}
+
+export function listOf<T>(item: Field<T>, expected: string): Field<readonly T[]> {
+  return (given, name, warnings) => {
+    if (!Array.isArray(given)) return refuse(name, expected, describeKind(given));
+    // Array.from visits holes too, which map would leave unread.
+    return Object.freeze(Array.from(given, (value: unknown, index) => item(value, `${name}[${index}]`, warnings)));
+  };
+}
+
+/** Tells where a misplaced option of a guard belongs, if the key is one. */
+export type HomeOf = (key: string) => string | undefined;
+
+/** An object of options, each read by its field. In a strict section a misspelt or misplaced key throws; other unknown keys are warned of. */
+export function section<T extends object>(fields: Fields<T>, strict?: HomeOf): Field<Readonly<T>> {
+  const known = Object.keys(fields) as (keyof T & string)[];
+  return (given, name, warnings) => {
+    const source = given === undefined ? {} : plainObject(given, name);
+    const prefix = name === ROOT ? '' : `${name}.`;
+    for (const key of Object.keys(source)) {
+      if (!Object.hasOwn(fields, key)) judgeUnknown(key, prefix, known, strict, warnings);
+    }
+    const resolved: Partial<T> = {};
+    for (const key of known) {
+      // Own keys only, so that a polluted Object.prototype sets no option.
+      resolved[key] = fields[key](Object.hasOwn(source, key) ? source[key] : undefined, prefix + key, warnings);
+    }
+    return Object.freeze(resolved as T);
+  };
+}
+
+export function plainObject(given: unknown, name: string): Record<string, unknown> {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return refuse(name, 'an object', describeKind(given));
+  const prototype = Object.getPrototypeOf(given) as object | null;
+  // An Object.prototype of another realm is as good as ours.
+  const plain = prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf'));
+  return plain ? (given as Record<string, unknown>) : refuse(name, 'a plain object', 'an instance of a class');
+}
+
+function judgeUnknown(key: string, prefix: string, known: readonly string[], strict: HomeOf | undefined, warnings: string[]): void {
+  const ranked = known.map((name) => ({ name, edits: editDistance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.edits - b.edits);
+  const { name, edits } = ranked[0] ?? { name: '', edits: Infinity };
+  const said = `unknown option ${JSON.stringify(prefix + key)}`;
+  const nearest = JSON.stringify(prefix + name);
+  // `securty: { … }` would start an application without its guards.
+  if (prefix === '' && name === 'security' && edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
+  if (strict !== undefined) {
+    if (edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
+    const home = strict(key);
+    if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
+  }
+  const close = edits <= Math.max(2, Math.floor(key.length / 3));
+  warnings.push(close ? `${said}; did you mean ${nearest}?` : `${said}; the nearest known option is ${nearest}`);
+}
+
+/** Levenshtein distance: insertions, deletions and replacements of one character. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+export const ROOT = 'the options of createServer';
+export const flag = is<boolean>('a boolean', (given) => typeof given === 'boolean');
+export const text = is<string>('a non-empty string', (given) => typeof given === 'string' && given !== '');
+export const callback = is<never>('a function', (given) => typeof given === 'function');
+export const hidden = is<string>('a string', (given) => typeof given === 'string', describeKind);
+// A longer delay than this makes Node's timers fire at once or be cut short.
+export const milliseconds = integer(0, 2 ** 31 - 1, ' of milliseconds');
+export const count = integer(0, 2 ** 31 - 1);
+export const bytes = integer(1, constants.MAX_LENGTH, ' of bytes');
