@@ -11,56 +11,60 @@ function answer(res, status, data) {
   res.end(body);
 }
 
-async function readBody(req, res) {
+function readJson(req, res, done) {
   const chunks = [];
   let size = 0;
-  for await (const chunk of req) {
+  req.on('data', (chunk) => {
     size += chunk.length;
-    if (size > LIMIT) {
+    if (size <= LIMIT) {
+      chunks.push(chunk);
+    } else if (!res.headersSent) {
       res.shouldKeepAlive = false;
       answer(res, 413, { error: 'Payload Too Large', message: 'The request body is larger than the limit' });
-      return undefined;
     }
-    chunks.push(chunk);
-  }
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    answer(res, 400, { error: 'Bad Request', message: 'The request body could not be parsed' });
-    return undefined;
-  }
+  });
+  req.on('end', () => {
+    if (res.headersSent) return;
+    let body;
+    try {
+      body = JSON.parse(Buffer.concat(chunks).toString());
+    } catch {
+      answer(res, 400, { error: 'Bad Request', message: 'The request body is not valid JSON' });
+      return;
+    }
+    done(body);
+  });
 }
 
-async function handle(req, res) {
-  const { pathname, searchParams } = new URL(req.url, 'http://localhost');
-  const note = /^\/notes\/([^/]+)$/.exec(pathname);
-  if (pathname === '/notes' && req.method === 'GET') {
-    const word = searchParams.get('word') ?? '';
-    answer(res, 200, [...notes.values()].filter(({ text }) => text.includes(word)));
-  } else if (pathname === '/notes' && req.method === 'POST') {
-    const body = await readBody(req, res);
-    if (body === undefined) return;
-    if (typeof body?.text !== 'string') return answer(res, 400, { error: 'Bad Request', message: 'A note needs a text' });
-    const id = String(++last);
-    notes.set(id, { id, text: body.text });
-    answer(res, 201, notes.get(id));
-  } else if (note !== null && req.method === 'GET' && notes.has(note[1])) {
-    answer(res, 200, notes.get(note[1]));
-  } else if (note !== null && req.method === 'DELETE') {
-    notes.delete(note[1]);
-    res.writeHead(204);
-    res.end();
-  } else {
-    answer(res, 404, { error: 'Not Found', message: `Cannot ${req.method} ${pathname}` });
+function listNotes(res, word) {
+  answer(res, 200, [...notes.values()].filter(({ text }) => text.includes(word)));
+}
+
+function addNote(res, body) {
+  if (typeof body?.text !== 'string') {
+    answer(res, 400, { error: 'Bad Request', message: 'A note needs a text' });
+    return;
   }
+  const id = String(++last);
+  notes.set(id, { id, text: body.text });
+  answer(res, 201, notes.get(id));
+}
+
+function deleteNote(res, id) {
+  notes.delete(id);
+  res.writeHead(204);
+  res.end();
 }
 
 const server = createServer((req, res) => {
-  handle(req, res).catch((error) => {
-    console.error(error);
-    if (!res.headersSent) answer(res, 500, { error: 'Internal Server Error', message: 'Internal Server Error' });
-    else res.destroy();
-  });
+  const { pathname, searchParams } = new URL(req.url, 'http://localhost');
+  const method = req.method === 'HEAD' ? 'GET' : req.method;
+  const [, id] = /^\/notes\/([^/]+)$/.exec(pathname) ?? [];
+  if (pathname === '/notes' && method === 'GET') listNotes(res, searchParams.get('word') ?? '');
+  else if (pathname === '/notes' && method === 'POST') readJson(req, res, (body) => addNote(res, body));
+  else if (method === 'GET' && notes.has(id)) answer(res, 200, notes.get(id));
+  else if (method === 'DELETE' && id !== undefined) deleteNote(res, id);
+  else answer(res, 404, { error: 'Not Found', message: `Cannot ${req.method} ${pathname}` });
 });
 
 server.listen(Number(process.env.PORT || 3000), () => {

@@ -113,7 +113,7 @@ export const examples = {
   },
   'PATCH /catalogue/:id': {
     about: 'Changes a map. A form is parsed as well as JSON.',
-    lines: [{ status: 200, text: "curl -i -X PATCH -d 'title=The+Wide+Marshes' '{origin}/catalogue/marsh'" }],
+    lines: [{ status: 200, text: "curl -i -X PATCH -d 'title=The+Higher+Moor' '{origin}/catalogue/moor'" }],
   },
   'DELETE /catalogue/:id': {
     about: 'Removes a map; one that is gone already is as good as removed.',

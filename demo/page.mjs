@@ -48,7 +48,7 @@ export function startPage(routes, examples, origin) {
 <body>
 <header>
 <h1>waypost demo</h1>
-<p>Every route of this server, with lines to paste into a shell. Run them in the repository’s directory: the signed ones call a script there.</p>
+<p>Every route of this server, with lines to paste into a shell. Run them in the repository’s directory: the signed ones call a script there. (Where the server was given a secret in DEMO_SECRET, give the scripts the same.)</p>
 <nav aria-label="Areas"><ul>
 ${names.map((name) => `<li><a href="#${escape(name)}">${escape(name)}</a></li>`).join('\n')}
 </ul></nav>

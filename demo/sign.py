@@ -6,23 +6,30 @@ import hashlib
 import hmac
 import os
 import pathlib
+import re
 import sys
 import time
-from urllib.parse import urlsplit
+
+
+def target_of(url: str) -> str:
+    """What goes over the wire: path and query, without scheme, host and fragment."""
+    rest = url.split("://", 1)[1].split("#", 1)[0]
+    host = re.match("[^/?]*", rest).group()
+    target = rest[len(host):]
+    return target if target.startswith("/") else "/" + target
 
 
 def sign(secret: str, method: str, url: str, body: str = "") -> "dict[str, str]":
-    parts = urlsplit(url)
-    target = (parts.path or "/") + ("?" + parts.query if parts.query else "")
     timestamp = str(int(time.time() * 1000))
-    signed = (method.upper() + target + body + timestamp).encode()
-    signature = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+    signed = method.upper() + target_of(url) + body + timestamp
+    signature = hmac.new(secret.encode(), signed.encode(), hashlib.sha256).hexdigest()
     return {"Svc-Request-Sig": signature, "X-Timestamp": timestamp}
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
-        sys.exit("Usage: python3 demo/sign.py METHOD URL [BODY]")
+        print("Usage: python3 demo/sign.py METHOD URL [BODY]", file=sys.stderr)
+        sys.exit(2)
     shared = os.environ.get("DEMO_SECRET") or pathlib.Path(__file__).with_name("secret.txt").read_text().strip()
     for name, value in sign(shared, *sys.argv[1:4]).items():
         print(f"{name}: {value}")

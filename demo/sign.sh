@@ -17,9 +17,11 @@ body=${3-}
 # What goes over the wire: path and query, without scheme, host and fragment.
 rest=${2#*://}
 rest=${rest%%#*}
-case $rest in
-  */*) target=/${rest#*/} ;;
-  *) target=/ ;;
+host=${rest%%[/?]*}
+target=${rest#"$host"}
+case $target in
+  /*) ;;
+  *) target=/$target ;;
 esac
 
 # Milliseconds since the epoch. Whole seconds will do, and every date has them.

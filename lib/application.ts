@@ -239,8 +239,8 @@ export class Application extends Router implements WalkHost {
       if (coveredBy !== undefined) this.#logger.warn(`The route ${method} ${path} is covered by ${coveredBy}, registered before it`);
     }
     if (this.#scope === null) return;
-    const named = this.#prepare().layers.flatMap(({ method, route, patterns }) => {
-      if (route !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
+    const named = this.#prepare().layers.flatMap(({ method, place, patterns }) => {
+      if (place !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
       // What stands under a path routes beneath it by itself.
       return patterns.filter(({ segments }) => segments.length > 0)
         .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));

@@ -65,10 +65,17 @@ export class Listener {
     if (this.#server !== null) throw new Error('the application is running already; call close() before start() again');
     const server = this.#make();
     this.#server = server;
-    server.once('error', () => {
-      if (!server.listening && this.#server === server) this.#server = null;
+    const failed = (error: Error): void => {
+      if (this.#server === server) this.#server = null;
+      this.#logger.error({ err: error }, 'The server could not listen');
+      // Node throws an error that nobody listens for; this listener must not hide it.
+      if (server.listenerCount('error') === 0) throw error;
+    };
+    server.once('error', failed);
+    server.once('listening', () => {
+      server.removeListener('error', failed);
+      this.#started(server);
     });
-    server.once('listening', () => this.#started(server));
     server.once('close', () => {
       if (this.#server === server) this.#server = null;
       this.#unhookSignals();

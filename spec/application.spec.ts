@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import http, { Server } from 'node:http';
+import { Server } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Application, createServer, type CreateServerOptions, Request, Response } from 'waypost';
@@ -277,8 +277,8 @@ describe('the server', () => {
   });
 
   test('keeps maxHeadersCount headers', async () => {
-    const port = await running.app((app) => app.get('/', (req, res) => res.json(Object.keys(req.headers).length)), { server: { maxHeadersCount: 5 } });
-    expect((await ask(port, '/', { headers: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`h${i}`, i])) })).json).toBe(5);
+    const port = await running.app((app) => app.get('/', (req, res) => res.json(Object.keys(req.headers))), { server: { maxHeadersCount: 3 } });
+    expect(await Wire.tell(port, head('GET /', { Connection: 'close', A: 1, B: 2, C: 3 }))).toContain('["host","connection","a"]');
   });
 
   test('believes forwarded headers only of a trusted proxy', async () => {
@@ -296,8 +296,7 @@ describe('the server', () => {
       const port = await running.app((app) => app.get('/', (req, res) => res.json([req instanceof Request, res instanceof Response])));
       change.mockClear();
       expect((await ask(port, '/')).json).toEqual([true, true]);
-      const changed = change.mock.calls.filter(([target]) => target instanceof http.IncomingMessage || target instanceof http.ServerResponse);
-      expect(changed.filter(([target]) => target instanceof Request || target instanceof Response)).toEqual([]);
+      expect(change.mock.calls.filter(([target]) => target instanceof Request || target instanceof Response)).toEqual([]);
     } finally {
       change.mockRestore();
     }

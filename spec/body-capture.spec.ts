@@ -194,11 +194,17 @@ describe('a captured body is still on the stream', () => {
     expect(JSON.parse((await buffer(res)).toString())).toEqual([null, size, true]);
   });
 
-  test('a second capture of a captured body answers the same at once', async () => {
+  test('a second capture of a captured body answers the same at once, though the stream was read', async () => {
     const port = await serveCaptured((req, res) => {
-      startCapture(req, LIMIT, (_same, outcome) => res.end(outcome));
+      void buffer(req).then(() => startCapture(req, LIMIT, (_same, outcome) => res.end(outcome)));
     });
     expect((await post(port, bytes(10))).body.toString()).toBe('complete');
+  });
+
+  test('the memory held is no more than the length announced, nor than the limit', async () => {
+    const port = await serveCaptured((req, res) => res.end(String(req.rawBody?.buffer.byteLength)), 400_000);
+    expect((await post(port, bytes(300_001), false, 40)).body.toString()).toBe('300001');
+    expect(Number((await post(port, bytes(300_001), true, 40)).body.toString())).toBeLessThanOrEqual(400_000);
   });
 });
 
@@ -252,8 +258,11 @@ describe('late captures', () => {
         startCapture(req, limit, (same, outcome) => {
           const raw = same.rawBody;
           const unread = !isBeingRead(same);
-          void buffer(same).then((read) => {
-            res.end(JSON.stringify({ outcome, unread, raw: raw?.length, same: raw?.equals(read), length: read.length }));
+          // Later: what the capture left to the next turn would show.
+          setImmediate(() => {
+            void buffer(same).then((read) => {
+              res.end(JSON.stringify({ outcome, unread, raw: raw?.length, same: raw?.equals(read), length: read.length }));
+            });
           });
         });
       };
@@ -278,22 +287,59 @@ describe('late captures', () => {
     expect(JSON.parse((await post(all, bytes(1001), true)).body.toString())).toEqual({ outcome: 'tooLarge', unread: true, length: 1001 });
   });
 
-  test('an unread late capture does not keep the connection from going on', async () => {
+  test('beyond the limit, with nothing but the end to come', async () => {
+    const port = await serveLate((req) => req.readableLength === 2000, 1999);
+    const socket = await open(port);
+    const answers = collect(socket);
+    socket.write(`POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n`);
+    socket.write(bytes(2000));
+    servers[0]?.once('request', (req: Request) => {
+      const look = (): unknown => (req[kCaptured] === undefined ? setImmediate(look) : socket.write('\r\n0\r\n\r\n'));
+      look();
+    });
+    await answers.until(() => answers.text().includes('"length":2000'));
+    expect(answers.text()).toContain('"outcome":"tooLarge"');
+  });
+
+  test('a late capture does not count as reading: the rest is discarded and the connection goes on', async () => {
     const port = await serve((req, res) => {
       const look = (): void => {
         if (req.readableLength === 0) setImmediate(look);
-        else startCapture(req, 70_000, (_same, outcome) => res.end(outcome));
+        else startCapture(req, 1000, (_same, outcome) => res.end(`${outcome};`));
       };
       look();
     });
     const socket = await open(port);
     const answers = collect(socket);
     for (let count = 1; count <= 2; count++) {
-      socket.write(`POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 60000\r\n\r\n`);
-      socket.write(bytes(20_000));
-      socket.write(bytes(40_000));
-      await answers.until(() => answers.text().split('complete').length > count);
+      socket.write('POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n493e0\r\n');
+      socket.write(bytes(300_000));
+      socket.write('\r\n0\r\n\r\n');
+      await answers.until(() => answers.text().split('tooLarge;').length > count);
     }
+  });
+
+  test.each<[string, (req: Request, seen: unknown[]) => void]>([
+    ['a listener', (req, seen) => req.on('data', (chunk: Buffer) => seen.push(chunk.length))],
+    ['an encoding', (req) => req.setEncoding('latin1')],
+  ])('bytes that are promised to %s are consumed, and come once', async (_what, promise) => {
+    const seen: unknown[] = [];
+    const port = await serve((req, res) => {
+      const look = (): void => {
+        if (!req.complete) {
+          setImmediate(look);
+          return;
+        }
+        promise(req, seen);
+        startCapture(req, LIMIT, (same, outcome) => {
+          same.on('end', () => res.end(`${outcome} ${same.rawBody}`));
+          same.resume();
+        });
+      };
+      look();
+    });
+    expect((await post(port, bytes(100))).body.toString()).toBe('consumed undefined');
+    expect(seen.reduce<number>((sum, length) => sum + Number(length), 0)).toBe(seen.length === 0 ? 0 : 100);
   });
 
   test('a body that someone has read from is consumed', async () => {
@@ -459,14 +505,97 @@ describe('a body that nobody took', () => {
     expect(outcomes).toEqual(['aborted', 'complete']);
   });
 
+  test('what had been buffered by then counts', async () => {
+    const port = await serve((req, res) => {
+      const look = (): unknown => (req.readableLength < 60_000 ? setImmediate(look) : res.end('done;'));
+      look();
+    }, 100_000);
+    const socket = await open(port);
+    const answers = collect(socket);
+    socket.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n');
+    socket.write(bytes(60_000));
+    await answers.until(() => answers.text().includes('done;'));
+    const ended = once(socket, 'end');
+    socket.write(bytes(40_001));
+    await ended;
+  });
+
+  test('a listener that paused before the response was over hears nothing after it', async () => {
+    const heard = jest.fn();
+    const port = await serve((req, res) => {
+      const look = (): void => {
+        if (req.readableLength < 1000) {
+          setImmediate(look);
+          return;
+        }
+        req.on('data', heard);
+        req.pause();
+        res.end(`${req.url};`);
+      };
+      if (req.method === 'GET') res.end(`${req.url};`);
+      else look();
+    });
+    const socket = await open(port);
+    const answers = collect(socket);
+    socket.write('POST /1 HTTP/1.1\r\nHost: h\r\nContent-Length: 2000\r\n\r\n');
+    socket.write(bytes(1000));
+    await answers.until(() => answers.text().includes('/1;'));
+    socket.write(bytes(1000));
+    socket.write('GET /2 HTTP/1.1\r\nHost: h\r\n\r\n');
+    await answers.until(() => answers.text().includes('/2;'));
+    expect(heard).not.toHaveBeenCalled();
+  });
+
+  describe('closing, without a timer running out', () => {
+    beforeEach(() => {
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    });
+
+    afterEach(() => {
+      jest.useRealTimers();
+    });
+
+    async function openBothEnds(port: number): Promise<[Socket, Socket]> {
+      const accepted = once(servers[0] as Server, 'connection');
+      const client = await open(port);
+      client.resume();
+      return [client, ((await accepted) as [Socket])[0]];
+    }
+
+    test('is done as soon as the body is over', async () => {
+      const port = await serve((_req, res) => res.end(), 1000);
+      const [client, server] = await openBothEnds(port);
+      const closed = once(server, 'close');
+      client.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n');
+      client.write(bytes(200_000));
+      await once(client, 'end');
+      expect(server.destroyed).toBe(false);
+      client.write(bytes(100_000));
+      await closed;
+    });
+
+    test('of a later request is as ever', async () => {
+      const port = await serve((_req, res) => res.end());
+      const [client, server] = await openBothEnds(port);
+      const closed = once(server, 'close');
+      client.write('POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n');
+      client.write(bytes(300_000));
+      await once(client, 'data');
+      client.write('GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n');
+      await closed;
+    });
+  });
+
   test('a reader that is slower than the response keeps its bytes', async () => {
     const body = bytes(500_000);
     const read = new Promise<Buffer>((resolve) => {
       void serveCaptured((req, res) => {
-        const slow = new PassThrough();
-        req.pipe(slow);
+        const chunks: Buffer[] = [];
+        req.on('data', (chunk: Buffer) => chunks.push(chunk));
+        req.on('end', () => resolve(Buffer.concat(chunks)));
+        req.pause();
+        res.once('close', () => req.resume());
         res.end('early');
-        res.once('close', () => resolve(buffer(slow)));
       }).then((port) => post(port, body));
     });
     expect((await read).equals(body)).toBe(true);
@@ -481,6 +610,24 @@ describe('a body that nobody took', () => {
     });
     const req = await closed;
     expect([req.readableLength, req.readableEnded]).toEqual([0, true]);
+  });
+});
+
+describe('isBeingRead', () => {
+  test.each<[string, (req: Request) => unknown, boolean]>([
+    ['nothing', () => undefined, false],
+    ['a data listener', (req) => req.on('data', () => undefined), true],
+    ['a readable listener', (req) => req.on('readable', () => undefined), true],
+    ['an end listener alone', (req) => req.on('end', () => undefined), false],
+    ['a pipe', (req) => req.pipe(new PassThrough()), true],
+    ['a read', (req) => req.read(), true],
+    ['a pause', (req) => req.pause(), true],
+  ])('%s', (_what, act, expected) => {
+    const req = new Request(null as never);
+    req.push(Buffer.from('x'));
+    req.push(null);
+    act(req);
+    expect(isBeingRead(req)).toBe(expected);
   });
 });
 

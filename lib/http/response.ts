@@ -354,7 +354,7 @@ function bufferOf(view: ArrayBufferView): Buffer {
 }
 
 function notAcceptable(types: readonly string[]): HttpError {
-  const error = new HttpError(406, 'NOT_ACCEPTABLE', `The response can be had as ${types.join(', ') || 'nothing'}`);
+  const error = HttpError.of('NOT_ACCEPTABLE', `The response can be had as ${types.join(', ') || 'nothing'}`);
   return Object.assign(error, { types });
 }
 

@@ -11,6 +11,11 @@ export interface Mount {
   end: number;
 }
 
+/** A route where it is mounted: the routes of a router that is mounted twice have two places. */
+export interface Place {
+  readonly route: Route;
+}
+
 /**
  * One registered function in its place. All layers of an application form one
  * list, routers laid out where they are mounted: to walk it from top to bottom
@@ -25,7 +30,7 @@ export interface Layer {
   /** Alternatives; the first that matches counts. */
   readonly patterns: readonly Pattern[];
   /** `null` in middleware. */
-  readonly route: Route | null;
+  readonly place: Place | null;
   /** The method of a route's handler; `null` for every method. */
   readonly method: string | null;
   readonly mount: Mount;
@@ -45,8 +50,9 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
   for (const entry of mount.router.registrations) {
     if (entry.kind === 'route') {
       const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePattern(path, rules)));
+      const place: Place = { route: entry.route };
       for (const { method, handlers } of entry.route.stack) {
-        for (const handler of handlers) push(layers, handler, patterns, entry.route, method, mount);
+        for (const handler of handlers) push(layers, handler, patterns, place, method, mount);
       }
       continue;
     }
@@ -61,11 +67,11 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
   }
 }
 
-function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], route: Route | null, method: string | null, mount: Mount): void {
+function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount): void {
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
   const foreign = typeof (handler as { handle?: unknown }).handle === 'function';
-  layers.push({ order: layers.length, handler, catches, patterns, route, method, mount, foreign });
+  layers.push({ order: layers.length, handler, catches, patterns, place, method, mount, foreign });
 }
 
 function underPrefixes(prefixes: readonly Pattern[], inner: readonly Pattern[]): Pattern[] {

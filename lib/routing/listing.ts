@@ -21,9 +21,9 @@ export function describeRoutes(table: RouteTable): RouteDescription[] {
   const rows: RouteDescription[] = [];
   let last: Layer | undefined;
   for (const layer of table.layers) {
-    if (layer.route === null) continue;
+    if (layer.place === null) continue;
     const row = rows[rows.length - 1];
-    if (row !== undefined && last?.route === layer.route && last.method === layer.method && last.patterns === layer.patterns) {
+    if (row !== undefined && last?.place === layer.place && last.method === layer.method && last.patterns === layer.patterns) {
       row.handlers++;
       continue;
     }
@@ -50,7 +50,7 @@ function coveringLayer(layer: Layer, earlier: LayerIndex, engine: Engine): Layer
   const [first] = shapes;
   if (first === undefined) return undefined;
   return earlier.candidates(first).find((other) => {
-    if (other.route === layer.route || (other.method !== null && other.method !== layer.method)) return false;
+    if (other.place === layer.place || (other.method !== null && other.method !== layer.method)) return false;
     return shapes.every((shape) => other.patterns.some((pattern) => judge(pattern, false, shape) === 'always'));
   });
 }

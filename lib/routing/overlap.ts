@@ -8,7 +8,7 @@ export type Verdict = 'always' | 'test' | 'never';
 
 /** What the patterns of a layer, taken in order, say of the paths of a shape. */
 export function judgeLayer(layer: Layer, shape: Shape): Verdict {
-  const prefix = layer.route === null;
+  const prefix = layer.place === null;
   for (const pattern of layer.patterns) {
     const verdict = judge(pattern, prefix, shape);
     // Which of several alternatives matches decides what is captured: only if the first that can also must, is there nothing to test.
@@ -88,7 +88,7 @@ export class LayerIndex {
       }
       node = segment.kind === 'static' ? childOf(node, segment.text) : (node.any ??= new Node());
     }
-    (layer.route === null ? node.open : node.ends).push(layer);
+    (layer.place === null ? node.open : node.ends).push(layer);
   }
 
   /** The layers that can apply to paths of the shape, and perhaps some that can't, in order. */

@@ -5,6 +5,7 @@ export interface PathRules {
   readonly ignoreDuplicateSlashes: boolean;
 }
 
+const ASCII = /^[\x00-\x7f]*$/;
 const ESCAPE = /%[0-9a-fA-F]{2}/g;
 
 /**
@@ -61,7 +62,21 @@ export function prefixEnd(path: string, count: number, rules: PathRules): number
 }
 
 export function fold(text: string, rules: PathRules): string {
-  return rules.caseSensitive ? text : text.toLowerCase();
+  return rules.caseSensitive ? text : foldCase(text);
+}
+
+/**
+ * Folds letter by letter: a letter whose lower case has another length ("İ")
+ * stays, so that positions hold, and one whose lower case depends on its
+ * neighbours ("Σ") has but one.
+ */
+export function foldCase(text: string): string {
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/gu, foldLetter);
+}
+
+function foldLetter(letter: string): string {
+  const lower = letter.toLowerCase();
+  return lower.length === letter.length ? lower : letter;
 }
 
 /**

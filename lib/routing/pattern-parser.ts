@@ -177,7 +177,7 @@ function mixedSegment(pattern: string, parts: readonly Part[], rules: PathRules)
   if (free > 1) refuse(pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
   const source = decoded.map((part, index) => {
     if (part.kind === 'text') return part.text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-    return `(?<waypost${index}>${part.constraint ?? '[^]+'})`;
+    return `(?<waypost${index}>${part.constraint ?? '[^]+?'})`;
   }).join('');
   return { kind: 'mixed', parts: decoded, regex: compile(pattern, parts, source, rules), folded: !rules.caseSensitive };
 }

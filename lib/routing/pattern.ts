@@ -1,5 +1,5 @@
 import { HttpError } from '../errors';
-import { decodeSegment, decodeSegments, Path, type PathRules } from './path';
+import { decodeSegment, decodeSegments, foldCase, type Path, type PathRules } from './path';
 import { parseSegments, type Part, type Segment } from './pattern-parser';
 
 /** Captured values by name (INTERFACE section 2.1: `params`). */
@@ -61,9 +61,9 @@ export class Pattern {
     return params;
   }
 
-  /** How many segments of a path that it matches lie in the mount path. */
-  mountEnd(path: Path, prefix: boolean): number {
-    return this.deeps.length === 0 ? this.mountLength : this.starts(path, prefix)[this.mountLength] as number;
+  /** How many segments of a path that it matches as a whole lie in the mount path. */
+  mountEnd(path: Path): number {
+    return this.deeps.length === 0 ? this.mountLength : this.starts(path, false)[this.mountLength] as number;
   }
 
   /** How many segments match from the start, -1 when not (all of them unless `prefix`). */
@@ -188,10 +188,7 @@ type Mixed = Extract<Segment, { kind: 'mixed' }>;
 /** Matches one decoded segment against a mixed one; writes what it captures into `params`. */
 function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
   if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
-  if (!segment.folded) return captureBetween(segment.parts, text, text, params);
-  // A few letters grow when folded ("İ"); positions would then be wrong.
-  const folded = text.toLowerCase();
-  return captureBetween(segment.parts, text, folded.length === text.length ? folded : text, params);
+  return captureBetween(segment.parts, text, segment.folded ? foldCase(text) : text, params);
 }
 
 function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, params: Params | undefined): boolean {

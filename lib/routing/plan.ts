@@ -38,7 +38,7 @@ export class Plan {
 
   constructor(steps: readonly Step[]) {
     this.steps = steps;
-    const routes = steps.filter((step) => step.layer.route !== null);
+    const routes = steps.filter((step) => step.layer.place !== null);
     this.takes = routes.some((step) => !step.test) ? 'always' : routes.length > 0 ? 'test' : 'never';
   }
 }
@@ -85,13 +85,13 @@ export class RouteTable {
     this.layers = layOut(router, rules);
     for (const layer of this.layers) {
       this.#index.add(layer);
-      if (layer.route === null) continue;
+      if (layer.place === null) continue;
       for (const pattern of layer.patterns) {
         this.#engine.add(pattern.segments);
         if (layer.method === 'HEAD') this.#heads.add(structureOf(pattern));
       }
     }
-    const middleware = this.layers.filter((layer) => layer.route === null);
+    const middleware = this.layers.filter((layer) => layer.place === null);
     this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false)));
   }
 
@@ -116,7 +116,7 @@ export class RouteTable {
     if (match.plan.takes === 'never') return false;
     if (match.plan.takes === 'always' && !match.loose) return true;
     for (const step of match.plan.steps) {
-      if (step.layer.route !== null && this.applies(step, match)) return true;
+      if (step.layer.place !== null && this.applies(step, match)) return true;
     }
     return false;
   }
@@ -130,7 +130,7 @@ export class RouteTable {
   alternative(layer: Layer, match: Match): Pattern | undefined {
     const cut = this.cut(match);
     for (const pattern of layer.patterns) {
-      if (layer.route === null ? pattern.matchesPrefix(cut) !== -1 : pattern.matches(cut)) return pattern;
+      if (layer.place === null ? pattern.matchesPrefix(cut) !== -1 : pattern.matches(cut)) return pattern;
     }
     return undefined;
   }
@@ -143,7 +143,7 @@ export class RouteTable {
   methods(match: Match): Set<string | null> {
     const methods = new Set<string | null>();
     for (const layer of this.layers) {
-      if (layer.route === null || this.alternative(layer, match) === undefined) continue;
+      if (layer.place === null || this.alternative(layer, match) === undefined) continue;
       methods.add(layer.method);
       if (layer.method === 'GET') methods.add('HEAD');
     }
@@ -160,22 +160,26 @@ export class RouteTable {
 
   #makePlan(shape: Shape, method: string): Plan {
     const chosen: { layer: Layer; test: boolean }[] = [];
-    for (const layer of this.#index.candidates(shape)) {
-      if (layer.route !== null && !this.#answers(layer, method)) continue;
+    for (const candidate of this.#index.candidates(shape)) {
+      const layer = candidate.place === null ? candidate : this.#answering(candidate, method);
+      if (layer === null) continue;
       const verdict = judgeLayer(layer, shape);
       if (verdict !== 'never') chosen.push({ layer, test: verdict === 'test' });
     }
-    const routes = chosen.filter(({ layer }) => layer.route !== null);
+    const routes = chosen.filter(({ layer }) => layer.place !== null);
     return new Plan(chosen.map(({ layer, test }) => {
-      const sibling = layer.route === null && routes.some((route) => !related(route.layer.mount, layer.mount));
+      const sibling = layer.place === null && routes.some((route) => !related(route.layer.mount, layer.mount));
       return new Step(layer, test, capturesOf(layer, shape), sibling);
     }));
   }
 
-  #answers(layer: Layer, method: string): boolean {
-    if (layer.method === null || layer.method === method) return true;
-    if (method !== 'HEAD' || layer.method !== 'GET') return false;
-    return !layer.patterns.some((pattern) => this.#heads.has(structureOf(pattern)));
+  /** The layer as it answers a method: a GET route answers HEAD by those of its patterns whose structure no HEAD route has. */
+  #answering(layer: Layer, method: string): Layer | null {
+    if (layer.method === null || layer.method === method) return layer;
+    if (method !== 'HEAD' || layer.method !== 'GET') return null;
+    const patterns = layer.patterns.filter((pattern) => !this.#heads.has(structureOf(pattern)));
+    if (patterns.length === layer.patterns.length) return layer;
+    return patterns.length === 0 ? null : { ...layer, patterns };
   }
 }
 
@@ -197,7 +201,7 @@ function hasEmptyCapture(shape: Shape, captures: Captures): boolean {
 /** The engine's captures in the order of the pattern's names, where it captures just what the pattern does. */
 function capturesOf(layer: Layer, shape: Shape): readonly string[] | undefined {
   const [pattern] = layer.patterns;
-  if (layer.route === null || layer.patterns.length !== 1 || pattern === undefined) return undefined;
+  if (layer.place === null || layer.patterns.length !== 1 || pattern === undefined) return undefined;
   if (pattern.segments.length !== shape.segments.length) return undefined;
   const same = pattern.segments.every((segment, index) => sameCapture(segment, shape, index));
   return same && new Set(namesOf(pattern)).size === shape.captures.length ? shape.captures : undefined;

@@ -2,11 +2,10 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import { related, type Layer, type Mount } from './layer';
+import { related, type Layer, type Mount, type Place } from './layer';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
-import type { Route } from './router';
 
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
@@ -57,19 +56,23 @@ export class Walk {
   #current: Layer | null = null;
   #failed = false;
   #error: unknown = undefined;
-  /** Where an error was raised in a route: only there do the route's own error handlers count. */
-  #raiser: Route | null = null;
+  /** The place of the route where an error was raised: only there do the route's own error handlers count. */
+  #raiser: Place | null = null;
   /** Whose route has, or would have, taken the request when an error was raised. */
   #taker: Mount | null = null;
   /** Routes and mounts that were left by next('route') and next('router'). */
-  #leftRoute: Route | null = null;
-  #left: Mount[] | null = null;
+  #leftRoutes: Set<Place> | null = null;
+  #leftMounts: Mount[] | null = null;
   /** What has run, kept from the first event on that makes the order of steps say less. */
   #ran: Set<number> | null = null;
-  #captured: Route | null = null;
+  #captured: Place | null = null;
+  /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
+  #restarts = false;
   /** How much of `url` the current middleware does not see. */
   #cutFrom = 0;
   #cutTo = 0;
+  /** Whether what it sees begins with a slash that `url` does not have. */
+  #slashAdded = false;
   /** `req.url` and `req.method` as last left. */
   #seenUrl: string;
 
@@ -92,12 +95,21 @@ export class Walk {
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
   resume(match: Match): void {
     this.match = match;
-    this.#index = 0;
+    this.#index = this.#failed ? this.#below(this.#current) : 0;
+    this.#restarts = this.#failed;
     this.#run();
   }
 
-  /** Raises an error that no registration raised. It meets all error middleware. */
-  raise(error: unknown): void {
+  /** The first step below a layer. An error that came with a rewrite meets only what stands below its raiser. */
+  #below(layer: Layer | null): number {
+    if (layer === null) return 0;
+    const index = this.match.plan.steps.findIndex((step) => step.layer.order > layer.order);
+    return index === -1 ? this.match.plan.steps.length : index;
+  }
+
+  /** Raises an error that no registration raised, where the next step would have run. It meets all error middleware. */
+  #raise(error: unknown): void {
+    this.#index--;
     this.#keepBooks();
     this.#enterError(error, null);
     this.#index = 0;
@@ -143,10 +155,10 @@ export class Walk {
   #signal(error: unknown): void {
     const current = this.#current;
     if (error === 'route') {
-      this.#leftRoute = current?.route ?? null;
+      if (current?.place != null) (this.#leftRoutes ??= new Set()).add(current.place);
       if (this.#failed) this.#leaveError();
     } else if (error === 'router') {
-      if (current !== null) (this.#left ??= []).push(current.mount);
+      if (current !== null) (this.#leftMounts ??= []).push(current.mount);
       if (this.#failed) this.#leaveError();
     } else if (error === undefined || error === null || error === false || error === 0 || error === '') {
       // As in Express, only a truthy value is an error.
@@ -157,9 +169,9 @@ export class Walk {
   }
 
   #enterError(error: unknown, raiser: Layer | null): void {
-    if (!this.#failed || raiser?.route != null) {
-      this.#raiser = raiser?.route ?? null;
-      this.#taker = raiser?.route != null ? raiser.mount : this.#nextTaker();
+    if (!this.#failed || raiser?.place != null) {
+      this.#raiser = raiser?.place ?? null;
+      this.#taker = raiser?.place != null ? raiser.mount : this.#takerFrom(this.#index);
     }
     this.#failed = true;
     this.#error = error;
@@ -169,6 +181,8 @@ export class Walk {
     this.#failed = false;
     this.#error = undefined;
     this.#raiser = null;
+    if (this.#restarts) this.#index = 0;
+    this.#restarts = false;
   }
 
   /** From here on, what has run is written down; until here it follows from the place reached. */
@@ -187,13 +201,18 @@ export class Walk {
   #rewrite(): void {
     const { req, url } = this;
     const given = req.url;
-    this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + without(given, url.slice(0, this.#cutFrom));
+    this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + this.#withoutSlash(without(given, url.slice(0, this.#cutFrom)));
     this.method = req.method;
     this.#seenUrl = req.url = this.url;
     req.baseUrl = this.base;
     this.#cutFrom = this.#cutTo = 0;
     this.#captured = null;
     this.host.rewritten(this);
+  }
+
+  /** A slash that the framework added does not become part of the target when only the query was changed. */
+  #withoutSlash(url: string): string {
+    return this.#slashAdded && (url === '/' || url.startsWith('/?')) ? url.slice(1) : url;
   }
 
   #run(): void {
@@ -205,14 +224,13 @@ export class Walk {
       if (this.#ran !== null && this.#skips(layer)) continue;
       if (layer.catches !== this.#failed) continue;
       // As in Express, a route's own error handlers see only what was raised in the route.
-      if (this.#failed && layer.route !== null && layer.route !== this.#raiser) continue;
+      if (this.#failed && layer.place !== null && layer.place !== this.#raiser) continue;
       if ((step.test || match.loose) && !this.table.applies(step, match)) continue;
       if (step.sibling && this.#takenBySibling(step, this.#index)) continue;
-      if (layer.route !== null && !this.#failed) {
+      if (layer.place !== null && !this.#failed) {
         const obstacle = this.host.obstacle(this);
-        if (obstacle !== undefined) return this.raise(obstacle);
+        if (obstacle !== undefined) return this.#raise(obstacle);
       }
-      this.#ran?.add(layer.order);
       return this.#call(step);
     }
     this.#end();
@@ -220,8 +238,8 @@ export class Walk {
 
   #skips(layer: Layer): boolean {
     if ((this.#ran as Set<number>).has(layer.order)) return true;
-    if (layer.route !== null && layer.route === this.#leftRoute) return true;
-    return this.#left !== null && this.#left.some((mount) => mount.start <= layer.order && layer.order < mount.end);
+    if (layer.place !== null && this.#leftRoutes?.has(layer.place) === true) return true;
+    return this.#leftMounts !== null && this.#leftMounts.some((mount) => mount.start <= layer.order && layer.order < mount.end);
   }
 
   /** A guard in one router never leaks into its sibling: INTERFACE section 4.1, "for requests to that router's routes". */
@@ -230,16 +248,12 @@ export class Walk {
     return taker !== null && !related(taker, step.layer.mount);
   }
 
-  #nextTaker(): Mount | null {
-    return this.#takerFrom(this.#index);
-  }
-
   /** The mount of the next route that matches. */
   #takerFrom(from: number): Mount | null {
     const { steps } = this.match.plan;
     for (let i = from; i < steps.length; i++) {
       const step = steps[i] as Step;
-      if (step.layer.route === null || (this.#ran !== null && this.#skips(step.layer))) continue;
+      if (step.layer.place === null || (this.#ran !== null && this.#skips(step.layer))) continue;
       if (this.table.applies(step, this.match)) return step.layer.mount;
     }
     return null;
@@ -248,11 +262,22 @@ export class Walk {
   #call(step: Step): void {
     const { req, res } = this;
     const { layer } = step;
+    if (layer.place === null) {
+      this.#enterMiddleware(layer);
+    } else if (layer.place !== this.#captured) {
+      try {
+        this.#enterRoute(step, layer.place);
+      } catch (error) {
+        // A malformed capture: the route has not run, so it is no raiser.
+        return this.#raise(error);
+      }
+    } else {
+      this.#show(this.url, 0, 0);
+    }
     this.#current = layer;
+    this.#ran?.add(layer.order);
     let result: unknown;
     try {
-      if (layer.route !== null) this.#enterRoute(step, layer.route);
-      else this.#enterMiddleware(layer);
       result = layer.catches
         ? (layer.handler as ErrorHandler)(this.#error, req, res, this.next)
         : (layer.handler as Handler)(req, res, this.next);
@@ -276,12 +301,8 @@ export class Walk {
   }
 
   /** Routes see the whole URL, and the mount path of their router. */
-  #enterRoute(step: Step, route: Route): void {
+  #enterRoute(step: Step, place: Place): void {
     const { req, match } = this;
-    this.#show(this.url, 0, 0);
-    if (this.#captured === route) return;
-    this.#captured = route;
-    req.route = route;
     const { captures } = step;
     if (captures !== undefined && !match.loose) {
       const params: Params = {};
@@ -291,10 +312,12 @@ export class Walk {
       req.params = params;
     } else {
       const pattern = this.table.alternative(step.layer, match) as Pattern;
-      // A malformed capture is thrown from here, where the route would have run.
       req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, true);
     }
-    const base = step.layer.mount.parent === null ? this.base : this.base + this.#mountPath(step.layer, false);
+    this.#show(this.url, 0, 0);
+    this.#captured = place;
+    req.route = place.route;
+    const base = step.layer.mount.parent === null ? this.base : this.base + this.#mountPath(step.layer);
     if (req.baseUrl !== base) req.baseUrl = base;
   }
 
@@ -317,21 +340,23 @@ export class Walk {
     const length = prefixEnd(this.match.path, pattern.matchesPrefix(cut), this.table.rules);
     const rest = url.slice(from + length);
     // 47 is "/": connect gives what is mounted a path, also where nothing is left.
-    const shown = url.slice(0, from) + (rest.charCodeAt(0) === 47 ? rest : '/' + rest);
-    this.#show(shown, from, from + length);
+    const slashed = rest.charCodeAt(0) === 47;
+    this.#show(url.slice(0, from) + (slashed ? rest : '/' + rest), from, from + length);
+    this.#slashAdded = !slashed;
     req.baseUrl = this.base + this.match.path.slice(0, length);
   }
 
   #show(url: string, cutFrom: number, cutTo: number): void {
     this.#cutFrom = cutFrom;
     this.#cutTo = cutTo;
+    this.#slashAdded = false;
     this.#seenUrl = url;
     if (this.req.url !== url) this.req.url = url;
   }
 
-  #mountPath(layer: Layer, prefix: boolean): string {
+  #mountPath(layer: Layer): string {
     const pattern = this.table.alternative(layer, this.match) as Pattern;
-    const count = pattern.mountEnd(this.table.cut(this.match), prefix);
+    const count = pattern.mountEnd(this.table.cut(this.match));
     return this.match.path.slice(0, prefixEnd(this.match.path, count, this.table.rules));
   }
 

@@ -1,3 +1,5 @@
+import { foldCase } from '../routing/path';
+
 const ESCAPE = /%[0-9a-fA-F]{2}/;
 const ESCAPES = /%[0-9a-fA-F]{2}/g;
 
@@ -34,7 +36,7 @@ export function canonicalPath(path: string): string {
 /** {@link canonicalPath}, with what {@link Canonical} tells of the way there. */
 export function canonical(path: string): Canonical {
   const decoded = decodeFully(path);
-  const text = decoded.toLowerCase();
+  const text = foldCase(decoded);
   const segments = resolveDots(text.replaceAll('\\', '/').split('/').map(withoutParameters));
   const suffixed = '/' + segments.join('/');
   dropSuffix(segments);
@@ -47,7 +49,7 @@ export function canonical(path: string): Canonical {
  * segments it sees come from these, in this order.
  */
 export function tokens(text: string): string[] {
-  return decodeFully(text).toLowerCase().replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map(withoutSuffix).filter(isNotEmpty);
+  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map(withoutSuffix).filter(isNotEmpty);
 }
 
 function isAmbiguous(path: string, decoded: string): boolean {

@@ -1,9 +1,14 @@
+import { isAscii, transcode } from 'node:buffer';
+
 import { SHORT_BYTES } from './encode';
 
 /** Bytes of a block. */
 const SIZE = 65_536;
 /** Room behind a block's end for what is written before the next look: a name, a value and the signs between. */
 const SLACK = 2 * SHORT_BYTES + 60;
+
+/** Text of more bytes is not decoded by way of UTF-16, which needs three times the memory meanwhile. */
+const LONGEST_TRANSCODED = 16_777_216;
 
 /** What may not stand in a JSON string as it is; surrogates, because a lone one is escaped. */
 // eslint-disable-next-line no-control-regex
@@ -101,8 +106,11 @@ export class Blocks {
 
   /** All bytes as text. */
   toString(): string {
-    if (this.#full.length === 0) return this.block.toString('utf8', 0, this.at);
-    return Buffer.concat([...this.#full, this.block.subarray(0, this.at)]).toString();
+    const last = this.block.subarray(0, this.at);
+    const bytes = this.#full.length === 0 ? last : Buffer.concat([...this.#full, last]);
+    // Node decodes UTF-8 unit by unit; both ways around that are several times as fast.
+    if (isAscii(bytes)) return bytes.toString('latin1');
+    return bytes.length > LONGEST_TRANSCODED ? bytes.toString() : transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
   }
 
   /**

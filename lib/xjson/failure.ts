@@ -54,7 +54,7 @@ export function isBodiless(res: ServerResponse): boolean {
 }
 
 /** What is thrown may be anything, and may itself throw when it is looked at. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   try {
     return error instanceof Error ? String(error.message) : String(error);
   } catch {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { Blocks } from './blocks';
-import { type FailureReport, isBodiless, sendFailure } from './failure';
+import { type FailureReport, isBodiless, messageOf, sendFailure } from './failure';
 import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from './options';
 import { Serializer } from './serializer';
 import { sendBytes } from './stream';
@@ -77,7 +77,8 @@ const STANDALONE: FailureReport = {
     return process.env['NODE_ENV'] === 'development';
   },
   onError(error) {
-    process.emitWarning(error instanceof Error ? error : `xJson could not answer: ${String(error)}`);
+    const detail = error instanceof Error ? error.stack : undefined;
+    process.emitWarning(`xJson could not answer: ${messageOf(error)}`, detail === undefined ? {} : { detail });
   },
 };
 
@@ -122,9 +123,9 @@ class Answer implements Sliced {
   slice(until: number): boolean {
     const res = this.#res;
     try {
+      if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
       if (!res.destroyed) {
         if (!this.#serializer.run(until)) return false;
-        if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
         sendBytes(res, this.#bytes, this.#options);
         return true;
       }

@@ -98,6 +98,12 @@ export class Wire {
     }
   }
 
+  /** Stops reading. */
+  pause(): this {
+    this.#socket.pause();
+    return this;
+  }
+
   /** Closes the client's side at once. */
   cut(): void {
     this.#socket.destroy();

@@ -1,0 +1,329 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Agent, createServer as createHttpServer } from 'node:http';
+import { join } from 'node:path';
+import { type Application, createServer } from 'waypost';
+import { LogRecorder, portOf, Running } from './support/running';
+import { ask, head, Wire } from './support/wire';
+
+/** Longer than any spec may run: that a drain ended was not the timeout's doing. */
+const NEVER = 2_000_000_000;
+
+const running = new Running();
+const children: ChildProcess[] = [];
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await running.close();
+});
+
+/** An application with `GET /slow`, which answers when it is told to. */
+class Slow {
+  readonly app: Application;
+  readonly log = new LogRecorder();
+  finish: () => void = () => undefined;
+  #entered: () => void = () => undefined;
+
+  constructor() {
+    this.app = createServer({ logging: { logger: this.log } });
+    this.app.get('/fast', (_req, res) => res.send('fast'));
+    this.app.get('/slow', (_req, res) => {
+      this.finish = () => res.send('slow');
+      this.#entered();
+    });
+    this.app.get('/stream', (_req, res) => {
+      res.write('first');
+      this.finish = () => res.end('last');
+      this.#entered();
+    });
+    this.app.post('/upload', (req, res) => res.send(`got ${String(req.body)}`));
+  }
+
+  /** Resolves when a slow handler has been called. */
+  entered(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#entered = resolve;
+    });
+  }
+}
+
+describe('close', () => {
+  test('lets a request in flight finish, with Connection: close', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const wire = await Wire.open(port);
+    const entered = slow.entered();
+    wire.write(head('GET /slow'));
+    await entered;
+    const closed = slow.app.close({ timeout: NEVER });
+    slow.finish();
+    await wire.end;
+    await closed;
+    expect(wire.text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(wire.text).toMatch(/\r\nConnection: close\r\n/i);
+    expect(wire.text).toMatch(/slow$/);
+  });
+
+  test('lets a response that has begun finish, and then closes its connection', async () => {
+    const slow = new Slow();
+    const wire = await Wire.open(await running.start(slow.app));
+    wire.write(head('GET /stream'));
+    await wire.until('first');
+    const closed = slow.app.close({ timeout: NEVER });
+    slow.finish();
+    await wire.end;
+    await closed;
+    expect(wire.text).toMatch(/first\r\n4\r\nlast\r\n0\r\n\r\n$/);
+  });
+
+  test('lets a body on its way arrive', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const wire = await Wire.open(port);
+    const arrived = once(slow.app.server as NonNullable<Application['server']>, 'request');
+    wire.write(head('POST /upload', { 'Content-Type': 'text/plain', 'Content-Length': 4 }) + 'ab');
+    await arrived;
+    const closed = slow.app.close({ timeout: NEVER });
+    wire.write('cd');
+    await wire.end;
+    await closed;
+    expect(wire.text).toMatch(/\r\nConnection: close\r\n/i);
+    expect(wire.text).toMatch(/got abcd$/);
+  });
+
+  test('takes no new connections from the call on', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const wire = await Wire.open(port);
+    const entered = slow.entered();
+    wire.write(head('GET /slow'));
+    await entered;
+    const closed = slow.app.close({ timeout: NEVER });
+    await expect(ask(port, '/fast')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    slow.finish();
+    await closed;
+  });
+
+  test('serves no second request on a connection that is kept alive', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const wire = await Wire.open(port);
+    const entered = slow.entered();
+    wire.write(head('GET /slow'));
+    await entered;
+    const closed = slow.app.close({ timeout: NEVER });
+    slow.finish();
+    wire.write(head('GET /fast'));
+    await wire.end;
+    await closed;
+    expect(wire.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  });
+
+  test('closes idle connections at once: kept alive, and never used', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const used = await Wire.open(port);
+    used.write(head('GET /fast'));
+    await used.until(/fast$/);
+    const unused = await Wire.open(port);
+    await slow.app.close({ timeout: NEVER });
+    await Promise.all([used.end, unused.end]);
+    expect(used.text.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(unused.text).toBe('');
+  });
+
+  test("closes the connections of Node's own agent", async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const agent = new Agent({ keepAlive: true });
+    expect((await ask(port, '/fast', { agent })).body).toBe('fast');
+    await slow.app.close({ timeout: NEVER });
+    agent.destroy();
+  });
+
+  test('answers the same promise when called twice', async () => {
+    const slow = new Slow();
+    await running.start(slow.app);
+    const first = slow.app.close();
+    expect(slow.app.close()).toBe(first);
+    expect(slow.app.close({ timeout: 1 })).toBe(first);
+    await first;
+  });
+
+  test('before start and after the end has nothing to do', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    await expect(app.close()).resolves.toBeUndefined();
+    await running.start(app);
+    await app.close();
+    await expect(app.close()).resolves.toBeUndefined();
+  });
+
+  test('on the heels of start, nothing is left listening', async () => {
+    for (const host of [undefined, '127.0.0.1', 'localhost']) {
+      const app = createServer({ logging: { level: 'silent' } });
+      const started = host === undefined ? app.start(0) : app.start(0, host);
+      const settled = started.then((server) => server, () => undefined);
+      await app.close({ timeout: 0 });
+      const server = await settled;
+      expect([host, server?.listening ?? false, app.server]).toEqual([host, false, null]);
+    }
+  });
+
+  test.each([-1, NaN, Infinity, '5'])('refuses the timeout %p', async (timeout) => {
+    await expect((async () => createServer({ logging: { level: 'silent' } }).close({ timeout: timeout as number }))()).rejects.toThrow(/timeout must be a number of milliseconds/);
+  });
+
+  test('of an application that another server listens with leaves that server alone', async () => {
+    const slow = new Slow();
+    const port = await running.serve(slow.app);
+    await slow.app.close();
+    expect((await ask(port, '/fast')).body).toBe('fast');
+  });
+});
+
+describe('the timeout', () => {
+  test('cuts off a handler that does not end, and says so', async () => {
+    const slow = new Slow();
+    const wire = await Wire.open(await running.start(slow.app));
+    const entered = slow.entered();
+    wire.write(head('GET /slow'));
+    await entered;
+    await slow.app.close({ timeout: 20 });
+    await wire.end;
+    expect(wire.text).toBe('');
+    expect(slow.log.messages('warn')).toEqual([expect.stringMatching(/cut off/)]);
+  });
+
+  test('cuts off a client that does not finish its headers or body', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const header = await Wire.open(port);
+    header.write('GET /slow HTTP/1.1\r\nHost: ');
+    const body = await Wire.open(port);
+    const arrived = once(slow.app.server as NonNullable<Application['server']>, 'request');
+    body.write(head('POST /upload', { 'Content-Type': 'text/plain', 'Content-Length': 4 }) + 'ab');
+    await arrived;
+    await slow.app.close({ timeout: 50 });
+    await Promise.all([header.end, body.end]);
+    expect(header.text + body.text).not.toContain('got');
+  });
+
+  test('cuts off a client that does not read', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    let begun: () => void = () => undefined;
+    const started = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    app.get('/', (_req, res) => {
+      res.end(Buffer.alloc(64 * 1024 * 1024));
+      begun();
+    });
+    const wire = await Wire.open(await running.start(app));
+    wire.pause().write(head('GET /'));
+    await started;
+    await app.close({ timeout: 20 });
+    wire.cut();
+  });
+
+  test('is 10 seconds by default', async () => {
+    const slow = new Slow();
+    const wire = await Wire.open(await running.start(slow.app));
+    const entered = slow.entered();
+    wire.write(head('GET /slow'));
+    await entered;
+    const timer = jest.spyOn(global, 'setTimeout');
+    try {
+      const closed = slow.app.close();
+      expect(timer.mock.calls.map(([, delay]) => delay)).toContain(10_000);
+      slow.finish();
+      await closed;
+    } finally {
+      timer.mockRestore();
+    }
+  });
+});
+
+describe('start and stop', () => {
+  test('are logged at info', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    await slow.app.close();
+    expect(slow.log.lines).toEqual([
+      { level: 'info', fields: { address: expect.objectContaining({ port }) as unknown }, message: expect.stringMatching(/started/) as unknown },
+      { level: 'info', fields: {}, message: expect.stringMatching(/stopped/) as unknown },
+    ]);
+  });
+});
+
+describe('process signals', () => {
+  /** A process that serves `GET /slow`; `close` waits for its end. */
+  async function launch(handleSignals: boolean): Promise<{ child: ChildProcess; port: number; said: () => string }> {
+    const program = `
+      const { createServer } = require('./lib/index');
+      const app = createServer({ logging: { level: 'silent' }, server: { handleSignals: ${handleSignals} } });
+      app.get('/slow', (req, res) => { process.stdout.write('entered;'); setTimeout(() => res.send('slow'), 300); });
+      app.start(0).then((server) => process.stdout.write('port=' + server.address().port + ';'));`;
+    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: ['ignore', 'pipe', 'inherit'] });
+    children.push(child);
+    let text = '';
+    let heard: () => void = () => undefined;
+    child.stdout?.on('data', (chunk) => {
+      text += String(chunk);
+      heard();
+    });
+    while (!text.includes(';')) {
+      await new Promise<void>((resolve) => {
+        heard = resolve;
+      });
+    }
+    return { child, port: Number(/port=(\d+)/.exec(text)?.[1]), said: () => text };
+  }
+
+  async function signalled(handleSignals: boolean, signal: NodeJS.Signals): Promise<{ answer: string; code: number | null; killed: string | null }> {
+    const { child, port } = await launch(handleSignals);
+    const answer = ask(port, '/slow').then(({ body }) => body, (error: NodeJS.ErrnoException) => String(error.code));
+    await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+    child.kill(signal);
+    const [code, killed] = (await once(child, 'close')) as [number | null, string | null];
+    return { answer: await answer, code, killed };
+  }
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s drains and ends the process when server.handleSignals is true', async (signal) => {
+    expect(await signalled(true, signal)).toEqual({ answer: 'slow', code: 0, killed: null });
+  });
+
+  test('are not handled otherwise', async () => {
+    expect(await signalled(false, 'SIGTERM')).toEqual({ answer: 'ECONNRESET', code: null, killed: 'SIGTERM' });
+  });
+
+  test('listeners are there while the server runs only, and only if asked for', async () => {
+    const count = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT');
+    const before = count();
+    const plain = createServer({ logging: { level: 'silent' } });
+    await plain.start(0);
+    expect(count()).toBe(before);
+    await plain.close();
+    const handling = createServer({ logging: { level: 'silent' }, server: { handleSignals: true } });
+    await handling.start(0);
+    expect(count()).toBe(before + 2);
+    await handling.close();
+    expect(count()).toBe(before);
+    const port = portOf(await plain.start(0));
+    await expect(handling.start(port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(count()).toBe(before);
+    await plain.close();
+  });
+});
+
+test('node:http alone goes on serving kept connections after close: the reason for all this', async () => {
+  const server = createHttpServer((_req, res) => res.end('still'));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const wire = await Wire.open(portOf(server));
+  wire.write('GET / HTTP/1.1\r\n');
+  await new Promise((resolve) => setImmediate(resolve));
+  server.close();
+  wire.write('Host: x\r\n\r\n');
+  await wire.until('still');
+  expect(wire.text).toMatch(/keep-alive/);
+  server.closeAllConnections();
+});

@@ -1,0 +1,236 @@
+import { existsSync } from 'node:fs';
+import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
+import { dirname, resolve } from 'node:path';
+import ts from 'typescript';
+import * as waypost from 'waypost';
+import { resolveOptions } from '../lib/option-table';
+import { XJSON_DEFAULTS } from '../lib/xjson/options';
+import { bare, examples, fences, read, ROOT, table, type Example, type Exchange } from './support/document';
+import { libraryText, httpsNames, optionsOf, typeErrors } from './support/program-types';
+import { ProgramRun } from './support/program-run';
+
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md'];
+const README = read('README.md');
+const PROGRAMS = DOCUMENTS.flatMap((file) => examples(read(file)).map((example) => ({ ...example, name: `${file} ${example.name}` })));
+
+describe('the programs', () => {
+  const port = process.env['PORT'];
+
+  beforeAll(() => {
+    process.env['PORT'] = '0';
+  });
+
+  afterAll(() => {
+    if (port === undefined) delete process.env['PORT'];
+    else process.env['PORT'] = port;
+  });
+
+  test.each(PROGRAMS)('$name: does what is said below it', async ({ code, exchanges, printed }: Example) => {
+    const run = await ProgramRun.start(code);
+    try {
+      for (const exchange of exchanges) {
+        const answer = await run.send(exchange);
+        expect(`${exchange.text}: ${answer.status}`).toBe(`${exchange.text}: ${exchange.status}`);
+        if (exchange.answerBody !== undefined) expect(answer.body).toBe(exchange.answerBody);
+        expectHeaders(exchange, answer.headers);
+      }
+    } finally {
+      await run.stop();
+    }
+    expect(run.printed).toEqual(printed);
+  });
+
+  test.each(PROGRAMS)('$name: says what comes of it', ({ exchanges, printed }: Example) => {
+    expect(exchanges.length + printed.length).toBeGreaterThan(0);
+  });
+
+  test('are correct by their types', () => {
+    expect(typeErrors(PROGRAMS)).toEqual([]);
+  });
+});
+
+function expectHeaders(exchange: Exchange, given: NodeJS.Dict<string | string[]>): void {
+  for (const [name, value] of exchange.answerHeaders) {
+    const header = [given[name.toLowerCase()] ?? []].flat().join(', ');
+    // "…" stands for what differs from run to run.
+    if (!value.includes('…')) expect(`${name}: ${header}`).toBe(`${name}: ${value}`);
+    else for (const part of value.split('…')) expect(header).toContain(part);
+  }
+}
+
+describe('the tables of options', () => {
+  const TABLES: [string, string][] = [
+    ['CreateServerOptions', 'lib/options.ts'],
+    ['XJsonOptions', 'lib/xjson/options.ts'],
+    ['SignRequestOptions', 'lib/signature/sign.ts'],
+    ['SendFileOptions', 'lib/http/file.ts'],
+    ['CookieOptions', 'lib/http/cookie.ts'],
+    ['ListenOptions', 'lib/application.ts'],
+    ['CloseOptions', 'lib/application.ts'],
+  ];
+
+  test.each(TABLES)('%s has the names, types and defaults of %s', (name, file) => {
+    const written = table(README, name).map(([option, type, fallback]) => [bare(option), bare(type), bare(fallback)]);
+    const declared = optionsOf(file, name).map(({ option, type, fallback }) => [option, type, bare(fallback)]);
+    expect(written).toEqual(declared);
+  });
+
+  test.each(TABLES)('%s says the unit of each option that has one', (name, file) => {
+    const meanings = new Map(table(README, name).map(([option, , , meaning]) => [bare(option), meaning ?? '']));
+    for (const { option, text } of optionsOf(file, name)) {
+      for (const unit of ['milliseconds', 'bytes', 'UTF-16 units']) {
+        if (text.includes(unit)) expect(`${option}: ${meanings.get(option)}`).toContain(unit);
+      }
+    }
+  });
+
+  test('give the defaults that the code gives', () => {
+    const secret = 's'.repeat(32);
+    const resolved = resolveOptions({ security: { requestSignature: { secret } } }, {});
+    let compared = 0;
+    for (const [option, , fallback] of table(README, 'CreateServerOptions')) {
+      const literal = literalOf(bare(fallback));
+      const path = bare(option).split('.');
+      if (literal === undefined || isNodes(path)) continue;
+      expect([option, path.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], resolved)]).toEqual([option, literal]);
+      compared++;
+    }
+    expect(compared).toBeGreaterThan(15);
+  });
+
+  test('give the defaults that xJson has', () => {
+    const written = table(README, 'XJsonOptions').map(([option, , fallback]) => [bare(option), literalOf(bare(fallback))]);
+    expect(Object.fromEntries(written)).toEqual(XJSON_DEFAULTS);
+  });
+
+  test("give Node's defaults of the HTTP server", () => {
+    const server = createHttpServer() as unknown as Record<string, unknown>;
+    const written = table(README, 'CreateServerOptions').filter(([option]) => isNodes(bare(option).split('.')));
+    const named = new Map(written.map(([option, , fallback]) => [bare(option).replace('server.', ''), literalOf(bare(fallback))]));
+    expect(named.get('maxHeaderSize')).toBe(maxHeaderSize);
+    const compared = [...named].filter(([name, value]) => value !== undefined && typeof server[name] === typeof value);
+    expect(compared.map(([name]) => name)).toEqual(expect.arrayContaining(['requestTimeout', 'headersTimeout', 'keepAliveTimeout', 'timeout']));
+    // The README shows those of Node 20.
+    if (process.versions.node.startsWith('20.')) {
+      expect(Object.fromEntries(compared)).toEqual(Object.fromEntries(compared.map(([name]) => [name, server[name]])));
+    }
+  });
+
+  test('are followed by every name of server.https', () => {
+    const [, after = ''] = README.split('<!-- list: HttpsOptions -->\n');
+    const written = [...(after.split('\n')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    expect(written).toEqual(httpsNames());
+  });
+});
+
+function isNodes(path: readonly string[]): boolean {
+  const own = ['host', 'port', 'handleSignals', 'trustProxy', 'https'];
+  return path[0] === 'server' && !own.includes(path[1] ?? '');
+}
+
+/** The value that a default begins with: `300000 (5 minutes)`, `'info'`, `false`. */
+function literalOf(text: string): unknown {
+  const [, word = ''] = /^(\d+|true|false|'[^']*')(?: \(.*\))?$/.exec(text) ?? [];
+  return word === '' ? undefined : (JSON.parse(word.replaceAll("'", '"')) as unknown);
+}
+
+describe('the table of errors', () => {
+  const declared = Object.entries(waypost.ERRORS).map(([code, { status, message }]) => [code, String(status), message]);
+
+  test.each(['README.md', 'docs/errors.md'])('in %s is that of lib/errors.ts', (file) => {
+    expect(table(read(file), 'ERRORS').map(([code, status, message]) => [bare(code), status, message])).toEqual(declared);
+  });
+
+  test.each(declared)('%s is raised somewhere', (code) => {
+    expect(libraryText()).toContain(`HttpError.of('${code}'`);
+  });
+
+  test('holds every code that the library raises', () => {
+    const raised = new Set([...libraryText().matchAll(/HttpError\.of\('(\w+)'/g)].map(([, code]) => code));
+    expect([...raised].sort()).toEqual(Object.keys(waypost.ERRORS).sort());
+  });
+});
+
+describe('the table of dependencies', () => {
+  const written = table(README, 'dependencies').map(([name]) => bare(name));
+
+  test('is that of package.json', () => {
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+    expect(written).toEqual(Object.keys(dependencies).sort());
+  });
+
+  test('is what the library imports', () => {
+    const imported = [...libraryText().matchAll(/ from '([^.'][^']*)'/g)].map(([, name]) => name ?? '').filter((name) => !name.startsWith('node:'));
+    expect([...new Set(imported)].sort()).toEqual(written);
+  });
+
+  test.each(written)('gives a reason for %s', (name) => {
+    const row = table(README, 'dependencies').find(([cell]) => bare(cell) === name);
+    expect(row?.[1]).not.toBe('');
+  });
+});
+
+describe('the public names', () => {
+  test('are these values', () => {
+    expect(Object.keys(waypost).sort()).toEqual([
+      'ERRORS', 'HttpError', 'Request', 'Response', 'Router', 'XJsonResponseHandler', 'createServer', 'signRequest',
+    ]);
+  });
+
+  test('are these, with the types', () => {
+    const source = ts.createSourceFile('index.ts', read('lib/index.ts'), ts.ScriptTarget.ES2022, true);
+    const names = source.statements.flatMap((statement) => {
+      if (ts.isExportDeclaration(statement) && statement.exportClause !== undefined && ts.isNamedExports(statement.exportClause)) {
+        return statement.exportClause.elements.map((element) => element.name.text);
+      }
+      const exported = ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+      const { name } = statement as { name?: ts.Identifier };
+      return exported === true && name !== undefined ? [name.text] : [];
+    });
+    expect([...new Set(names)].sort()).toEqual([
+      'Application', 'BodyOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'ErrorBody', 'ErrorCode', 'ErrorHandler',
+      'FallbackListener', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'ListenOptions',
+      'LogLevel', 'Logger', 'LoggingOptions', 'NextFunction', 'NodeServer', 'Params', 'PathParams', 'Paths', 'Request', 'RequestSignatureConfig',
+      'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RoutingOptions', 'ScopeEntry', 'SecurityOptions', 'SendFileCallback',
+      'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'StartCallback', 'TrustProxy',
+      'UpgradeListener', 'XJsonOptions', 'XJsonResponseHandler', 'createServer', 'signRequest',
+    ]);
+  });
+});
+
+describe('the commands', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  const commands = DOCUMENTS.flatMap((file) => fences(read(file)).filter(({ language }) => language === 'sh').map(({ text }) => text));
+
+  test('of the README start with the two that a newcomer needs', () => {
+    expect(commands.slice(0, 2)).toEqual(['npm ci && npm start', 'npm ci && npm test']);
+  });
+
+  test('name scripts that package.json has', () => {
+    const names = commands.flatMap((text) => [...text.matchAll(/npm (?:run ([\w:]+)|(start|test))/g)].map(([, run, own]) => run ?? own ?? ''));
+    expect(names.length).toBeGreaterThan(2);
+    for (const name of names) expect(Object.keys(scripts)).toContain(name);
+  });
+});
+
+describe.each(DOCUMENTS)('the links of %s', (file) => {
+  const links = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target ?? '');
+
+  test('lead somewhere', () => {
+    for (const link of links.filter((one) => !/^https?:/.test(one))) {
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? file : resolve(ROOT, dirname(file), path).slice(ROOT.length + 1);
+      expect([link, existsSync(resolve(ROOT, target))]).toEqual([link, true]);
+      if (anchor !== undefined) expect(anchors(read(target))).toContain(anchor);
+    }
+  });
+
+  test('are relative, but for other sites', () => {
+    expect(links.filter((link) => /^(?:\/|file:)/.test(link))).toEqual([]);
+  });
+});
+
+/** The anchors that headings get where Markdown is shown. */
+function anchors(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => title.toLowerCase().replace(/[^\w\- ]/g, '').replaceAll(' ', '-'));
+}

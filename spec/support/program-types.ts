@@ -1,0 +1,91 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import ts from 'typescript';
+import { read, ROOT, type Example } from './document';
+
+/** One option as its interface declares it. */
+export interface DeclaredOption {
+  /** Dotted path. */
+  readonly option: string;
+  readonly type: string;
+  /** What stands behind `@default`, else a dash. */
+  readonly fallback: string;
+  readonly text: string;
+}
+
+/** The text of the whole library. */
+export function libraryText(): string {
+  const files = readdirSync(resolve(ROOT, 'lib'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  return files.sort().map((file) => read(`lib/${file}`)).join('\n');
+}
+
+/** The options of an interface in a file; those of interfaces that it refers to in the same file under their paths. */
+export function optionsOf(file: string, name: string): DeclaredOption[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022, true);
+  const interfaces = new Map<string, ts.InterfaceDeclaration>();
+  source.forEachChild((node) => {
+    if (ts.isInterfaceDeclaration(node)) interfaces.set(node.name.text, node);
+  });
+  const found: DeclaredOption[] = [];
+  collect(name, '');
+  return found;
+
+  function collect(interfaceName: string, prefix: string): void {
+    const declaration = interfaces.get(interfaceName);
+    if (declaration === undefined) throw new Error(`${file} has no interface ${interfaceName}`);
+    for (const parent of declaration.heritageClauses?.flatMap(({ types }) => [...types]) ?? []) collect(parent.expression.getText(), prefix);
+    for (const member of declaration.members) {
+      if (!ts.isPropertySignature(member) || member.type === undefined) continue;
+      const option = prefix + member.name.getText();
+      const type = member.type.getText().replace(/readonly /g, '').replace(/ \| undefined/g, '');
+      const inner = type.split(' | ').filter((one) => interfaces.has(one));
+      if (inner.join(' | ') !== type) found.push({ option, type, ...documentation(member) });
+      for (const one of inner) collect(one, `${option}.`);
+    }
+  }
+}
+
+function documentation(member: ts.PropertySignature): { fallback: string; text: string } {
+  const [doc] = ts.getJSDocCommentsAndTags(member).filter(ts.isJSDoc);
+  const tag = doc?.tags?.find(({ tagName }) => tagName.text === 'default');
+  return { fallback: textOf(tag?.comment) || '—', text: textOf(doc?.comment) };
+}
+
+function textOf(comment: string | ts.NodeArray<ts.JSDocComment> | undefined): string {
+  return (ts.getTextOfJSDocComment(comment) ?? '').replace(/\s+/g, ' ');
+}
+
+/** The names that `server.https` takes. */
+export function httpsNames(): string[] {
+  const [, union = ''] = /type HttpsName =([^;]*);/.exec(libraryText()) ?? [];
+  return [...union.matchAll(/'(\w+)'/g)].map(([, name]) => name ?? '');
+}
+
+/** What the compiler says of the programs, those in TypeScript under `strict`. */
+export function typeErrors(programs: readonly Example[]): string[] {
+  const files = new Map(programs.map(({ code, language }, index) => [resolve(ROOT, `spec/program-${index}.m${language}`), code]));
+  return (['js', 'ts'] as const).flatMap((language) => {
+    const roots = [...files.keys()].filter((name) => name.endsWith(`.m${language}`));
+    return check(roots, files, language === 'ts');
+  }).map((text) => text.replace(/program-(\d+)\.m[jt]s/, (_, index: string) => programs[Number(index)]?.name ?? ''));
+}
+
+function check(roots: readonly string[], files: ReadonlyMap<string, string>, typed: boolean): string[] {
+  const { config } = ts.readConfigFile(resolve(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as { config: object };
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  // A program in JavaScript annotates nothing.
+  Object.assign(options, { allowJs: true, checkJs: true, noImplicitAny: typed, noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false });
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists, readFile } = host;
+  host.fileExists = (name) => files.has(name) || fileExists.call(host, name);
+  host.readFile = (name) => files.get(name) ?? readFile.call(host, name);
+  host.getSourceFile = (name, ...rest) => {
+    const text = files.get(name);
+    return text === undefined ? getSourceFile.call(host, name, ...rest) : ts.createSourceFile(name, text, rest[0], true);
+  };
+  const program = ts.createProgram(roots, options, host);
+  return roots.flatMap((name) => ts.getPreEmitDiagnostics(program, program.getSourceFile(name)).map((one) => {
+    const place = one.file === undefined ? undefined : one.file.getLineAndCharacterOfPosition(one.start ?? 0).line + 1;
+    return `${name.slice(ROOT.length + 6)}, program line ${place}: ${ts.flattenDiagnosticMessageText(one.messageText, ' ')}`;
+  }));
+}

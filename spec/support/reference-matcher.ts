@@ -1,0 +1,206 @@
+/**
+ * The route patterns of INTERFACE section 4.2, matched in the most naive way
+ * that can be thought of: every placement is tried, in the order of preference,
+ * until one fits. Slow, and simple enough to be checked by reading.
+ */
+
+/** How paths are compared. */
+export interface ReferenceRules {
+  readonly caseSensitive: boolean;
+  readonly ignoreTrailingSlash: boolean;
+  readonly ignoreDuplicateSlashes: boolean;
+}
+
+/** What a route answers for a path: its parameters, that it does not match, or that a capture can't be decoded. */
+export type ReferenceResult = Record<string, string> | null | 'malformed';
+
+/** What middleware under a path sees. */
+export interface ReferencePrefix {
+  readonly params: Record<string, string>;
+  readonly baseUrl: string;
+  readonly url: string;
+}
+
+type Piece = { readonly text: string } | { readonly name: string; readonly constraint: string | null };
+type Segment = '**' | readonly Piece[];
+/** A captured value: the raw segments it was taken from, or a part of one decoded segment. */
+interface Capture { readonly name: string; readonly value: string | null; readonly raw: string }
+
+/** The last value of a name wins, so that an inner pattern wins over its mount. */
+export function referenceMatch(pattern: string, path: string, rules: ReferenceRules): ReferenceResult {
+  return matchJoined([pattern], path, rules);
+}
+
+/** The same for a route in a router that is mounted, mounts first: `['/mount', '/inner', '/route']`. */
+export function matchJoined(patterns: readonly string[], path: string, rules: ReferenceRules): ReferenceResult {
+  const found = place(join(patterns, rules), cut(path, rules), rules);
+  if (found === null) return null;
+  const params: Record<string, string> = {};
+  for (const { name, value } of found) {
+    if (value === null) return 'malformed';
+    params[name] = value;
+  }
+  return params;
+}
+
+/** What middleware that is registered under a path sees of a request; `null` when it does not run. */
+export function referencePrefix(pattern: string, path: string, rules: ReferenceRules): ReferencePrefix | null {
+  const segments = trimEnd(cutPattern(pattern, rules));
+  if (segments.length === 0) return { params: {}, baseUrl: '', url: path };
+  // Every way to cut the path in two at a slash; the one that takes most comes first, as "**" does.
+  const ends = [...path.matchAll(/\/|$/g)].map((slash) => slash.index).filter((end) => end > 0).reverse();
+  for (const end of ends) {
+    const base = path.slice(0, end);
+    if (base.endsWith('/') && (end === path.length ? rules.ignoreTrailingSlash : rules.ignoreDuplicateSlashes)) continue;
+    const found = place(segments, cut(base, { ...rules, ignoreTrailingSlash: false }), rules);
+    if (found === null) continue;
+    const rest = path.slice(end);
+    return {
+      params: Object.fromEntries(found.map(({ name, value, raw }) => [name, value ?? raw])),
+      baseUrl: base,
+      url: rest.startsWith('/') ? rest : `/${rest}`,
+    };
+  }
+  return null;
+}
+
+function join(patterns: readonly string[], rules: ReferenceRules): Segment[] {
+  const route = cutPattern(patterns[patterns.length - 1] as string, rules);
+  const mounts = patterns.slice(0, -1).flatMap((mount) => trimEnd(cutPattern(mount, rules)));
+  return mounts.length > 0 && route.length === 1 && isEmpty(route[0]) ? mounts : [...mounts, ...route];
+}
+
+function trimEnd(segments: Segment[]): Segment[] {
+  return isEmpty(segments[segments.length - 1]) ? segments.slice(0, -1) : segments;
+}
+
+function isEmpty(segment: Segment | undefined): boolean {
+  return segment !== undefined && segment !== '**' && segment.length === 0;
+}
+
+function cut(path: string, rules: ReferenceRules): string[] {
+  let rest = path;
+  if (rules.ignoreDuplicateSlashes) rest = rest.replace(/\/+/g, '/');
+  if (rules.ignoreTrailingSlash && rest.length > 1 && rest.endsWith('/')) rest = rest.slice(0, -1);
+  return rest.slice(1).split('/');
+}
+
+function cutPattern(pattern: string, rules: ReferenceRules): Segment[] {
+  return cut(pattern, rules).map((text) => (text === '**' ? '**' : cutSegment(text)));
+}
+
+function cutSegment(text: string): Piece[] {
+  if (text === '*') return [{ name: '*', constraint: null }];
+  const pieces: Piece[] = [];
+  for (let rest = text; rest !== '';) {
+    const literal = /^(?:\\[^]|[^\\:])+/.exec(rest)?.[0];
+    if (literal !== undefined) {
+      pieces.push({ text: literal.replace(/\\([^])/g, '$1') });
+      rest = rest.slice(literal.length);
+      continue;
+    }
+    const name = /^:([A-Za-z_]\w*)/.exec(rest)?.[1] as string;
+    rest = rest.slice(name.length + 1);
+    const constraint = rest.startsWith('(') ? rest.slice(1, closing(rest)) : null;
+    if (constraint !== null) rest = rest.slice(constraint.length + 2);
+    pieces.push({ name, constraint });
+  }
+  return pieces;
+}
+
+function closing(text: string): number {
+  let open = 0;
+  for (let i = 0; ; i++) {
+    if (text[i] === '\\') i++;
+    else if (text[i] === '(') open++;
+    else if (text[i] === ')' && --open === 0) return i;
+  }
+}
+
+/** Places the pattern's segments on the path's; `**` takes the most it can, the first one first. */
+function place(pattern: readonly Segment[], path: readonly string[], rules: ReferenceRules): Capture[] | null {
+  const [first, ...others] = pattern;
+  if (first === undefined) return path.length === 0 ? [] : null;
+  if (first !== '**') {
+    if (path.length === 0) return null;
+    const here = fitSegment(first, path[0] as string, rules);
+    const after = here === null ? null : place(others, path.slice(1), rules);
+    return here === null || after === null ? null : [...here, ...after];
+  }
+  if (path.length === 0 || path[0] === '') return null;
+  for (let taken = path.length; taken >= 1; taken--) {
+    const after = place(others, path.slice(taken), rules);
+    if (after === null) continue;
+    const raw = path.slice(0, taken).join('/');
+    return [{ name: '**', value: decode(raw, true), raw }, ...after];
+  }
+  return null;
+}
+
+function fitSegment(pieces: readonly Piece[], raw: string, rules: ReferenceRules): Capture[] | null {
+  if (pieces.every((piece) => 'text' in piece)) {
+    const text = pieces.map((piece) => (piece as { text: string }).text).join('');
+    return comparable(text, rules) === comparable(raw, rules) ? [] : null;
+  }
+  const decoded = decode(raw, false);
+  const fitted = fitPieces(pieces, decoded ?? raw, rules);
+  if (fitted === null || decoded !== null) return fitted;
+  return fitted.map(({ name, raw: part }) => ({ name, value: null, raw: part }));
+}
+
+/**
+ * Fits pieces on the text of a segment. Each parameter takes the least it can,
+ * but one character; one with a constraint the most, as its expression does.
+ */
+function fitPieces(pieces: readonly Piece[], text: string, rules: ReferenceRules): Capture[] | null {
+  const [first, ...others] = pieces;
+  if (first === undefined) return text === '' ? [] : null;
+  if ('text' in first) {
+    const literal = decode(first.text, false) as string;
+    const start = text.slice(0, literal.length);
+    return fold(start, rules) === fold(literal, rules) ? fitPieces(others, text.slice(literal.length), rules) : null;
+  }
+  for (let step = 1; step <= text.length; step++) {
+    const value = text.slice(0, first.constraint === null ? step : text.length + 1 - step);
+    if (first.constraint !== null && !expression(first.constraint, rules).test(value)) continue;
+    const after = fitPieces(others, text.slice(value.length), rules);
+    if (after !== null) return [{ name: first.name, value, raw: value }, ...after];
+  }
+  return null;
+}
+
+const EXPRESSIONS = new Map<string, RegExp>();
+
+function expression(constraint: string, rules: ReferenceRules): RegExp {
+  const flags = rules.caseSensitive ? '' : 'i';
+  let made = EXPRESSIONS.get(flags + constraint);
+  if (made === undefined) EXPRESSIONS.set(flags + constraint, made = new RegExp(`^(?:${constraint})$`, flags));
+  return made;
+}
+
+/** Character by character, so that what a letter becomes does not depend on those beside it. */
+function fold(text: string, rules: ReferenceRules): string {
+  if (rules.caseSensitive) return text;
+  return [...text].map((char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char)).join('');
+}
+
+/** Equal for paths whose difference is only how a character is written that is not reserved (RFC 3986 section 6.2.2). */
+function comparable(text: string, rules: ReferenceRules): string {
+  if (decode(text, false) === null) return text;
+  const decoded = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    [...decodeURIComponent(run)].map((char) => (/[;/?:@&=+$,#%]/.test(char) ? hex(char) : char)).join(''));
+  return fold(decoded, rules);
+}
+
+function hex(char: string): string {
+  return `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
+}
+
+/** Decodes once; in a capture of several segments an encoded slash stays encoded. `null` when malformed. */
+function decode(text: string, keepSlashes: boolean): string | null {
+  try {
+    return decodeURIComponent(keepSlashes ? text.replace(/%2f/gi, '%252F') : text);
+  } catch {
+    return null;
+  }
+}
