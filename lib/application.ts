@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HttpError, statusOf, statusText } from './errors';
-import { answerError } from './http/answer';
+import { answerError, endWith } from './http/answer';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { strongEntityTag, weakEntityTag } from './http/etag';
 import { parseQuery } from './http/query';
@@ -435,8 +435,7 @@ export class Application extends Router implements WalkHost {
     res.setHeader('Content-Type', 'application/json; charset=utf-8');
     const body = JSON.stringify({ error: statusText(status), message: `Cannot ${req.method} ${pathOf(req.originalUrl)}` });
     res.setHeader('Content-Length', Buffer.byteLength(body));
-    if (req.method === 'HEAD') res.end();
-    else res.end(body);
+    endWith(res, body);
   }
 }
 

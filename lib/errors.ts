@@ -60,9 +60,18 @@ export class HttpError extends Error {
 /** The status an error asks for: its `status` or `statusCode` from 400 to 599, else 500. */
 export function statusOf(error: unknown): number {
   if (typeof error !== 'object' || error === null) return 500;
-  const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
-  const wanted = typeof status === 'number' ? status : statusCode;
+  const status = read(error, 'status');
+  const wanted = typeof status === 'number' ? status : read(error, 'statusCode');
   return typeof wanted === 'number' && Number.isInteger(wanted) && wanted >= 400 && wanted <= 599 ? wanted : 500;
+}
+
+/** A field of what was thrown, which may be anything: a getter that throws would end the process. */
+function read(error: object, name: string): unknown {
+  try {
+    return (error as Record<string, unknown>)[name];
+  } catch {
+    return undefined;
+  }
 }
 
 /** The name of a status as it stands in the `error` field: its reason phrase. */
@@ -76,16 +85,13 @@ export function statusText(status: number): string {
  * the inside, except in development.
  */
 export function errorBody(error: unknown, status: number, development: boolean): ErrorBody & { stack?: string } {
-  const message = messageOf(error);
   const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };
-  const shown = development || (status < 500 && !(typeof error === 'object' && error !== null && 'expose' in error && error.expose === false));
+  const fields = typeof error === 'object' && error !== null ? error : { message: error };
+  const shown = development || (status < 500 && read(fields, 'expose') !== false);
   if (!shown) return body;
-  if (message !== '') body.message = message;
-  if (development && error instanceof Error && error.stack !== undefined) body.stack = error.stack;
+  const message = read(fields, 'message');
+  if (typeof message === 'string' && message !== '') body.message = message;
+  const stack = read(fields, 'stack');
+  if (development && typeof stack === 'string') body.stack = stack;
   return body;
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  return typeof error === 'string' ? error : '';
 }

@@ -11,8 +11,12 @@ export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
 
-/** Node's name for the response that a socket is busy with. */
+/** Set on a socket that has carried a request; over TLS the bytes read tell nothing, since the handshake counts. */
+const kAsked = Symbol('waypost.socket.asked');
+
 interface BusySocket extends Socket {
+  [kAsked]?: boolean;
+  /** Node's name for the response that a socket is busy with. */
   _httpMessage?: ServerResponse | null;
 }
 
@@ -35,7 +39,10 @@ export class Listener {
   readonly #listener: RequestListener;
   readonly #classes: MessageClasses;
   readonly #sockets = new Set<BusySocket>();
+  readonly #beneath = new Set<Socket>();
   #server: NodeServer | null = null;
+  /** Whether the server has said that it listens; `server.listening` says so a turn too early. */
+  #listening = false;
   #closing: Promise<void> | null = null;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
@@ -78,6 +85,7 @@ export class Listener {
     });
     server.once('close', () => {
       if (this.#server === server) this.#server = null;
+      this.#listening = false;
       this.#unhookSignals();
     });
     // A text that is no number names a socket in the file system, as in Node.
@@ -107,14 +115,27 @@ export class Listener {
     });
     // Only where there is a listener: without one Node answers such requests as any other.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
-    server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    if (https === undefined) {
+      server.on('connection', (socket: Socket) => this.#welcome(socket));
+    } else {
+      // The response knows the socket of TLS; the one beneath counts only for being cut off.
+      server.on('connection', (socket: Socket) => track(this.#beneath, socket));
+      server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
+      server.on('request', (req: IncomingMessage) => {
+        (req.socket as BusySocket)[kAsked] = true;
+      });
+    }
     return server;
   }
 
+  #welcome(socket: Socket): void {
+    // Accepted before the drain began, or still shaking hands then: it has asked for nothing.
+    if (this.draining) socket.destroy();
+    else track(this.#sockets, socket);
+  }
+
   #started(server: NodeServer): void {
+    this.#listening = true;
     const address = server.address();
     this.#logger.info({ address }, 'The server has started');
     if (!this.#settings.handleSignals) return;
@@ -147,7 +168,10 @@ export class Listener {
     return this.#closing;
   }
 
-  #drain(server: NodeServer, timeout: number): Promise<void> {
+  async #drain(server: NodeServer, timeout: number): Promise<void> {
+    // Closed before it listens, a server would forget to say either.
+    if (!this.#listening) await settled(server);
+    if (!server.listening) return;
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#cutOff(), timeout);
       server.close(() => {
@@ -164,7 +188,7 @@ export class Listener {
     const response = socket._httpMessage;
     if (response === undefined || response === null) {
       // Connected, but no request yet: nothing is lost.
-      if (socket.bytesRead === 0) socket.destroy();
+      if (this.#settings.https === undefined ? socket.bytesRead === 0 : socket[kAsked] !== true) socket.destroy();
       return;
     }
     if (!response.headersSent) response.shouldKeepAlive = false;
@@ -174,5 +198,19 @@ export class Listener {
   #cutOff(): void {
     if (this.#sockets.size > 0) this.#logger.warn({ connections: this.#sockets.size }, 'Connections were cut off at the end of the close timeout');
     for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#beneath) socket.destroy();
   }
+}
+
+function track(sockets: Set<Socket>, socket: Socket): void {
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+}
+
+/** Waits until a server listens or has failed to. */
+function settled(server: NodeServer): Promise<void> {
+  return new Promise((resolve) => {
+    server.once('listening', resolve);
+    server.once('error', () => resolve());
+  });
 }

@@ -217,7 +217,7 @@ describe('listen', () => {
     const app = named('listen');
     let server: ReturnType<Application['listen']> | undefined;
     await new Promise<void>((resolve) => {
-      server = app.listen(0, resolve);
+      server = app.listen(0, () => resolve());
     });
     expect(server?.listening).toBe(true);
     await app.close();

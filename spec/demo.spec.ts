@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -205,6 +205,14 @@ describe('demo/server.mjs', () => {
     expect(new Set(ids).size).toBe(ids.length);
     for (const [, id] of page.matchAll(/aria-labelledby="([^"]+)"|href="#([^"]+)"/g)) if (id !== undefined) expect(ids).toContain(id);
     expect(page).not.toMatch(/<script/);
+  });
+
+  it('escapes what it shows, and lets in no style but its own', async () => {
+    const shown = [...page.matchAll(/<code>([^]*?)<\/code>|<p>([^]*?)<\/p>/g)].map(([, code, paragraph]) => (code ?? paragraph ?? '').replace(/<\/?data[^>]*>/g, ''));
+    for (const content of shown) expect(content).toMatch(/^(?:[^&<>"']|&(?:amp|lt|gt|quot|#39);)*$/);
+    const style = /<style>([^]*)<\/style>/.exec(page)?.[1] ?? '';
+    const policy = (await ask(server.port, '/')).headers['content-security-policy'];
+    expect(policy).toBe(`default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`);
   });
 
   it('streams some megabytes with their length known ahead', async () => {

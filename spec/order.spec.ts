@@ -3,8 +3,8 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fc from 'fast-check';
-import { createServer, Router } from 'waypost';
-import { linearWalk, type Outcome } from './support/linear-walk';
+import { createServer, type Logger, Router } from 'waypost';
+import { LinearWalker, type Outcome } from './support/linear-walk';
 import { Pipeline } from './support/pipeline';
 import { build, type Builder, type Extent, type Func, type Incoming, line, programs, type Registrar, type RouterProgram, type Sent, targets } from './support/program';
 
@@ -69,8 +69,12 @@ const textOf = (error: unknown): string | null => {
   return code ?? message ?? String(error);
 };
 
+const ignore = (): void => undefined;
+/** One for all programs: to make one each is half the work. */
+const logger: Logger = { level: 'silent', trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore, fatal: ignore };
+
 function waypost(program: RouterProgram, bench: Bench): Listener {
-  const app = createServer({ logging: { level: 'silent' } });
+  const app = createServer({ logging: { logger } });
   build(program, app as unknown as Registrar, {
     router: () => Router() as unknown as Registrar,
     pattern: (text) => text,
@@ -79,16 +83,25 @@ function waypost(program: RouterProgram, bench: Bench): Listener {
   return app as unknown as Listener;
 }
 
-function theirs(program: RouterProgram, bench: Bench): Listener {
-  const app = express();
-  app.set('env', 'test').enable('strict routing').enable('case sensitive routing').disable('x-powered-by');
-  const builder: Builder = {
-    router: () => express.Router({ strict: true, caseSensitive: true, mergeParams: true }) as unknown as Registrar,
-    pattern: (text) => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star'),
-    record: (func, inRoute, error, req) => bench.note(req, expressLine(func, inRoute, error, req)),
-  };
-  build(program, app as unknown as Registrar, builder);
-  return app as unknown as Listener;
+/** An Express application whose list is that of the program under test. */
+class Theirs {
+  readonly app = express();
+  #router = express.Router();
+
+  constructor() {
+    this.app.set('env', 'test').disable('x-powered-by').use((req, res, next) => this.#router(req, res, next));
+  }
+
+  load(program: RouterProgram, bench: Bench): Listener {
+    const builder: Builder = {
+      router: () => express.Router({ strict: true, caseSensitive: true, mergeParams: true }) as unknown as Registrar,
+      pattern: (text) => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star'),
+      record: (func, inRoute, error, req) => bench.note(req, expressLine(func, inRoute, error, req)),
+    };
+    this.#router = express.Router({ strict: true, caseSensitive: true });
+    build(program, this.#router as unknown as Registrar, builder);
+    return this.app as unknown as Listener;
+  }
 }
 
 /** Waypost's handlers of routes see the whole URL; its wildcards go by other names. */
@@ -104,7 +117,7 @@ function requests(extent: Extent): fc.Arbitrary<Sent[]> {
   const method = fc.constantFrom(...extent.requestMethods);
   const plain = fc.record({ method, url: targets(extent) });
   const broken = fc.record({ method: fc.constantFrom('POST', 'PUT'), url: targets(extent), body: fc.constantFrom('{', '{}') });
-  return fc.array(extent.rewrites > 0 ? fc.oneof({ arbitrary: plain, weight: 6 }, { arbitrary: broken, weight: 1 }) : plain, { minLength: 6, maxLength: 8 });
+  return fc.array(extent.rewrites > 0 ? fc.oneof({ arbitrary: plain, weight: 6 }, { arbitrary: broken, weight: 1 }) : plain, { minLength: 4, maxLength: 6 });
 }
 
 const bench = new Bench();
@@ -136,8 +149,9 @@ describe('order of a walk', () => {
     await fc.assert(fc.asyncProperty(programs(FULL), requests(FULL), async (program, sent) => {
       bench.listener = waypost(program, bench);
       const outcomes = await bench.ask(sent);
+      const reference = new LinearWalker(program);
       sent.forEach((request, i) => {
-        const { stoodBack: _, ...wanted } = linearWalk(program, request);
+        const { stoodBack: _, ...wanted } = reference.walk(request);
         const got = outcomes[i] as Outcome;
         ran += wanted.trace.length;
         if (JSON.stringify(got) !== JSON.stringify(request.method === 'HEAD' ? { ...wanted, body: null } : wanted)) expect({ request, ...got }).toEqual({ request, ...wanted });
@@ -147,18 +161,20 @@ describe('order of a walk', () => {
   }, 300_000);
 
   test('random programs run as in Express, but for what a sibling router takes', async () => {
+    const express = new Theirs();
     let compared = 0;
     await fc.assert(fc.asyncProperty(programs(SHARED), requests(SHARED), async (program, sent) => {
       bench.listener = waypost(program, bench);
       const ours = await bench.ask(sent);
-      bench.listener = theirs(program, bench);
+      bench.listener = express.load(program, bench);
       const wanted = await bench.ask(sent);
+      const reference = new LinearWalker(program);
       sent.forEach((request, i) => {
-        if (linearWalk(program, request).stoodBack > 0) return;
+        if (reference.walk(request).stoodBack > 0) return;
         compared++;
         if (JSON.stringify(ours[i]) !== JSON.stringify(wanted[i])) expect({ request, ...ours[i] }).toEqual({ request, ...wanted[i] });
       });
     }), { numRuns: RUNS });
-    expect(compared).toBeGreaterThan(RUNS * 4);
+    expect(compared).toBeGreaterThan(RUNS * 3);
   }, 300_000);
 });

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import * as waypost from 'waypost';
 import { resolveOptions } from '../lib/option-table';
 import { XJSON_DEFAULTS } from '../lib/xjson/options';
 import { bare, examples, fences, read, ROOT, table, type Example, type Exchange } from './support/document';
-import { libraryText, httpsNames, optionsOf, typeErrors } from './support/program-types';
+import { declarationImports, httpsNames, libraryFiles, libraryText, optionsOf, typeErrors } from './support/program-types';
 import { ProgramRun } from './support/program-run';
 
 const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md'];
@@ -195,6 +195,20 @@ describe('the public names', () => {
       'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'StartCallback', 'TrustProxy',
       'UpgradeListener', 'XJsonOptions', 'XJsonResponseHandler', 'createServer', 'signRequest',
     ]);
+  });
+});
+
+describe('the declarations', () => {
+  test('name no package that a user would have to add', () => {
+    expect(declarationImports()).toEqual([]);
+  });
+});
+
+describe('docs/architecture.md', () => {
+  const listed = (fences(read('docs/architecture.md'))[0]?.text ?? '').match(/[\w-]+\.ts/g) ?? [];
+
+  test('names every file of the library, and no other', () => {
+    expect([...listed].sort()).toEqual(libraryFiles().map((file) => basename(file)).sort());
   });
 });
 

@@ -297,7 +297,7 @@ describe('middleware that replaced the methods of the response', () => {
       res.writeHead = function (this: ServerResponse, ...args: unknown[]) {
         this.setHeader('X-Late', String(this.getHeader('Content-Length')));
         return writeHead.apply(this, args as never);
-      } as never;
+      };
     });
     expect(got.headers['x-late']).toBe('3');
   });

@@ -95,7 +95,7 @@ describe('strings', () => {
 
   it('with names and values that need six bytes a unit, across the end of a block', () => {
     const wide = '\u0001'.repeat(80);
-    const inner = [{ [wide]: { [wide]: { [wide]: [wide, wide, { [wide]: wide }], b: -1.2345678901234567e-300 } } }];
+    const inner = [{ [wide]: { [wide]: { [wide]: [wide, wide, { [wide]: wide }], b: -Number.MIN_VALUE } } }];
     for (let before = 62_000; before < 65_600; before += 7) {
       const data = ['x'.repeat(before), inner, wide];
       expect(serialize(data)).toBe(JSON.stringify(data));
@@ -138,6 +138,12 @@ describe('what JSON.stringify asks of objects', () => {
         return Reflect.get(target, key) as unknown;
       },
     });
+    const list = new Proxy([7], {
+      get(target, key) {
+        calls.push(`list ${String(key)}`);
+        return Reflect.get(target, key) as unknown;
+      },
+    });
     const data = {
       traced,
       get once() {
@@ -145,9 +151,10 @@ describe('what JSON.stringify asks of objects', () => {
         return calls.length;
       },
       stamp: { toJSON: (key: string) => calls.push(`toJSON ${key}`) },
+      list,
     };
-    expect(serialize(data)).toBe('{"traced":{"a":"1","b":[1]},"once":4,"stamp":5}');
-    expect(calls).toEqual(['toJSON', 'a', 'b', 'once', 'toJSON stamp']);
+    expect(serialize(data)).toBe('{"traced":{"a":"1","b":[1]},"once":4,"stamp":5,"list":[7]}');
+    expect(calls).toEqual(['toJSON', 'a', 'b', 'once', 'toJSON stamp', 'list toJSON', 'list length', 'list 0']);
   });
 
   it('gives toJSON its key, the array index as text', () => {

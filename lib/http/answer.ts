@@ -54,16 +54,26 @@ export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R 
 
 /** Answers for an error that nothing else answers, with the body of every such error: `error` and `message`. */
 export function answerError(res: ConfiguredResponse, error: unknown): void {
-  const { development, logger } = res[kSettings];
   const status = statusOf(error);
-  if (status >= 500 || res.headersSent) logger.error({ err: error, method: res.req.method, url: res.req.url }, 'The response failed');
+  if (status >= 500 || res.headersSent) logFailure(res, error);
   if (res.headersSent) {
     if (!res.writableEnded) res.destroy();
     return;
   }
   res.statusCode = status;
   res.statusMessage = '';
-  finish(res, JSON.stringify(errorBody(error, status, development)), JSON_TYPE);
+  finish(res, JSON.stringify(errorBody(error, status, res[kSettings].development)), JSON_TYPE);
+}
+
+/** What was thrown may be anything, and may itself throw when the logger looks at it. */
+function logFailure(res: ConfiguredResponse, error: unknown): void {
+  const { logger } = res[kSettings];
+  const { method, url } = res.req;
+  try {
+    logger.error({ err: error, method, url }, 'The response failed');
+  } catch {
+    logger.error({ method, url }, 'The response failed, with an error that cannot be read');
+  }
 }
 
 /** Logs data that could not be written. One for each response that may fail, so that the log says which. */

@@ -51,6 +51,8 @@ class Discard implements Intake {
     // Node calls this next, on the same turn, where the response closes the
     // connection: that close has to linger as well.
     this.#socket.destroySoon = () => this.#close();
+    // What the stream has buffered may be past the limit with nothing more to come.
+    if (this.#count > limit) this.#close();
   }
 
   push(chunk: Buffer | null): boolean {

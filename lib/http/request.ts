@@ -41,8 +41,20 @@ export interface RequestSettings {
   readonly app: object;
 }
 
+/** Some bytes of a representation: offsets of the first and the last, from 0. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** The ranges of a Range header, in order. */
+export interface ByteRanges extends Array<ByteRange> {
+  /** Unit as sent, such as `bytes`. */
+  type: string;
+}
+
 /** What `req.range` finds: the ranges, -1 where none can be satisfied, -2 where the header is malformed. */
-export type RangeResult = ReturnType<typeof parseRange>;
+export type RangeResult = ByteRanges | -1 | -2;
 
 /**
  * A request as handlers see it (INTERFACE section 2.1): Node's IncomingMessage

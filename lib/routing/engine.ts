@@ -92,7 +92,7 @@ function shapeOf(pattern: readonly Segment[]): ShapeSegment[] {
  * and an escape that decoding leaves is not in what it is asked for.
  */
 function isOpaque(text: string): boolean {
-  return text.includes('*') || text.includes('%');
+  return /[*%?#]/.test(text);
 }
 
 function enginePath(segments: readonly ShapeSegment[]): string {

@@ -20,9 +20,31 @@ export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handl
 
 /**
  * The parameters that a pattern captures, worked out by the compiler:
- * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`.
+ * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`. Of several
+ * patterns, what only some of them capture may be undefined.
  */
-export type PathParams<Path extends string> = string extends Path ? Params : { [Key in Names<Path>]: string };
+export type PathParams<Path extends string> = string extends Path
+  ? Params
+  : { [Key in NamesOf<Path>]: Key extends keyof Captured<Path> ? string : string | undefined };
+
+type NamesOf<Path extends string> = Path extends string ? Names<Bare<Unescaped<Path>>> : never;
+
+/** One member for each of several patterns, so that `keyof` answers what all of them capture. */
+type Captured<Path extends string> = Path extends string ? Record<NamesOf<Path>, string> : never;
+
+/** Each escaped character as a point, which is no part of a name. */
+type Unescaped<Text extends string> = Text extends `${infer Head}\\${infer Tail}` ? `${Head}.${Tail extends `${string}${infer Rest}` ? Unescaped<Rest> : ''}` : Text;
+
+/** Each constraint as a point. */
+type Bare<Text extends string> = Text extends `${infer Head}(${infer Tail}` ? `${Head}.${Bare<AfterConstraint<Tail>>}` : Text;
+
+type AfterConstraint<Text extends string, Open extends 0[] = [], InClass extends boolean = false> = Text extends `${infer First}${infer Rest}`
+  ? InClass extends true ? AfterConstraint<Rest, Open, First extends ']' ? false : true>
+    : First extends '[' ? AfterConstraint<Rest, Open, true>
+      : First extends '(' ? AfterConstraint<Rest, [...Open, 0]>
+        : First extends ')' ? Open extends [0, ...infer Outer extends 0[]] ? AfterConstraint<Rest, Outer> : Rest
+          : AfterConstraint<Rest, Open>
+  : '';
 
 type Names<Path extends string> = Path extends `${infer Head}/${infer Tail}` ? SegmentNames<Head> | Names<Tail> : SegmentNames<Path>;
 
@@ -32,4 +54,4 @@ type NameOf<Text extends string, Name extends string = ''> = Text extends `${inf
   ? First extends NameEnd ? Name : NameOf<Rest, `${Name}${First}`>
   : Name;
 
-type NameEnd = '-' | '.' | '(' | ')' | ':' | '~' | ',' | ';' | '@' | '!' | '&' | '=' | "'" | '%' | '\\' | ' ' | '|';
+type NameEnd = '-' | '.' | ')' | ':' | '~' | ',' | ';' | '@' | '!' | '&' | '=' | "'" | '"' | '%' | ' ' | '|' | '[' | ']' | '^' | '`' | '<' | '>';

@@ -83,7 +83,8 @@ export function related(a: Mount, b: Mount): boolean {
   return within(a, b) || within(b, a);
 }
 
-function within(inner: Mount, outer: Mount): boolean {
+/** Whether a mount is another or lies within it. */
+export function within(inner: Mount, outer: Mount): boolean {
   for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
   return false;
 }

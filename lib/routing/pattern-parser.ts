@@ -16,6 +16,7 @@ export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'param'; readonly name: string; readonly constraint: string | undefined };
 
+const NUMBERED_OR_NAMED = /\\[1-9k]|\(\?<(?![=!])/;
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$]*/uy;
 
 /**
@@ -35,7 +36,7 @@ export function parseSegments(pattern: unknown, rules: PathRules): Segment[] {
   let texts = splitOutsideConstraints(pattern);
   if (rules.ignoreDuplicateSlashes) texts = texts.filter((text, index) => text !== '' || index === texts.length - 1);
   if (rules.ignoreTrailingSlash && texts.length > 1 && texts[texts.length - 1] === '') texts.pop();
-  return texts.map((text) => parseSegment(pattern, text, names, rules));
+  return texts.map((text, index) => parseSegment(pattern, text, '/' + texts.slice(0, index).map((before) => before + '/').join(''), names, rules));
 }
 
 function refuse(pattern: string, problem: string): never {
@@ -59,12 +60,12 @@ function splitOutsideConstraints(pattern: string): string[] {
   return texts;
 }
 
-function parseSegment(pattern: string, text: string, names: Set<string>, rules: PathRules): Segment {
+function parseSegment(pattern: string, text: string, before: string, names: Set<string>, rules: PathRules): Segment {
   if (text === '*' || text === '**') {
     take(pattern, names, text);
     return text === '*' ? { kind: 'param', name: '*' } : { kind: 'deep' };
   }
-  const parts = parseParts(pattern, text, names);
+  const parts = parseParts(pattern, text, before, names);
   const [first] = parts;
   if (first === undefined) return { kind: 'static', text: '' };
   if (parts.length === 1 && first.kind === 'text') {
@@ -85,7 +86,7 @@ function take(pattern: string, names: Set<string>, name: string): void {
   names.add(name);
 }
 
-function parseParts(pattern: string, text: string, names: Set<string>): Part[] {
+function parseParts(pattern: string, text: string, before: string, names: Set<string>): Part[] {
   const parts: Part[] = [];
   let literal = '';
   const flush = (): void => {
@@ -95,18 +96,24 @@ function parseParts(pattern: string, text: string, names: Set<string>): Part[] {
   for (let i = 0; i < text.length; i++) {
     const char = text[i] as string;
     if (char === '\\') {
-      if (i + 1 >= text.length) refuse(pattern, 'ends in a "\\" that escapes nothing; write "\\\\" for a backslash');
-      literal += text[++i] as string;
+      literal += escaped(pattern, text[++i]);
     } else if (char === ':') {
       flush();
       i = parseParam(pattern, text, i, parts, names);
     } else {
-      refuseSpecial(pattern, text, i);
+      refuseSpecial(pattern, text, before, i);
       literal += char;
     }
   }
   flush();
   return parts;
+}
+
+/** The character behind a backslash. */
+function escaped(pattern: string, char: string | undefined): string {
+  if (char === undefined) refuse(pattern, 'has a "\\\\" that escapes nothing; write "\\\\\\\\" for a backslash');
+  if (char === '?' || char === '#') refuse(pattern, `has an escaped "${char}", which no request path holds; write "${char === '?' ? '%3F' : '%23'}" for the encoded character`);
+  return char;
 }
 
 /** Reads `:name` or `:name(constraint)` at `start`; answers where it ends. */
@@ -147,20 +154,28 @@ function constraintEnd(pattern: string, text: string, open: number): number {
   return refuse(pattern, 'opens a "(" that it does not close; write ")" where the constraint ends, or "\\\\(" for the character itself');
 }
 
-function refuseSpecial(pattern: string, text: string, index: number): void {
+function refuseSpecial(pattern: string, text: string, before: string, index: number): void {
   const char = text[index] as string;
-  if (char === '*') {
-    const name = /^\*+([\p{ID_Continue}$]+)/u.exec(text.slice(index))?.[1];
-    const splat = name === undefined || index > 0 ? '' : `; its capture is req.params["**"], not req.params.${name}`;
-    const head = text.slice(0, index);
-    const stem = head === '' ? '' : `/${head}`;
-    refuse(pattern, `has a "*" that does not stand alone in its segment; write "${stem}/*" for one segment or "${stem}/**" for one or more${splat}`);
-  }
+  if (char === '*') refuseStar(pattern, text, before, index);
   if (char === '{' || char === '}') refuse(pattern, `has a "${char}"; write an optional part as two patterns, such as ["/a", "/a/:b"]`);
   if (char === '?') refuse(pattern, 'has a "?"; write an optional part as two patterns, such as ["/a", "/a/:b"]; the query is no part of a pattern');
   if (char === '+') refuse(pattern, 'has a "+"; write "/**" for one or more segments, or "\\\\+" for the character itself');
   if (char === '(' || char === ')') refuse(pattern, `has a "${char}" that follows no parameter name; write ":name(…)", or "\\\\${char}" for the character itself`);
   if (char === '#') refuse(pattern, 'has a "#", which no request path holds; write "%23" for the encoded character');
+}
+
+function refuseStar(pattern: string, text: string, before: string, index: number): never {
+  const problem = 'has a "*" that does not stand alone in its segment; write';
+  const head = text.slice(0, index);
+  const tail = text.slice(index).replace(/^\*+/, '');
+  if (tail === '') {
+    const stem = `${before}${head}${head === '' ? '' : '/'}`;
+    refuse(pattern, `${problem} "${stem}*" for one segment or "${stem}**" for one or more`);
+  }
+  if (head === '' && /^[\p{ID_Continue}$]+$/u.test(tail)) {
+    refuse(pattern, `${problem} "${before}*" for one segment or "${before}**" for one or more; its capture is req.params["*"] or ["**"], not req.params.${tail}`);
+  }
+  refuse(pattern, `${problem} "${before}${head}:name${tail}" for a part of a segment`);
 }
 
 function checkEncoding(pattern: string, literal: string): string {
@@ -185,6 +200,10 @@ function mixedSegment(pattern: string, parts: readonly Part[], rules: PathRules)
 function compile(pattern: string, parts: readonly Part[], source: string, rules: PathRules): RegExp {
   for (const part of parts) {
     if (part.kind !== 'param' || part.constraint === undefined) continue;
+    // The constraint becomes part of a larger expression, where numbers and names would mean something else.
+    if (NUMBERED_OR_NAMED.test(part.constraint.replace(/\\[^1-9k]/g, ''))) {
+      refuse(pattern, `has a backreference or a named group in the constraint on ":${part.name}"; write a group without a name, "(?:…)", and repeat the expression`);
+    }
     if (part.constraint === '') refuse(pattern, `has an empty constraint on ":${part.name}"; write what it must match, such as "(\\\\d+)", or leave it out`);
     try {
       new RegExp(part.constraint);

@@ -2,7 +2,7 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import { related, type Layer, type Mount, type Place } from './layer';
+import { related, within, type Layer, type Mount, type Place } from './layer';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
@@ -58,8 +58,10 @@ export class Walk {
   #error: unknown = undefined;
   /** The place of the route where an error was raised: only there do the route's own error handlers count. */
   #raiser: Place | null = null;
-  /** Whose route has, or would have, taken the request when an error was raised. */
-  #taker: Mount | null = null;
+  /** The mount that an error comes from: it meets error middleware there and in the mounts around. */
+  #source: Mount | null = null;
+  /** Whether nothing raised the error: then `#source` is the mount of the route that could not run. */
+  #unraised = false;
   /** Routes and mounts that were left by next('route') and next('router'). */
   #leftRoutes: Set<Place> | null = null;
   #leftMounts: Mount[] | null = null;
@@ -109,9 +111,13 @@ export class Walk {
 
   /** Raises an error that no registration raised, where the next step would have run. It meets all error middleware. */
   #raise(error: unknown): void {
-    this.#index--;
+    const { layer } = this.match.plan.steps[--this.#index] as Step;
     this.#keepBooks();
-    this.#enterError(error, null);
+    this.#failed = true;
+    this.#error = error;
+    this.#raiser = null;
+    this.#source = layer.mount;
+    this.#unraised = true;
     this.#index = 0;
     this.#run();
   }
@@ -169,9 +175,11 @@ export class Walk {
   }
 
   #enterError(error: unknown, raiser: Layer | null): void {
-    if (!this.#failed || raiser?.place != null) {
+    // Error middleware that passes on an error without a raiser does not become its raiser.
+    if (!(this.#failed && this.#unraised && error === this.#error)) {
       this.#raiser = raiser?.place ?? null;
-      this.#taker = raiser?.place != null ? raiser.mount : this.#takerFrom(this.#index);
+      this.#source = raiser?.mount ?? null;
+      this.#unraised = false;
     }
     this.#failed = true;
     this.#error = error;
@@ -181,6 +189,8 @@ export class Walk {
     this.#failed = false;
     this.#error = undefined;
     this.#raiser = null;
+    this.#source = null;
+    this.#unraised = false;
     if (this.#restarts) this.#index = 0;
     this.#restarts = false;
   }
@@ -226,7 +236,7 @@ export class Walk {
       // As in Express, a route's own error handlers see only what was raised in the route.
       if (this.#failed && layer.place !== null && layer.place !== this.#raiser) continue;
       if ((step.test || match.loose) && !this.table.applies(step, match)) continue;
-      if (step.sibling && this.#takenBySibling(step, this.#index)) continue;
+      if (this.#failed ? !this.#meets(layer) : step.sibling && this.#takenBySibling(step, this.#index)) continue;
       if (layer.place !== null && !this.#failed) {
         const obstacle = this.host.obstacle(this);
         if (obstacle !== undefined) return this.#raise(obstacle);
@@ -242,9 +252,19 @@ export class Walk {
     return this.#leftMounts !== null && this.#leftMounts.some((mount) => mount.start <= layer.order && layer.order < mount.end);
   }
 
+  /**
+   * Whether an error reaches the layer. As in Express nothing lets an error
+   * into a router from outside; one that nothing raised is met in every router
+   * but siblings of the one it stopped.
+   */
+  #meets(layer: Layer): boolean {
+    if (this.#source === null) return true;
+    return this.#unraised ? related(this.#source, layer.mount) : within(this.#source, layer.mount);
+  }
+
   /** A guard in one router never leaks into its sibling: INTERFACE section 4.1, "for requests to that router's routes". */
   #takenBySibling(step: Step, from: number): boolean {
-    const taker = this.#failed ? this.#taker : this.#takerFrom(from);
+    const taker = this.#takerFrom(from);
     return taker !== null && !related(taker, step.layer.mount);
   }
 

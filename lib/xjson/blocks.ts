@@ -11,7 +11,7 @@ const SLACK = 2 * SHORT_BYTES + 60;
 const LONGEST_TRANSCODED = 16_777_216;
 
 /** What may not stand in a JSON string as it is; surrogates, because a lone one is escaped. */
-// eslint-disable-next-line no-control-regex
+ 
 const ESCAPED = /["\\\x00-\x1f\ud800-\udfff]/;
 
 /**

@@ -45,12 +45,11 @@ export function encodeNumber(block: Buffer, start: number, value: number): numbe
   }
   at += digits(rest);
   let digit = at;
-  while (rest >= 10) {
+  do {
     const tenth = (rest / 10) | 0;
     block[--digit] = ZERO + rest - tenth * 10;
     rest = tenth;
-  }
-  block[--digit] = ZERO + rest;
+  } while (rest > 0);
   return at;
 }
 
@@ -72,7 +71,7 @@ export function encodeString(block: Buffer, start: number, text: string): number
     const b = text.charCodeAt(i + 1);
     const c = text.charCodeAt(i + 2);
     const d = text.charCodeAt(i + 3);
-    if ((a | b | c | d) >= 0x80 || SPECIAL[a]! + SPECIAL[b]! + SPECIAL[c]! + SPECIAL[d]! !== 0) break;
+    if ((a | b | c | d) >= 0x80 || SPECIAL[a] !== 0 || SPECIAL[b] !== 0 || SPECIAL[c] !== 0 || SPECIAL[d] !== 0) break;
     block[at] = a;
     block[at + 1] = b;
     block[at + 2] = c;

@@ -1,8 +1,7 @@
-import { types } from 'node:util';
-
 import type { Blocks } from './blocks';
-import { QUOTE, SHORT, encodeLiteral, encodeNumber, encodeString, isHighSurrogate, isLowSurrogate } from './encode';
+import { QUOTE, SHORT, encodeLiteral, encodeNumber, encodeString, isHighSurrogate } from './encode';
 import { XJSON_DEFAULTS, type XJsonOptions } from './options';
+import { isBox, isOmitted, isRawJson, lengthOf, truncated, unboxed } from './value';
 
 /** Values visited between two looks at the clock: a fraction of a millisecond. */
 const FUEL = 4096;
@@ -32,9 +31,6 @@ interface Frame {
   /** Whether nothing of it is written yet. */
   readonly first: boolean;
 }
-
-/** JSON.isRawJSON, where the engine has it. */
-const isRawJson = (JSON as { isRawJSON?: (value: unknown) => boolean }).isRawJSON;
 
 /**
  * Writes data as JSON into {@link Blocks}: what JSON.stringify gives, byte for
@@ -199,7 +195,7 @@ export class Serializer {
       this.#fuel -= 32;
       value = Reflect.apply(toJSON, given, [String(key)]);
     }
-    return typeof value === 'object' && !Array.isArray(value) && types.isBoxedPrimitive(value) ? unboxed(value) : value;
+    return isBox(value) ? unboxed(value) : value;
   }
 
   /** Writes a resolved value. Answers whether its container may go on at once. */
@@ -282,7 +278,7 @@ export class Serializer {
       this.#passed = true;
       if (this.#depth >= DEEPEST_PLAIN && !this.#safe && this.#beginsAnew()) return false;
     }
-    if (isRawJson !== undefined && isRawJson(container)) return this.#literal(JSON.stringify(container));
+    if (isRawJson(container)) return this.#literal(JSON.stringify(container));
     this.#path[this.#depth++] = container;
     if (this.#ancestors !== null) this.#ancestors.add(container);
     out.block[out.at++] = isArray ? ARRAY_OPEN : OBJECT_OPEN;
@@ -349,33 +345,8 @@ export class Serializer {
   }
 }
 
-function isOmitted(value: unknown): boolean {
-  return value === undefined || typeof value === 'function' || typeof value === 'symbol';
-}
-
-/** As JSON.stringify has it: numbers and strings are converted, which an application may override. */
-function unboxed(box: object): unknown {
-  if (types.isNumberObject(box)) return +(box as unknown as number);
-  if (types.isStringObject(box)) return String(box);
-  if (types.isBooleanObject(box)) return Boolean.prototype.valueOf.call(box);
-  if (types.isBigIntObject(box)) return BigInt.prototype.valueOf.call(box);
-  return box;
-}
-
-/** A proxy may answer anything for its length (ECMA-262, LengthOfArrayLike). */
-function lengthOf(array: readonly unknown[]): number {
-  if ((array.length >>> 0) === array.length) return array.length;
-  const length = Math.trunc(+array.length);
-  return length > 0 ? Math.min(length, Number.MAX_SAFE_INTEGER) : 0;
-}
-
+/** Where the segment that begins there ends: between characters. */
 function segmentEnd(text: string, from: number): number {
   const end = Math.min(from + SEGMENT, text.length);
   return end < text.length && isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end;
-}
-
-function truncated(text: string, units: number): string {
-  let kept = units - 1;
-  if (kept > 0 && isHighSurrogate(text.charCodeAt(kept - 1)) && isLowSurrogate(text.charCodeAt(kept))) kept--;
-  return `${text.slice(0, kept)}…`;
 }

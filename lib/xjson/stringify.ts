@@ -21,7 +21,7 @@ export function stringify(data: unknown, options?: XJsonOptions): string {
   const plain = given.maxDepth === undefined && given.truncateStrings === undefined && given.includeNonEnumerable !== true;
   if (plain && !holdsBigInt(data)) {
     try {
-      return (JSON.stringify(data) as string | undefined) ?? 'null';
+      return (JSON.stringify(data)) ?? 'null';
     } catch (error) {
       if (error instanceof RangeError && error.message === 'Invalid string length') throw error;
       // A BigInt, a cycle or great depth; if it was the data's own error, it comes again below.

@@ -77,31 +77,27 @@ function join(mount: readonly string[], own: readonly string[], prefix: boolean)
 }
 
 /** Tries everything, the longest "**" first. Answers where each segment of the pattern begins, and where the last ends. */
-function place(pattern: readonly string[], path: readonly string[], prefix: boolean, at = 0): number[] | null {
-  const [segment, ...rest] = pattern;
+function place(pattern: readonly string[], path: readonly string[], prefix: boolean, i = 0, at = 0): number[] | null {
+  const segment = pattern[i];
   if (segment === undefined) return prefix || at === path.length ? [at] : null;
-  if (segment === '**') {
-    if (path[at] === '') return null;
-    for (let end = path.length; end > at; end--) {
-      const found = place(rest, path, prefix, end);
-      if (found !== null) return [at, ...found];
-    }
-    return null;
-  }
   const text = path[at];
   if (text === undefined || !takes(segment, text)) return null;
-  const found = place(rest, path, prefix, at + 1);
-  return found === null ? null : [at, ...found];
+  for (let end = segment === '**' ? path.length : at + 1; end > at; end--) {
+    const found = place(pattern, path, prefix, i + 1, end);
+    if (found !== null) return [at, ...found];
+  }
+  return null;
 }
 
 function takes(segment: string, text: string): boolean {
-  if (segment === '*') return text !== '';
-  if (!segment.startsWith(':')) return decode(text, '\0') === segment;
+  if (segment.startsWith('*')) return text !== '';
+  if (!segment.startsWith(':')) return text === segment || decode(text, '\0') === segment;
   const constraint = /\((.*)\)$/.exec(segment)?.[1];
   return text !== '' && (constraint === undefined || new RegExp(`^(?:${constraint})$`).test(decode(text, text)));
 }
 
 function decode(text: string, otherwise: string): string {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
@@ -120,10 +116,12 @@ class LinearWalk {
   readonly #sent: Sent;
   #broken: boolean;
   #raised: Raised | null = null;
+  /** What the routes in use have captured: once, for all their handlers. */
+  readonly #captured = new Map<object, Hit>();
   #at = 0;
 
-  constructor(program: RouterProgram, sent: Sent) {
-    this.#places = layOut(program, [[]], [{}]);
+  constructor(places: readonly Place[], sent: Sent) {
+    this.#places = places;
     this.#sent = sent;
     this.#url = sent.url;
     this.#method = sent.method;
@@ -141,7 +139,7 @@ class LinearWalk {
         this.#at = 0;
         continue;
       }
-      if (this.#call(here, hit)) return this.#outcome(200, String(here.func.id));
+      if (this.#call(here, this.#once(here, hit))) return this.#outcome(200, String(here.func.id));
     }
     return this.#outcome(this.#raised?.status ?? 404, null);
   }
@@ -196,6 +194,13 @@ class LinearWalk {
     return this.#places.slice(this.#at).find((below) => below.route !== null && this.#matches(below) !== null)?.mounts ?? null;
   }
 
+  #once({ route }: Place, hit: Hit): Hit {
+    if (route === null) return hit;
+    const known = this.#captured.get(route) ?? hit;
+    this.#captured.set(route, known);
+    return known;
+  }
+
   #path(): string {
     return this.#url.replace(/\?.*/, '');
   }
@@ -230,6 +235,7 @@ class LinearWalk {
     const own = slashAdded && /^\/(\?|$)/.test(url) ? url.slice(1) : url;
     this.#url = prefix + own;
     this.#method = method;
+    this.#captured.clear();
     return true;
   }
 
@@ -266,9 +272,17 @@ function capture({ segments, mount }: Whole, starts: readonly number[], path: re
 }
 
 /**
- * What must become of a request, worked out in the plainest way there is: one
- * list, every function tested in turn, no plan and no engine.
+ * What must become of requests to a program, worked out in the plainest way
+ * there is: one list, every function tested in turn, no plan and no engine.
  */
-export function linearWalk(program: RouterProgram, sent: Sent): Outcome {
-  return new LinearWalk(program, sent).run();
+export class LinearWalker {
+  readonly #places: readonly Place[];
+
+  constructor(program: RouterProgram) {
+    this.#places = layOut(program, [[]], [{}]);
+  }
+
+  walk(sent: Sent): Outcome {
+    return new LinearWalk(this.#places, sent).run();
+  }
 }

@@ -13,10 +13,26 @@ export interface DeclaredOption {
   readonly text: string;
 }
 
+/** The files of the library, by their paths from the root. */
+export function libraryFiles(): string[] {
+  const files = readdirSync(resolve(ROOT, 'lib'), { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => file.endsWith('.ts')).map((file) => `lib/${file}`).sort();
+}
+
 /** The text of the whole library. */
 export function libraryText(): string {
-  const files = readdirSync(resolve(ROOT, 'lib'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  return files.sort().map((file) => read(`lib/${file}`)).join('\n');
+  return libraryFiles().map(read).join('\n');
+}
+
+/** What the emitted declarations import besides one another and Node's modules, as `file: package`. */
+export function declarationImports(): string[] {
+  const program = ts.createProgram(libraryFiles().map((file) => resolve(ROOT, file)), { ...compilerOptions(), noEmit: false, declaration: true, emitDeclarationOnly: true });
+  const found: string[] = [];
+  program.emit(undefined, (file, text) => {
+    const names = [...text.matchAll(/(?:from|import\() ?['"]([^'"]+)['"]/g)].map(([, name]) => name ?? '');
+    found.push(...names.filter((name) => !/^(?:\.|node:)/.test(name)).map((name) => `${file.slice(ROOT.length + 1)}: ${name}`));
+  });
+  return found;
 }
 
 /** The options of an interface in a file; those of interfaces that it refers to in the same file under their paths. */
@@ -70,9 +86,13 @@ export function typeErrors(programs: readonly Example[]): string[] {
   }).map((text) => text.replace(/program-(\d+)\.m[jt]s/, (_, index: string) => programs[Number(index)]?.name ?? ''));
 }
 
-function check(roots: readonly string[], files: ReadonlyMap<string, string>, typed: boolean): string[] {
+function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(resolve(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as { config: object };
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  return ts.parseJsonConfigFileContent(config, ts.sys, ROOT).options;
+}
+
+function check(roots: readonly string[], files: ReadonlyMap<string, string>, typed: boolean): string[] {
+  const options = compilerOptions();
   // A program in JavaScript annotates nothing.
   Object.assign(options, { allowJs: true, checkJs: true, noImplicitAny: typed, noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false });
   const host = ts.createCompilerHost(options);

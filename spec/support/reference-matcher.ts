@@ -99,7 +99,7 @@ function cutSegment(text: string): Piece[] {
       rest = rest.slice(literal.length);
       continue;
     }
-    const name = /^:([A-Za-z_]\w*)/.exec(rest)?.[1] as string;
+    const name = /^:([\p{L}_][\p{L}\d_]*)/u.exec(rest)?.[1] as string;
     rest = rest.slice(name.length + 1);
     const constraint = rest.startsWith('(') ? rest.slice(1, closing(rest)) : null;
     if (constraint !== null) rest = rest.slice(constraint.length + 2);
@@ -110,8 +110,11 @@ function cutSegment(text: string): Piece[] {
 
 function closing(text: string): number {
   let open = 0;
+  let inClass = false;
   for (let i = 0; ; i++) {
     if (text[i] === '\\') i++;
+    else if (inClass) inClass = text[i] !== ']';
+    else if (text[i] === '[') inClass = true;
     else if (text[i] === '(') open++;
     else if (text[i] === ')' && --open === 0) return i;
   }

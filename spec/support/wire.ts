@@ -98,6 +98,11 @@ export class Wire {
     }
   }
 
+  /** Waits until what was written is out. */
+  flushed(): Promise<void> {
+    return new Promise((resolve) => void this.#socket.write('', () => resolve()));
+  }
+
   /** Stops reading. */
   pause(): this {
     this.#socket.pause();

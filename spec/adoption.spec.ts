@@ -1,0 +1,205 @@
+import { createServer as createHttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import express from 'express';
+import supertest from 'supertest';
+import { type Application, createServer, Request, Response, signRequest } from 'waypost';
+import { Running } from './support/running';
+import { ask, post } from './support/wire';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+function silent(register: (app: Application) => void = () => undefined, options = {}): Application {
+  const app = createServer({ env: 'test', logging: { level: 'silent' }, ...options });
+  register(app);
+  return app;
+}
+
+/** A route that uses what only waypost's own request and response have. */
+function own(app: Application): void {
+  app.all('/own/:id', (req, res) => {
+    res.xJson({ id: req.params.id, big: 2n ** 70n, body: req.body, raw: req.rawBody?.toString(), original: req.originalUrl, base: req.baseUrl, path: req.path, query: req.query });
+  });
+}
+
+const OWN = { id: '7', big: '1180591620717411303424', original: '/own/7?a=1', base: '', path: '/own/7', query: { a: '1' } };
+
+describe('a request and a response of node:http', () => {
+  test('are adopted: parameters, body, xJson, errors, 404', async () => {
+    const app = silent((it) => {
+      own(it);
+      it.get('/broken', () => {
+        throw new Error('x');
+      });
+    });
+    const port = await running.serve((req, res) => {
+      expect(req).not.toBeInstanceOf(Request);
+      app(req, res);
+      expect([req instanceof Request, res instanceof Response]).toEqual([true, true]);
+    });
+    expect((await ask(port, '/own/7?a=1')).json).toEqual(OWN);
+    expect((await post(port, '/own/7?a=1', '{"k":1}')).json).toEqual({ ...OWN, body: { k: 1 }, raw: '{"k":1}' });
+    expect((await ask(port, '/broken')).status).toBe(500);
+    expect((await ask(port, '/none')).json).toEqual({ error: 'Not Found', message: 'Cannot GET /none' });
+    expect((await post(port, '/own/7', '{')).status).toBe(400);
+  });
+
+  test('of subclasses too', async () => {
+    class OwnRequest extends IncomingMessage {}
+    class OwnResponse extends ServerResponse {}
+    const app = silent(own);
+    const server = createHttpServer({ IncomingMessage: OwnRequest, ServerResponse: OwnResponse as typeof ServerResponse }, app);
+    await supertest(server).get('/own/7?a=1').expect(200, OWN);
+  });
+
+  test('are given back as they were when the application has nothing for them', async () => {
+    const app = silent(own);
+    const port = await running.serve((req, res) => app(req, res, () => {
+      res.end(JSON.stringify([Object.getPrototypeOf(req) === IncomingMessage.prototype, Object.getPrototypeOf(res) === ServerResponse.prototype, req.url]));
+    }));
+    expect((await ask(port, '/none?x=1')).json).toEqual([true, true, '/none?x=1']);
+  });
+
+  test('of two applications in turn', async () => {
+    const first = silent((app) => app.get('/one', (_req, res) => res.send('one')));
+    const second = silent((app) => app.get('/two', (req, res) => res.json([req.app === second, res.app === second])));
+    const port = await running.serve((req, res) => first(req, res, () => second(req, res)));
+    expect((await ask(port, '/one')).body).toBe('one');
+    expect((await ask(port, '/two')).json).toEqual([true, true]);
+    expect((await ask(port, '/none')).status).toBe(404);
+  });
+
+  test('may have been read already: the body is left to whoever did', async () => {
+    const app = silent((it) => it.post('/', (req, res) => res.json([req.body ?? null, req.rawBody === undefined])));
+    const port = await running.serve((req, res) => {
+      req.resume().on('end', () => app(req, res));
+    });
+    expect((await post(port, '/', '{"a":1}')).json).toEqual([null, true]);
+  });
+
+  test('are captured whole when the application is called late', async () => {
+    const app = silent((it) => it.post('/', (req, res) => res.json(req.body)));
+    const port = await running.serve((req, res) => void setTimeout(() => app(req, res), 20));
+    const body = JSON.stringify(['x'.repeat(500_000)]);
+    expect((await post(port, '/', body)).body).toBe(body);
+  });
+});
+
+describe('supertest', () => {
+  test('takes the application as it takes any listener', async () => {
+    const app = silent((it) => {
+      own(it);
+      it.get('/json', (_req, res) => res.status(201).json({ a: 1 }));
+    });
+    await supertest(app).get('/json').expect('Content-Type', /json/).expect(201, { a: 1 });
+    await supertest(app).post('/own/7?a=1').send({ k: 1 }).expect(200, { ...OWN, body: { k: 1 }, raw: '{"k":1}' });
+    await supertest(app).get('/none').expect(404);
+  });
+});
+
+describe('mounted in Express', () => {
+  test('answers what it has, and leaves the rest to Express, whose req and res are whole again', async () => {
+    const outer = express();
+    outer.use('/sub', silent(own));
+    outer.use('/sub', (req, res) => res.json([req.app === outer, typeof (res as { xJson?: unknown }).xJson, req.baseUrl, req.url, req.query]));
+    const port = await running.serve(outer);
+    expect((await ask(port, '/sub/own/7?a=1')).json).toEqual({ ...OWN, original: '/sub/own/7?a=1', base: '/sub' });
+    expect((await ask(port, '/sub/none?b=2')).json).toEqual([true, 'undefined', '/sub', '/none?b=2', { b: '2' }]);
+  });
+
+  test('after express.json takes the body that Express parsed', async () => {
+    const outer = express();
+    outer.use(express.json());
+    outer.use(silent(own));
+    expect((await post(await running.serve(outer), '/own/7?a=1', '{"k":1}')).json).toEqual({ ...OWN, body: { k: 1 } });
+  });
+
+  test('hands its errors to the error middleware of Express', async () => {
+    const outer = express();
+    outer.use(silent((app) => app.get('/', () => {
+      throw new Error('inner');
+    })));
+    outer.use((error: Error, _req: express.Request, res: express.Response, _next: express.NextFunction) => void res.status(500).json(error.message));
+    expect((await ask(await running.serve(outer), '/')).json).toBe('inner');
+  });
+});
+
+describe('Express mounted in the application', () => {
+  test('answers what it has, and leaves the rest to the application, whose req and res are whole again', async () => {
+    const inner = express();
+    inner.get('/in', (req, res) => void res.json([req.url, req.baseUrl, req.app === inner]));
+    inner.use((_req, _res, next) => next());
+    const app = silent((it) => {
+      it.use('/sub', inner as never);
+      it.get('/sub/own', (req, res) => res.xJson({ big: 1n, own: [req instanceof Request, res instanceof Response, req.app === it], url: req.url, base: req.baseUrl }));
+      it.use((req, res) => res.status(404).json([req.app === it, req.url]));
+    });
+    for (const port of [await running.start(app), await running.serve(app)]) {
+      expect((await ask(port, '/sub/in?x')).json).toEqual(['/in?x', '/sub', true]);
+      expect((await ask(port, '/sub/own')).json).toEqual({ big: '1', own: [true, true, true], url: '/sub/own', base: '' });
+      expect((await ask(port, '/sub/none')).json).toEqual([true, '/sub/none']);
+    }
+  });
+
+  test('hands its errors to the error middleware of the application', async () => {
+    const inner = express();
+    inner.get('/', () => {
+      throw new Error('inner');
+    });
+    const port = await running.app((app) => {
+      app.use(inner as never);
+      app.use((error: unknown, _req: Request, res: Response, _next: unknown) => res.xJson([(error as Error).message, 1n]));
+    });
+    expect((await ask(port, '/')).json).toEqual(['inner', '1']);
+  });
+
+  test('reads a body of its own', async () => {
+    const inner = express();
+    inner.use(express.json());
+    inner.post('/in', (req, res) => void res.json(req.body));
+    const port = await running.app((app) => {
+      app.use('/sub', inner as never);
+      app.post('/sub/**', (req, res) => res.json(['outer', req.body]));
+    });
+    expect((await post(port, '/sub/in', '{"a":1}')).json).toEqual({ a: 1 });
+    expect((await post(port, '/sub/x', '{"a":1}')).json).toEqual(['outer', { a: 1 }]);
+  });
+});
+
+describe('an application mounted in another', () => {
+  test('is middleware with a mount path, and its own app', async () => {
+    const inner = silent(own);
+    const outer = silent((app) => {
+      app.use('/sub', inner);
+      app.get('/sub/**', (req, res) => res.json([req.app === outer, res.app === outer, req.url, req.params]));
+    });
+    const port = await running.start(outer);
+    expect((await ask(port, '/sub/own/7?a=1')).json).toEqual({ ...OWN, original: '/sub/own/7?a=1', base: '/sub' });
+    expect((await ask(port, '/sub/none')).json).toEqual([true, true, '/sub/none', { '**': 'none' }]);
+  });
+
+  test('checks its own signatures against its mount-relative path, over the target as received', async () => {
+    const secret = 'k'.repeat(32);
+    const security = { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/own/*'] } } };
+    const port = await running.start(silent((app) => app.use('/sub', silent(own, { security }))));
+    const url = '/sub/own/7?a=1';
+    expect((await ask(port, url)).status).toBe(401);
+    expect((await ask(port, url, { headers: signRequest({ secret, method: 'GET', url }) })).json).toMatchObject({ id: '7' });
+    expect((await ask(port, url, { headers: signRequest({ secret, method: 'GET', url: '/own/7?a=1' }) })).status).toBe(401);
+    const body = '{"k":1}';
+    expect((await post(port, url, body, 'application/json', signRequest({ secret, method: 'POST', url, body }))).json).toMatchObject({ body: { k: 1 } });
+    expect((await post(port, url, '{"k":2}', 'application/json', signRequest({ secret, method: 'POST', url, body }))).status).toBe(401);
+    expect((await ask(port, '/sub/other')).status).toBe(404);
+  });
+
+  test('hands its errors out', async () => {
+    const inner = silent((app) => app.get('/', async () => {
+      throw new Error('inner');
+    }));
+    const port = await running.app((app) => {
+      app.use('/sub', inner);
+      app.use((error: unknown, req: Request, res: Response, _next: unknown) => res.json([(error as Error).message, req.url]));
+    });
+    expect((await ask(port, '/sub')).json).toEqual(['inner', '/sub']);
+  });
+});
