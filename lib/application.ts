@@ -330,9 +330,10 @@ export class Application extends Router implements WalkHost {
     const { req } = walk;
     if (!hasBody(req)) return walk.resume(walk.match);
     this.#invite(walk);
-    const wanted = this.#options.body.parse && !req[kBodySet] && req[kBody] === undefined
+    const wanted = this.#options.body.parse && !walk.bodyRead && !req[kBodySet] && req[kBody] === undefined
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!wanted) return walk.resume(walk.match);
+    walk.bodyRead = true;
     startCapture(req, this.#options.body.limit, (_, outcome) => this.#captured(walk, outcome));
   }
 

@@ -180,6 +180,8 @@ export class Listener {
         resolve();
       });
       for (const socket of this.#sockets) this.#release(socket);
+      // Not even a TLS handshake was begun.
+      for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
       server.closeIdleConnections();
     });
   }

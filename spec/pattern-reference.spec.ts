@@ -148,7 +148,7 @@ function spoilt(path: string, how: number, at: number, value: string): string {
   else if (how === 2) segments.splice(index, 1);
   else if (how === 3) segments.push('');
   else if (how === 4) segments.splice(index, 0, '');
-  else if (how === 5) segments[index] = [...segment].map((char) => (/[a-z]/i.test(char) ? `%${char.charCodeAt(0).toString(16)}` : char)).join('');
+  else if (how === 5) segments[index] = segment.replace(/[a-z]/gi, (char) => `%${char.charCodeAt(0).toString(16)}`);
   else if (how === 6) segments[index] = segment.toUpperCase();
   else segments[index] = segment + value;
   return `/${segments.join('/')}`;

@@ -26,7 +26,6 @@ export function discardRest(request: BodyStream, limit: number): void {
   if (request[kIntake] instanceof Discard) return;
   request[kIntake]?.abort();
   request[kIntake] = new Discard(request, limit);
-  request.removeAllListeners('data');
   request.resume();
 }
 

@@ -46,6 +46,8 @@ export class Walk {
   readonly parent: Walk | undefined;
   /** Whether the signature has been checked. */
   checked = false;
+  /** Whether the body has been captured, or has failed to be. */
+  bodyRead = false;
   /** An error that stands before the first route; see DECISIONS on bodies. */
   bodyError: unknown = undefined;
 

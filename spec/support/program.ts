@@ -43,6 +43,8 @@ export interface UseEntry {
 export type Entry = RouteEntry | UseEntry;
 
 export interface RouterProgram {
+  /** Whether it is an application of its own when it is mounted. */
+  readonly application: boolean;
   readonly entries: readonly Entry[];
 }
 
@@ -60,7 +62,8 @@ export const isRouter = (item: Func | RouterProgram): item is RouterProgram => '
 export function number(program: RouterProgram): RouterProgram {
   let id = 0;
   const func = (given: Func): Func => ({ ...given, id: ++id });
-  const router = ({ entries }: RouterProgram): RouterProgram => ({
+  const router = ({ application, entries }: RouterProgram): RouterProgram => ({
+    application,
     entries: entries.map((entry) => {
       if (entry.kind === 'use') return { ...entry, items: entry.items.map((item) => (isRouter(item) ? router(item) : func(item))) };
       return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map(func) })) };
@@ -92,7 +95,7 @@ export interface Registrar {
 
 /** The framework that a program is built for. */
 export interface Builder {
-  readonly router: () => Registrar;
+  readonly router: (application: boolean) => Registrar;
   readonly pattern: (text: string) => string;
   readonly record: Recorder;
 }
@@ -107,7 +110,7 @@ export function build(program: RouterProgram, into: Registrar, builder: Builder)
     }
     const items = entry.items.map((item) => {
       if (!isRouter(item)) return toFunction(item, false, builder.record);
-      const router = builder.router();
+      const router = builder.router(item.application);
       build(item, router, builder);
       return router;
     });
@@ -173,6 +176,8 @@ export interface Extent {
   readonly methods: readonly (string | null)[];
   /** How often a function in a hundred rewrites. */
   readonly rewrites: number;
+  /** Whether applications may stand where routers do. */
+  readonly applications: boolean;
   readonly requestSegments: readonly string[];
   readonly requestMethods: readonly string[];
 }
@@ -180,7 +185,10 @@ export interface Extent {
 /** Random programs. */
 export function programs(extent: Extent): fc.Arbitrary<RouterProgram> {
   const { router } = fc.letrec<{ router: RouterProgram; entry: Entry }>((tie) => ({
-    router: fc.record({ entries: fc.array(tie('entry'), { minLength: 1, maxLength: 5, depthIdentifier: 'router' }) }),
+    router: fc.record({
+      application: fc.integer({ min: 0, max: 4 }).map((n) => extent.applications && n === 4),
+      entries: fc.array(tie('entry'), { minLength: 1, maxLength: 5, depthIdentifier: 'router' }),
+    }),
     entry: fc.oneof({ depthIdentifier: 'router', maxDepth: 3 },
       { arbitrary: routeEntries(extent), weight: 4 },
       { arbitrary: useEntries(extent, functions(extent)), weight: 3 },
@@ -220,8 +228,8 @@ function functions(extent: Extent): fc.Arbitrary<Func> {
     act: fc.oneof(...ACTS),
     timing: fc.constantFrom<Timing>('sync', 'sync', 'sync', 'promise', 'callback'),
     rewrite: fc.integer({ min: 0, max: 99 }).chain((n) => (n < extent.rewrites ? rewrite : fc.constant(null))),
-    // Whether an error and a rewrite may come from one call is decided nowhere: see the examples of their own.
-  }).map((func) => (func.rewrite !== null && ['throw', 'pass', 'forward'].includes(func.act) ? { ...func, rewrite: null } : func));
+    // A rewrite is seen when next() is called: what is thrown after one is said nowhere.
+  }).map((func) => (func.rewrite !== null && func.act === 'throw' ? { ...func, rewrite: null } : func));
 }
 
 /** Patterns that name nothing twice. */

@@ -184,14 +184,14 @@ function expression(constraint: string, rules: ReferenceRules): RegExp {
 /** Character by character, so that what a letter becomes does not depend on those beside it. */
 function fold(text: string, rules: ReferenceRules): string {
   if (rules.caseSensitive) return text;
-  return [...text].map((char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char)).join('');
+  return Array.from(text, (char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char)).join('');
 }
 
 /** Equal for paths whose difference is only how a character is written that is not reserved (RFC 3986 section 6.2.2). */
 function comparable(text: string, rules: ReferenceRules): string {
   if (decode(text, false) === null) return text;
   const decoded = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
-    [...decodeURIComponent(run)].map((char) => (/[;/?:@&=+$,#%]/.test(char) ? hex(char) : char)).join(''));
+    decodeURIComponent(run).replace(/[;/?:@&=+$,#%]/g, hex));
   return fold(decoded, rules);
 }
 

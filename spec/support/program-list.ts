@@ -1,0 +1,115 @@
+import { type Func, isRouter, type RouterProgram } from './program';
+
+/** A function in its place, with the whole patterns it is registered under. */
+export interface Place {
+  /** A function, or an application with a list of its own. */
+  readonly func: Func | readonly Place[];
+  readonly patterns: readonly Whole[];
+  /** undefined in middleware, null for all methods. */
+  readonly method: string | null | undefined;
+  /** One object for each place of a route. */
+  readonly route: object | null;
+  /** Mounts around it, the outermost first. */
+  readonly mounts: readonly object[];
+}
+
+/** Segments of a pattern, and how many of them are the mount path of the router. */
+export interface Whole {
+  readonly segments: readonly string[];
+  readonly mount: number;
+}
+
+/** What a pattern finds in a path. */
+export interface Hit {
+  readonly params: Record<string, string>;
+  /** How many segments of the path the mount path takes. */
+  readonly mount: number;
+  /** How many the whole pattern takes. */
+  readonly whole: number;
+  readonly malformed: boolean;
+}
+
+/** Lays out a program as one list, from top to bottom. */
+export function layOut(program: RouterProgram, under: readonly (readonly string[])[] = [[]], mounts: readonly object[] = [{}]): Place[] {
+  const wholes = (paths: readonly string[], prefix: boolean): Whole[] =>
+    under.flatMap((mount) => paths.map((path) => ({ segments: join(mount, cut(path), prefix), mount: mount.length })));
+  return program.entries.flatMap((entry) => {
+    if (entry.kind === 'route') {
+      const route = {};
+      const patterns = wholes(entry.paths, false);
+      return entry.stack.flatMap(({ method, funcs }) => funcs.map((func) => ({ func, patterns, method, route, mounts })));
+    }
+    return [entry.paths ?? ['/'], ...(entry.again === null ? [] : [entry.again])].flatMap((paths) => {
+      const patterns = wholes(paths, true);
+      return entry.items.flatMap((item): Place[] => {
+        if (isRouter(item) && !item.application) return layOut(item, patterns.map(({ segments }) => segments), [...mounts, {}]);
+        return [{ func: isRouter(item) ? layOut(item) : item, patterns, method: undefined, route: null, mounts }];
+      });
+    });
+  });
+}
+
+export const cut = (path: string): string[] => path.slice(1).split('/');
+
+/** A prefix ends before a slash; a router's "/" is its mount path. */
+function join(mount: readonly string[], own: readonly string[], prefix: boolean): readonly string[] {
+  const root = own.length === 1 && own[0] === '';
+  return root && (prefix || mount.length > 0) ? mount : [...mount, ...own];
+}
+
+/** The first of the patterns that a path matches. */
+export function firstHit(patterns: readonly Whole[], path: readonly string[], prefix: boolean): Hit | null {
+  for (const pattern of patterns) {
+    const starts = placed(pattern.segments, path, prefix);
+    if (starts !== null) return capture(pattern, starts, path);
+  }
+  return null;
+}
+
+/** Tries everything, the longest "**" first. Answers where each segment of the pattern begins, and where the last ends. */
+function placed(pattern: readonly string[], path: readonly string[], prefix: boolean, i = 0, at = 0): number[] | null {
+  const segment = pattern[i];
+  if (segment === undefined) return prefix || at === path.length ? [at] : null;
+  const text = path[at];
+  if (text === undefined || !takes(segment, text)) return null;
+  for (let end = segment === '**' ? path.length : at + 1; end > at; end--) {
+    const found = placed(pattern, path, prefix, i + 1, end);
+    if (found !== null) return [at, ...found];
+  }
+  return null;
+}
+
+function takes(segment: string, text: string): boolean {
+  if (segment.startsWith('*')) return text !== '';
+  if (!segment.startsWith(':')) return text === segment || decode(text) === segment;
+  const constraint = /\((.*)\)$/.exec(segment)?.[1];
+  return text !== '' && (constraint === undefined || new RegExp(`^(?:${constraint})$`).test(decode(text) ?? text));
+}
+
+function decode(text: string): string | null {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+function capture({ segments, mount }: Whole, starts: readonly number[], path: readonly string[]): Hit {
+  const params: Record<string, string> = {};
+  let malformed = false;
+  segments.forEach((segment, i) => {
+    const name = /^(?:\*+$|:\w+)/.exec(segment)?.[0].replace(':', '');
+    if (name === undefined) return;
+    const taken = path.slice(starts[i], starts[i + 1]).join('/');
+    const value = decode(segment === '**' ? taken.replace(/%2f/gi, '%252F') : taken);
+    malformed ||= value === null;
+    params[name] = value ?? taken;
+  });
+  return { params, mount: starts[mount] as number, whole: starts[segments.length] as number, malformed };
+}
+
+/** What tells patterns apart but for names. */
+export function shape({ segments }: Whole): string {
+  return segments.map((segment) => segment.replace(/^(\*$|:\w+)/, ':')).join('/');
+}
