@@ -258,6 +258,7 @@ export class Application extends Router implements WalkHost {
     if (this.#listener.draining) res.shouldKeepAlive = false;
     req.res = res;
     if (req[kOriginalUrl] === undefined) {
+      if (req.originalUrl === '') req.originalUrl = req.url;
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
     }

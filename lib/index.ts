@@ -11,7 +11,7 @@ export type {
   BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, RequestSignatureConfig, RouteConfig, RoutingOptions,
   ScopeEntry, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes, TrustProxy,
 } from './options';
-export type { ErrorHandler, Handler, Handlers, NextFunction, PathParams } from './routing/handler';
+export type { ErrorHandler, ForeignHandler, Handler, Handlers, NextFunction, PathParams } from './routing/handler';
 export type { RouteDescription } from './routing/listing';
 export type { Params } from './routing/pattern';
 export type { Paths, Route } from './routing/router';

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fc from 'fast-check';
-import { createServer, type Logger, Router } from 'waypost';
+import { type Application, createServer, type ErrorHandler, type Handler, type Logger, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { LinearWalker, type Outcome } from './support/linear-walk';
 import { Pipeline } from './support/pipeline';
 import { build, type Builder, type Extent, type Func, type Incoming, line, programs, type Registrar, type RouterProgram, type Sent, targets } from './support/program';
@@ -145,8 +145,8 @@ const SHARED: Extent = {
   requestMethods: ['GET', 'GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE'],
 };
 
-describe('order of a walk', () => {
-  test('random programs run as the plain list says', async () => {
+describe('random programs', () => {
+  test('run as the plain list says', async () => {
     let ran = 0;
     await fc.assert(fc.asyncProperty(programs(FULL), requests(FULL), async (program, sent) => {
       bench.listener = waypost(program, bench);
@@ -162,7 +162,7 @@ describe('order of a walk', () => {
     expect(ran).toBeGreaterThan(RUNS);
   }, 300_000);
 
-  test('random programs run as in Express, but for what a sibling router takes', async () => {
+  test('run as in Express, but for what a sibling router takes', async () => {
     const theirs = new Theirs();
     let compared = 0;
     await fc.assert(fc.asyncProperty(programs(SHARED), requests(SHARED), async (program, sent) => {
@@ -179,4 +179,174 @@ describe('order of a walk', () => {
     }), { numRuns: RUNS });
     expect(compared).toBeGreaterThan(RUNS * 3);
   }, 300_000);
+
+  test('run alike behind the application\'s own server', async () => {
+    await fc.assert(fc.asyncProperty(programs(FULL), requests(FULL), async (program, sent) => {
+      const app = waypost(program, bench) as unknown as Application;
+      // Its own requests are no objects of the bench's: only what comes over the wire is compared.
+      const server = await app.start(0, '127.0.0.1');
+      const pipeline = await Pipeline.open((server.address() as AddressInfo).port);
+      const received = await pipeline.send(sent);
+      pipeline.close();
+      await app.close();
+      const reference = new LinearWalker(program);
+      const wanted = sent.map((request) => reference.walk(request));
+      expect(received.map(({ status }) => status)).toEqual(wanted.map(({ status }) => status));
+    }), { numRuns: RUNS / 100 });
+  }, 300_000);
+});
+
+/** Makes a handler that notes its name, and answers or goes on. */
+type Run = (name: string, act?: 'answer') => Handler;
+
+/** Puts requests to an application that is registered here; answers for each what ran, then the status. */
+async function walk(register: (app: Application, ran: Run) => void, ...sent: Sent[]): Promise<string[]> {
+  const app = createServer({ logging: { logger } });
+  const run: Run = (name, act) => (req, res, next) => {
+    bench.note(req, name);
+    if (act === 'answer') res.end();
+    else next();
+  };
+  register(app, run);
+  bench.listener = app as unknown as Listener;
+  return (await bench.ask(sent)).map(({ trace, status }) => [...trace, status].join(' '));
+}
+
+const raise: Handler = () => {
+  throw Object.assign(new Error('raised'), { status: 418 });
+};
+const get = (url: string): Sent => ({ method: 'GET', url });
+/** Sends the walk to another target. */
+const to = (url: string, error?: unknown): Handler => (req, _res, next) => {
+  req.url = url;
+  next(error);
+};
+const signal = (name: string): Handler => (_req, _res, next) => next(name);
+/** Error middleware that deals with every error. */
+const recover: ErrorHandler = (_error, _req, _res, next) => next();
+
+describe('what a guard holds', () => {
+  test('a body that no parser reads lets nobody pass the guard of a route', async () => {
+    expect(await walk((app, ran) => {
+      app.use(recover);
+      app.post('/x', ran('guard', 'answer'), ran('secret', 'answer'));
+    }, { method: 'POST', url: '/x', body: '{' })).toEqual(['guard 200']);
+  });
+
+  test('a guard that a rewrite brings into play runs, though it stands above', async () => {
+    expect(await walk((app, ran) => {
+      app.use('/admin', ran('guard', 'answer'));
+      app.use(to('/admin/x'));
+      app.get('/admin/x', ran('secret', 'answer'));
+    }, get('/foo'))).toEqual(['guard 200']);
+  });
+
+  test('it runs also when the rewrite came with an error that was dealt with', async () => {
+    expect(await walk((app, ran) => {
+      app.use('/admin', ran('guard', 'answer'));
+      app.use((_error: unknown, req: Request, _res: Response, next: NextFunction) => ran('above')(req, _res, next));
+      app.use(to('/admin/x', new Error('raised')));
+      app.use(recover);
+      app.get('/admin/x', ran('secret', 'answer'));
+    }, get('/foo'))).toEqual(['guard 200']);
+  });
+
+  test('what a route was left for by next("route") is not run after a rewrite', async () => {
+    expect(await walk((app, ran) => {
+      app.get('/x', signal('route'), ran('secret', 'answer'));
+      app.get('/x', signal('route'), ran('secret', 'answer'));
+      app.use(to('/x?again'));
+    }, get('/x'))).toEqual(['404']);
+  });
+
+  test('a router\'s guard does not run for what a sibling\'s route takes, and does for its own', async () => {
+    expect(await walk((app, ran) => {
+      app.use('/p', Router().use(ran('guard')).get('/own', ran('own', 'answer')));
+      app.use('/p', Router().use(ran('other')).get('/theirs', ran('theirs', 'answer')));
+    }, get('/p/own'), get('/p/theirs'), get('/p/none'))).toEqual(['guard own 200', 'other theirs 200', 'guard other 404']);
+  });
+
+  test('a router around and a router within are no siblings', async () => {
+    expect(await walk((app, ran) => {
+      const inner = Router().use(ran('inner')).get('/x', ran('x', 'answer'));
+      app.use('/p', Router().use(ran('outer')).use('/q', inner).get('/y', ran('y', 'answer')));
+    }, get('/p/q/x'), get('/p/y'))).toEqual(['outer inner x 200', 'outer y 200']);
+  });
+});
+
+describe('errors', () => {
+  test('meet what stands below the one that raised, and nothing above', async () => {
+    const noted = (name: string): ErrorHandler => (error, req, _res, next) => {
+      bench.note(req, name);
+      next(error);
+    };
+    expect(await walk((app, ran) => {
+      app.use(noted('above'));
+      app.use(raise);
+      app.use(ran('passed over'));
+      app.use(noted('first'), noted('second'));
+    }, get('/'))).toEqual(['first second 418']);
+  });
+
+  test('do not enter a router from outside', async () => {
+    expect(await walk((app) => {
+      app.use(raise);
+      app.use(Router().use(recover));
+    }, get('/'))).toEqual(['418']);
+  });
+
+  test('that nothing raised meet error middleware above too, of the router and around it', async () => {
+    const noted = (name: string): ErrorHandler => (error, req, _res, next) => {
+      bench.note(req, name);
+      next(error);
+    };
+    const register = (app: Application, ran: Run): void => {
+      app.use(noted('above'));
+      app.use(Router().use(noted('sibling')).post('/other', ran('other')));
+      app.use(Router().use(noted('own')).all('/:x', ran('never', 'answer')));
+      app.use(noted('below'));
+    };
+    expect(await walk(register, { method: 'POST', url: '/x', body: '{' }, get('/%zz'))).toEqual(['above own below 400', 'above own below 400']);
+  });
+
+  test('of a body are raised once', async () => {
+    expect(await walk((app, ran) => {
+      app.put('/:x', ran('x', 'answer'));
+      app.use(recover);
+      app.use(to('/y'));
+    }, { method: 'PUT', url: '/x', body: '{' })).toEqual(['x 200']);
+  });
+
+  test('of a router that is mounted twice stay in their mount', async () => {
+    expect(await walk((app, ran) => {
+      const router = Router();
+      router.get('/z', (req: Request, res, next) => (req.params.x === undefined ? next('route') : ran(`x=${req.params.x}`, 'answer')(req, res, next)), ran('never'));
+      app.use('/a', router);
+      app.use('/:x', router);
+    }, get('/a/z'))).toEqual(['x=a 200']);
+  });
+});
+
+describe('targets', () => {
+  test('HEAD is answered by each alternative of a GET route that has no HEAD route of its shape', async () => {
+    expect(await walk((app, ran) => {
+      app.get(['/a', '/b', '/:x/c'], ran('get', 'answer'));
+      app.head(['/a', '/:y/c'], ran('head', 'answer'));
+    }, ...['/a', '/b', '/x/c'].map((url) => ({ method: 'HEAD', url })))).toEqual(['head 200', 'get 200', 'head 200']);
+  });
+
+  test('a query that is changed at the mount path leaves the path as it is', async () => {
+    expect(await walk((app, ran) => {
+      app.use('/a', to('/'));
+      app.use('/b', to('/?y=2'));
+      app.get(['/a', '/b'], (req, res, next) => ran(req.url, 'answer')(req, res, next));
+    }, get('/a?x=1'), get('/b?x=1'))).toEqual(['/a 200', '/b?y=2 200']);
+  });
+
+  test('a long list needs no deep stack', async () => {
+    expect(await walk((app, ran) => {
+      for (let i = 0; i < 20_000; i++) app.use((_req, _res, next) => next());
+      app.get('/', ran('end', 'answer'));
+    }, get('/'), get('/none'))).toEqual(['end 200', '404']);
+  });
 });

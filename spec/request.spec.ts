@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import express from 'express';
 import fc from 'fast-check';
 import proxyAddr from 'proxy-addr';
-import { kBody, kBodySet, kOriginalUrl, kSettings, Request, type RequestSettings } from '../lib/http/request';
+import { kBody, kBodySet, kSettings, Request, type RequestSettings } from '../lib/http/request';
 import { pathOf, queryOf } from '../lib/target';
 
 const servers: Server[] = [];
@@ -117,7 +117,9 @@ describe.each(Object.entries(TRUSTS))('as Express 5 sees it, trusting %s', (_nam
     };
     ours = await listen(
       http.createServer({ IncomingMessage: requestClass({ trustProxy: trustOf(trust) }) }, (req, res) => {
+        // What the application does on a request's arrival.
         req.res = res as never;
+        req.originalUrl = req.url;
         answer(req, res);
       }),
     );
@@ -227,14 +229,12 @@ describe('state', () => {
     expect([req.body, req[kBodySet]]).toEqual([undefined, true]);
   });
 
-  test('originalUrl is the target as received once it is noted', () => {
+  test('originalUrl stays as it was noted, whatever becomes of the url', () => {
     const req = requestOf('/as/sent?x');
-    expect(req.originalUrl).toBe('/as/sent?x');
-    req[kOriginalUrl] = req.url;
+    expect(req.originalUrl).toBe('');
+    req.originalUrl = req.url;
     req.url = '/rewritten';
     expect(req.originalUrl).toBe('/as/sent?x');
-    req.originalUrl = '/assigned';
-    expect(req.originalUrl).toBe('/assigned');
   });
 
   test('what one request is assigned, another does not see', () => {

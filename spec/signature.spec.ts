@@ -43,7 +43,7 @@ function guarded({ include, exclude, ...config }: Guard = {}, rest: CreateServer
 
 const echo: Handler = (req, res) => res.json({ path: req.path, body: req.body ?? null });
 
-function serve(guard: Guard = {}, register: (app: Application) => void = (app) => app.all(['/', '/**'], echo), rest: CreateServerOptions = {}): Promise<number> {
+function serve(guard: Guard = {}, register: (app: Application) => void = (app) => app.all(['/', '/**'] as string[], echo), rest: CreateServerOptions = {}): Promise<number> {
   return running.app(register, guarded(guard, rest));
 }
 

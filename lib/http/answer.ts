@@ -1,5 +1,6 @@
 import { errorBody, statusOf } from '../errors';
 import { type FailureReport, isBodiless, sendFailure } from '../xjson/failure';
+import { kAnswering } from '../xjson/handler';
 import { isFresh } from './etag';
 import { JSON_TYPE } from './media-type';
 import { type ConfiguredResponse, kSettings } from './response-state';
@@ -52,10 +53,15 @@ export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R 
   return res;
 }
 
-/** Answers for an error that nothing else answers, with the body of every such error: `error` and `message`. */
+/**
+ * Answers for an error that nothing else answers, with the body of every such
+ * error: `error` and `message`. A response that `xJson` is still making is its
+ * own, and the error is only logged.
+ */
 export function answerError(res: ConfiguredResponse, error: unknown): void {
   const status = statusOf(error);
-  if (status >= 500 || res.headersSent) logFailure(res, error);
+  if (status >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
+  if (res[kAnswering]) return;
   if (res.headersSent) {
     if (!res.writableEnded) res.destroy();
     return;
@@ -98,5 +104,5 @@ export class SerializationReport implements FailureReport {
 export function reportLateWrite(res: ConfiguredResponse, callback: unknown): void {
   const error = Object.assign(new Error('Data was written after the response had ended'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
   res[kSettings].logger.error({ err: error, method: res.req.method, url: res.req.url }, error.message);
-  if (typeof callback === 'function') process.nextTick(callback as (error: Error) => void, error);
+  if (typeof callback === 'function') process.nextTick(callback, error);
 }

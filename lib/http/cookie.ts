@@ -39,6 +39,7 @@ export interface CookieOptions {
  */
 export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: string | undefined): string {
   const { signed, maxAge, path, ...rest } = given;
+  // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is written as JSON
   let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
   if (signed === true) text = `s:${sign(text, secretFor(name, secret))}`;
   const options: SerializeOptions = { ...rest, path: path ?? '/' };

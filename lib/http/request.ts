@@ -80,6 +80,11 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
 
   /** Path and query. Middleware sees them relative to its mount, route handlers whole. */
   declare url: string;
+  /**
+   * The target exactly as received, whatever became of `url`. A property of its own, since Express makes one
+   * where it finds none. @default ''
+   */
+  declare originalUrl: string;
   /** Method as sent, in upper case. */
   declare method: string;
   /** Body as received, before inflating; undefined where none was captured. */
@@ -141,15 +146,6 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
 
   set path(path: string) {
     this[kPath] = path;
-  }
-
-  /** The target exactly as received, whatever became of `url`. */
-  get originalUrl(): string {
-    return this[kOriginalUrl] ?? this.url;
-  }
-
-  set originalUrl(url: string) {
-    this[kOriginalUrl] = url;
   }
 
   /**
@@ -331,6 +327,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kQuery, undefined],
   [kQueryUrl, undefined],
   ['rawBody', undefined],
+  ['originalUrl', ''],
   ['baseUrl', ''],
   ['route', undefined],
   ['res', undefined],

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../logger';
+import type { kAnswering } from '../xjson/handler';
 import type { EntityTag } from './etag';
 
 /** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
@@ -28,6 +29,7 @@ export interface ResponseSettings {
 /** A response that knows what its application was told. */
 export interface ConfiguredResponse extends ServerResponse {
   readonly [kSettings]: ResponseSettings;
+  readonly [kAnswering]: boolean;
 }
 
 /** What a response goes by that belongs to no application: nothing shown, nothing logged. */

@@ -7,7 +7,7 @@ import encodeUrl from 'encodeurl';
 import { message as reasons } from 'statuses';
 import vary from 'vary';
 import { HttpError } from '../errors';
-import { kXJsonOptions, sendXJson } from '../xjson/handler';
+import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
@@ -36,6 +36,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
   declare readonly [kSettings]: ResponseSettings;
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
+  declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
@@ -127,7 +128,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
     }
     let text: string | undefined;
     try {
-      text = JSON.stringify(data) as string | undefined;
+      text = JSON.stringify(data);
     } catch (error) {
       return refuse(this, error);
     }
@@ -330,6 +331,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
 
 Response.prototype[kJsonAsXJson] = false;
 Response.prototype[kXJsonOptions] = undefined;
+Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
 
@@ -369,8 +371,12 @@ function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void },
     return;
   }
   try {
-    const result: unknown = callback(error);
-    if (result instanceof Promise) result.catch((thrown: unknown) => res[kFail](thrown));
+    const result = (callback as (error?: Error) => unknown)(error);
+    if (result instanceof Promise) {
+      result.catch((thrown: unknown) => {
+        res[kFail](thrown);
+      });
+    }
   } catch (thrown) {
     // It was called from the file system's side, where a throw ends the process.
     res[kFail](thrown);

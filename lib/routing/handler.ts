@@ -15,6 +15,9 @@ export type Handler<P = Params> = (req: Request<P>, res: Response, next: NextFun
 /** Error middleware: told from a handler by its four parameters, as in Express. */
 export type ErrorHandler<P = Params> = (error: unknown, req: Request<P>, res: Response, next: NextFunction) => unknown;
 
+/** Middleware that is typed for another framework, such as an Express application. What it needs of req and res is there. */
+export type ForeignHandler = (...args: never[]) => unknown;
+
 /** What a registration takes: handlers, error handlers, and arrays of them. */
 export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handlers<P>[];
 

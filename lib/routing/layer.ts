@@ -34,8 +34,6 @@ export interface Layer {
   /** The method of a route's handler; `null` for every method. */
   readonly method: string | null;
   readonly mount: Mount;
-  /** Whether it is an application of its own, which may leave its own prototypes on req and res. */
-  readonly foreign: boolean;
 }
 
 /** Lays out everything that is registered in a router and in those mounted in it. */
@@ -70,8 +68,7 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
 function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount): void {
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  const foreign = typeof (handler as { handle?: unknown }).handle === 'function';
-  layers.push({ order: layers.length, handler, catches, patterns, place, method, mount, foreign });
+  layers.push({ order: layers.length, handler, catches, patterns, place, method, mount });
 }
 
 function underPrefixes(prefixes: readonly Pattern[], inner: readonly Pattern[]): Pattern[] {

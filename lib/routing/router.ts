@@ -1,4 +1,4 @@
-import type { ErrorHandler, Handler, Handlers, PathParams } from './handler';
+import type { ErrorHandler, ForeignHandler, Handler, Handlers, PathParams } from './handler';
 import { parsePattern, parsePrefix } from './pattern';
 
 /** A path, or several of which the first that matches counts. */
@@ -108,56 +108,56 @@ export class Router extends Host {
 
   /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
   get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   get(path: Paths, ...handlers: Handlers[]): this {
     return this.register('GET', path, handlers);
   }
 
   /** Handles POST (INTERFACE section 4.1). */
   post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  post<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   post(path: Paths, ...handlers: Handlers[]): this {
     return this.register('POST', path, handlers);
   }
 
   /** Handles PUT (INTERFACE section 4.1). */
   put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  put<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   put(path: Paths, ...handlers: Handlers[]): this {
     return this.register('PUT', path, handlers);
   }
 
   /** Handles DELETE (INTERFACE section 4.1). */
   delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   delete(path: Paths, ...handlers: Handlers[]): this {
     return this.register('DELETE', path, handlers);
   }
 
   /** Handles PATCH (INTERFACE section 4.1). */
   patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   patch(path: Paths, ...handlers: Handlers[]): this {
     return this.register('PATCH', path, handlers);
   }
 
   /** Handles OPTIONS (INTERFACE section 4.1). */
   options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  options<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   options(path: Paths, ...handlers: Handlers[]): this {
     return this.register('OPTIONS', path, handlers);
   }
 
   /** Handles HEAD (INTERFACE section 4.1). */
   head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  head<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   head(path: Paths, ...handlers: Handlers[]): this {
     return this.register('HEAD', path, handlers);
   }
 
   /** Handles every method. */
   all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handlers<PathParams<Path>>[]): this;
+  all<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   all(path: Paths, ...handlers: Handlers[]): this {
     return this.register(null, path, handlers);
   }
@@ -190,8 +190,8 @@ export class Router extends Host {
    */
   use(...handlers: Handler[]): this;
   use(path: Paths, ...handlers: Handler[]): this;
-  use(...handlers: (Handlers | Router)[]): this;
-  use(path: Paths, ...handlers: (Handlers | Router)[]): this;
+  use(...handlers: (Handlers | Router | ForeignHandler)[]): this;
+  use(path: Paths, ...handlers: (Handlers | Router | ForeignHandler)[]): this;
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;

@@ -13,7 +13,7 @@ export interface WalkHost {
   obstacle(walk: Walk): unknown;
   /** Called when middleware has changed `req.url` or `req.method`; calls `walk.resume` when the new target may go on. */
   rewritten(walk: Walk): void;
-  /** Called behind an application of another make, which puts its own prototypes on. */
+  /** Called behind an application of another make, which has put its own prototypes on. */
   reclaim(walk: Walk): void;
   /** Called when the list has ended, and again for an error that comes later; `failed` tells whether an error is left. */
   ended(walk: Walk, failed: boolean, error: unknown): void;
@@ -37,6 +37,7 @@ export class Walk {
   url: string;
   /** `req.baseUrl` on entry. */
   readonly base: string;
+  readonly #prototype: unknown;
   readonly #outerParams: Params | undefined;
   readonly table: RouteTable;
   match: Match;
@@ -91,6 +92,7 @@ export class Walk {
     this.base = req.baseUrl;
     this.#seenUrl = req.url;
     this.outer = outer;
+    this.#prototype = Object.getPrototypeOf(req);
     this.parent = parent;
     this.#outerParams = outer === undefined ? undefined : req.params;
     this.next = (error?: unknown): void => this.#advance(error);
@@ -137,7 +139,7 @@ export class Walk {
       if (error !== undefined && error !== null && error !== 'route' && error !== 'router') this.host.ended(this, true, error);
       return;
     }
-    if (this.#current?.foreign === true) this.host.reclaim(this);
+    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.req.url !== this.#seenUrl || this.req.method !== this.method;
     if (error !== undefined || rewritten) {
       this.#keepBooks();
@@ -317,7 +319,7 @@ export class Walk {
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
     if (this.#over) return this.host.ended(this, true, raised);
     this.#keepBooks();
-    if (this.#current?.foreign === true) this.host.reclaim(this);
+    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     this.#enterError(raised, layer);
     this.#run();
   }

@@ -12,6 +12,8 @@ export { type FailureReport, type SerializationFailure, serializationFailure } f
 
 /** Where a response keeps the options that middleware gave for its `xJson`. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');
+/** True from the call of `xJson` on: what goes wrong after it must not take the response from it. */
+export const kAnswering = Symbol('waypost.xJsonAnswering');
 
 /** Middleware for Node's own request and response, and for what extends them. */
 export type XJsonMiddleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
@@ -19,6 +21,7 @@ export type XJsonMiddleware = (req: IncomingMessage, res: ServerResponse, next: 
 /** What the middleware makes of a response. */
 interface XJsonResponse extends ServerResponse {
   [kXJsonOptions]?: XJsonOptions | undefined;
+  [kAnswering]?: boolean;
   xJson?: (data: unknown, options?: XJsonOptions) => void;
 }
 
@@ -100,8 +103,12 @@ export function sendXJson(
   report: FailureReport,
 ): void {
   const options = mergeXJsonOptions(base, given === undefined ? undefined : checkXJsonOptions(given));
-  if (res.headersSent) sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
-  else turns.begin(new Answer(res, data, options, report));
+  if (res.headersSent) {
+    sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
+    return;
+  }
+  (res as XJsonResponse)[kAnswering] = true;
+  turns.begin(new Answer(res, data, options, report));
 }
 
 /** One response on its way from data to bytes. */

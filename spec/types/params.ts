@@ -2,7 +2,7 @@
  * Type tests: compiled, never run. What stands here holds when `npm run types`
  * passes; a line under `@ts-expect-error` must be wrong.
  */
-import { createServer, type PathParams, Router } from 'waypost';
+import { createServer, type Handler, type PathParams, Router } from 'waypost';
 
 /** Two types are the same, and not merely assignable: two functions generic over them are interchangeable only then. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- T stands for whatever the compiler must treat alike
@@ -13,8 +13,7 @@ function same<A, B>(..._proof: Same<Flat<A>, Flat<B>> extends true ? [] : [never
 }
 
 // INTERFACE section 4.2, row by row.
-type Nothing = Record<never, string>;
-same<PathParams<'/path'>, Nothing>();
+same<keyof PathParams<'/path'>, never>();
 same<PathParams<'/path/:param'>, { param: string }>();
 same<PathParams<'/path/*'>, { '*': string }>();
 same<PathParams<'/path/**'>, { '**': string }>();
@@ -23,7 +22,7 @@ same<PathParams<'/path/:param/**'>, { param: string; '**': string }>();
 same<PathParams<'/a/:x/b/:y'>, { x: string; y: string }>();
 
 // What DECISIONS adds: several in a segment, suffixes, constraints, "**" in the middle.
-same<PathParams<'/'>, Nothing>();
+same<keyof PathParams<'/'>, never>();
 same<PathParams<'/:from-:to'>, { from: string; to: string }>();
 same<PathParams<'/:id.json'>, { id: string }>();
 same<PathParams<'/v:major.:minor'>, { major: string; minor: string }>();
@@ -73,6 +72,11 @@ app.get(['/:a', '/:a/:b'], (req, res) => {
   const optional: string | undefined = req.params.b;
   res.json({ a, b, optional });
 });
+
+// A handler that is typed for no path in particular fits all of them.
+declare const plain: Handler;
+app.get('/u/:id', plain, [plain]);
+app.all(['/', '/:a', '/**'], plain);
 
 // Every verb, and every handler of a route.
 for (const router of [app, Router()]) {
