@@ -21,6 +21,7 @@ import { kExpectsContinue, Listener, type NodeServer } from './server';
 import { SignatureHook } from './signature/hook';
 import { SignatureScope } from './signature/scope';
 import { pathEnd, pathOf, pathStart } from './target';
+import { kAnswering } from './xjson/handler';
 
 const kWalk = Symbol('waypost.request.walk');
 const SUFFIX = '.xJson';
@@ -266,7 +267,8 @@ export class Application extends Router implements WalkHost {
     const match = this.#match(table, req, res);
     const walk = new Walk(this, req, res, table, match, leave, parent);
     req[kWalk] = walk;
-    if (this.#logger.level === 'debug' || this.#logger.level === 'trace') {
+    const { level } = this.#logger;
+    if (level === undefined || level === 'debug' || level === 'trace') {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     this.#check(walk);
@@ -393,6 +395,8 @@ export class Application extends Router implements WalkHost {
       outer(failed ? error : undefined);
     } else if (failed) {
       this.#answerFailure(req, res, error);
+    } else if (res.headersSent || res[kAnswering]) {
+      // A handler has answered, or is about to, and called next() besides.
     } else if (this.#fallback !== null) {
       this.#fall(this.#fallback, req, res);
     } else {
@@ -419,7 +423,6 @@ export class Application extends Router implements WalkHost {
 
   #answerUnmatched(walk: Walk): void {
     const { req, res } = walk;
-    if (res.headersSent) return;
     let status = 404;
     if (this.#options.routing.methodNotAllowed) {
       const methods = [...walk.table.methods(walk.match)].filter((method) => method !== null).sort();

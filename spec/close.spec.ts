@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, createServer as createHttpServer } from 'node:http';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Application, createServer } from 'waypost';
 import { LogRecorder, portOf, Running } from './support/running';
@@ -89,6 +90,22 @@ describe('close', () => {
     await closed;
     expect(wire.text).toMatch(/\r\nConnection: close\r\n/i);
     expect(wire.text).toMatch(/got abcd$/);
+  });
+
+  test('lets a request whose head is half in arrive, and closes its connection', async () => {
+    const slow = new Slow();
+    const port = await running.start(slow.app);
+    const connected = once(slow.app.server as NonNullable<Application['server']>, 'connection') as Promise<[Socket]>;
+    const wire = await Wire.open(port);
+    const [socket] = await connected;
+    wire.write('GET /fast HTTP/1.1\r\n');
+    while (socket.bytesRead === 0) await new Promise(setImmediate);
+    const closed = slow.app.close({ timeout: NEVER });
+    wire.write('Host: localhost\r\n\r\n');
+    await wire.end;
+    await closed;
+    expect(wire.text).toMatch(/\r\nConnection: close\r\n/i);
+    expect(wire.text).toMatch(/fast$/);
   });
 
   test('takes no new connections from the call on', async () => {

@@ -59,6 +59,14 @@ describe('an unexpected error', () => {
     expect(after).not.toHaveBeenCalled();
   });
 
+  test.each([undefined, null, 0, ''])('thrown as %p reaches error middleware as an Error', async (value) => {
+    const port = await running.app((app) => {
+      app.get('/', () => raise(value));
+      app.use(caught((error, _req, res, _next) => res.json(error instanceof Error)));
+    });
+    expect((await ask(port, '/')).json).toBe(true);
+  });
+
   test.each(['text', 7, { status: 400.5 }, { status: 'x' }, { status: 200 }, { status: 99 }, { statusCode: 700 }, Symbol('s'), Object.create(null)])(
     'of an odd kind (%p) is 500 with no detail',
     async (value) => {

@@ -189,7 +189,7 @@ describe('the public names', () => {
     });
     expect([...new Set(names)].sort()).toEqual([
       'Application', 'BodyOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'ErrorBody', 'ErrorCode', 'ErrorHandler',
-      'FallbackListener', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'ListenOptions',
+      'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'ListenOptions',
       'LogLevel', 'Logger', 'LoggingOptions', 'NextFunction', 'NodeServer', 'Params', 'PathParams', 'Paths', 'Request', 'RequestSignatureConfig',
       'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RoutingOptions', 'ScopeEntry', 'SecurityOptions', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'StartCallback', 'TrustProxy',

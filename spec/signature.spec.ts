@@ -400,10 +400,11 @@ describe('bodies in scope', () => {
     for (const type of ['application/json', 'multipart/form-data; boundary=x', 'image/png']) {
       const answer = await send(port, '/', 'x'.repeat(11), sign('POST', '/', 'x'.repeat(11)), type);
       expect(answer).toMatchObject({ status: 413, json: { error: 'Payload Too Large', message: expect.any(String) as unknown } });
-      expect(answer.headers.connection).toBe('close');
     }
     const chunked = { ...sign('POST', '/', 'x'.repeat(11)), 'Transfer-Encoding': 'chunked' };
-    expect(await Wire.tell(port, head('POST /', chunked) + `b\r\n${'x'.repeat(11)}\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 413 /);
+    expect(await Wire.tell(port, head('POST /', chunked) + `b\r\n${'x'.repeat(11)}\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 413 [\s\S]*\r\nConnection: close\r\n/i);
+    const announced = { ...sign('POST', '/', 'x'.repeat(11)), 'Content-Length': 11 };
+    expect(await Wire.tell(port, head('POST /', announced))).toMatch(/^HTTP\/1\.1 413 [\s\S]*\r\nConnection: close\r\n/i);
     expect(ran).not.toHaveBeenCalled();
   });
 

@@ -371,7 +371,7 @@ function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void },
     return;
   }
   try {
-    const result = (callback as (error?: Error) => unknown)(error);
+    const result = (callback)(error);
     if (result instanceof Promise) {
       result.catch((thrown: unknown) => {
         res[kFail](thrown);

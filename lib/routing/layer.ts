@@ -47,14 +47,14 @@ export function layOut(router: Router, rules: PathRules): Layer[] {
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules): void {
   for (const entry of mount.router.registrations) {
     if (entry.kind === 'route') {
-      const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePattern(path, rules)));
+      const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePattern(path, rules)), false);
       const place: Place = { route: entry.route };
       for (const { method, handlers } of entry.route.stack) {
         for (const handler of handlers) push(layers, handler, patterns, place, method, mount);
       }
       continue;
     }
-    const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePrefix(path, rules)));
+    const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePrefix(path, rules)), true);
     if (entry.kind === 'middleware') {
       for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount);
     } else {
@@ -71,8 +71,8 @@ function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[]
   layers.push({ order: layers.length, handler, catches, patterns, place, method, mount });
 }
 
-function underPrefixes(prefixes: readonly Pattern[], inner: readonly Pattern[]): Pattern[] {
-  return prefixes.flatMap((prefix) => inner.map((pattern) => joinPatterns(prefix, pattern)));
+function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
+  return mounts.flatMap((mount) => inner.map((pattern) => joinPatterns(mount, pattern, prefix)));
 }
 
 /** Whether one of the two mounts is the other or lies within it. */

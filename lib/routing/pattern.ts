@@ -148,9 +148,13 @@ function trimmed(pattern: Pattern): Pattern {
   return new Pattern(pattern.text, pattern.segments.slice(0, -1), 0);
 }
 
-/** The pattern of something registered in a router, under the path the router is mounted at. */
-export function joinPatterns(mount: Pattern, inner: Pattern): Pattern {
-  const root = inner.segments.length === 1 && mount.segments.length > 0 && isEmpty(inner.segments[0] as Segment);
+/**
+ * The pattern of something registered in a router, under the path the router
+ * is mounted at. A route `/` is the mount path itself (INTERFACE section 4.1).
+ * @param prefix Whether `inner` is the path of middleware or a mount.
+ */
+export function joinPatterns(mount: Pattern, inner: Pattern, prefix: boolean): Pattern {
+  const root = !prefix && inner.segments.length === 1 && mount.segments.length > 0 && isEmpty(inner.segments[0] as Segment);
   const segments = root ? mount.segments : [...mount.segments, ...inner.segments];
   const head = mount.text === '/' ? '' : mount.text.replace(/\/$/, '');
   const text = head + (inner.text === '/' && head !== '' ? '' : inner.text);

@@ -336,7 +336,7 @@ export class Walk {
       req.params = params;
     } else {
       const pattern = this.table.alternative(step.layer, match) as Pattern;
-      req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, true);
+      req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, !this.#failed);
     }
     this.#show(this.url, 0, 0);
     this.#captured = place;

@@ -254,8 +254,15 @@ function prefixes({ segments, anyMount }: Extent): fc.Arbitrary<string[]> {
   return fc.oneof({ arbitrary: one.map((path) => [path]), weight: 5 }, { arbitrary: pair, weight: 1 });
 }
 
-/** Targets of requests. */
-export function targets({ requestSegments }: Extent): fc.Arbitrary<string> {
+function targets({ requestSegments }: Extent): fc.Arbitrary<string> {
   return fc.tuple(fc.array(fc.constantFrom(...requestSegments), { maxLength: 4 }), fc.integer({ min: 0, max: 9 }))
     .map(([segments, query]) => '/' + segments.join('/') + (query === 0 ? '?q=1' : ''));
+}
+
+/** Requests of several kinds, some with a body that no parser reads. */
+export function requests(extent: Extent): fc.Arbitrary<Sent[]> {
+  const method = fc.constantFrom(...extent.requestMethods);
+  const plain = fc.record({ method, url: targets(extent) });
+  const broken = fc.record({ method: fc.constantFrom('POST', 'PUT'), url: targets(extent), body: fc.constantFrom('{', '{}') });
+  return fc.array(extent.rewrites > 0 ? fc.oneof({ arbitrary: plain, weight: 6 }, { arbitrary: broken, weight: 1 }) : plain, { minLength: 4, maxLength: 6 });
 }
