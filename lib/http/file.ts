@@ -40,7 +40,7 @@ export interface SendFileOptions {
 }
 
 /** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */
-export type SendFileCallback = (error?: Error) => void;
+export type SendFileCallback = (error?: Error) => unknown;
 
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
 export class FileTransfer {

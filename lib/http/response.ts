@@ -365,13 +365,13 @@ function cookieSecret(res: ConfiguredResponse): string | undefined {
   return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
 }
 
-function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void }, callback: SendFileCallback | undefined, error: Error | undefined): void {
+function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void }, callback: ((error?: Error) => unknown) | undefined, error: Error | undefined): void {
   if (callback === undefined) {
     if (error !== undefined && !isClientGone(error)) res[kFail](error);
     return;
   }
   try {
-    const result = (callback)(error);
+    const result = callback(error);
     if (result instanceof Promise) {
       result.catch((thrown: unknown) => {
         res[kFail](thrown);

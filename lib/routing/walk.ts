@@ -339,7 +339,8 @@ export class Walk {
       req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, !this.#failed);
     }
     this.#show(this.url, 0, 0);
-    this.#captured = place;
+    // What an error handler is shown may be malformed; the route's other handlers must not be.
+    this.#captured = this.#failed ? null : place;
     req.route = place.route;
     const base = step.layer.mount.parent === null ? this.base : this.base + this.#mountPath(step.layer);
     if (req.baseUrl !== base) req.baseUrl = base;

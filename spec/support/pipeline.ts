@@ -8,6 +8,9 @@ export interface Received {
   readonly body: string;
 }
 
+/** How long an answer may take, in milliseconds. */
+const PATIENCE = 5_000;
+
 /** One connection on which requests are pipelined (RFC 9112 section 9.3.2): all are sent at once, answers come in order. */
 export class Pipeline {
   readonly #socket: Socket;
@@ -20,6 +23,8 @@ export class Pipeline {
     this.#socket = socket;
     socket.setEncoding('latin1').setNoDelay(true);
     socket.on('data', (chunk: string) => this.#read(chunk));
+    // A walk that never ends must not take the whole run with it.
+    socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`no answer within ${PATIENCE} ms`)));
     socket.on('error', (error) => this.#settle?.reject(error));
     socket.on('close', () => this.#settle?.reject(new Error('the server closed the connection')));
   }
