@@ -316,6 +316,11 @@ export class Application extends Router implements WalkHost {
       if (hook.verifies(req, res, undefined)) this.#read(walk);
       return;
     }
+    // A body announced as too large is refused without asking for it.
+    if (Number(req.headers['content-length']) > this.#options.body.limit) {
+      hook.refuseSize(req, res);
+      return;
+    }
     this.#invite(walk);
     startCapture(req, this.#options.body.limit, (_, outcome) => this.#verify(walk, hook, outcome));
   }

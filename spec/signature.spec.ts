@@ -448,6 +448,12 @@ describe('bodies in scope', () => {
     expect(wire.text).toContain('{"path":"/","body":{"a":1}}');
   });
 
+  test('are not asked for when they are announced as too many', async () => {
+    const port = await serve({}, undefined, { body: { limit: 4 } });
+    const text = await Wire.tell(port, head('POST /', { ...sign('POST', '/', '{"a":1}'), 'Content-Length': 7, Expect: '100-continue', Connection: 'close' }));
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
   test('a client that leaves in mid-body reaches nothing', async () => {
     const ran = jest.fn();
     const port = await serve({}, (app) => app.use(ran));
@@ -594,6 +600,13 @@ describe('debug', () => {
       expect.stringMatching(/absent/), expect.stringMatching(/13 decimal digits/), expect.stringMatching(/old/), expect.stringMatching(/future/),
       expect.stringMatching(/none of the secrets/), expect.stringMatching(/none of the secrets/), expect.stringMatching(/begins like/),
     ]);
+  });
+
+  test('says what was accepted', async () => {
+    const logger = new LogRecorder();
+    const port = await serve({ debug: true }, undefined, { logging: { logger } });
+    await get(port, '/x');
+    expect(logger.text).toContain('signature was accepted');
   });
 
   test('never shows the secret or the expected signature', async () => {

@@ -46,7 +46,9 @@ export class SignatureHook {
 
   /** Checks the signature over the bytes as received; answers 401 and returns false when it refuses. */
   verifies(req: Request, res: Response, body: Buffer | undefined): boolean {
-    return this.#passes(this.#judgeBytes(req, body), req, res);
+    if (!this.#passes(this.#judgeBytes(req, body), req, res)) return false;
+    if (this.#config.debug) this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature was accepted');
+    return true;
   }
 
   /** Checks a request to switch protocols, which has no response: answers 401 on the socket and returns false when it refuses. */
