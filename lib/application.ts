@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HttpError, statusOf, statusText } from './errors';
-import { answerError, endWith } from './http/answer';
+import { answerError, answerJson } from './http/answer';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { strongEntityTag, weakEntityTag } from './http/etag';
 import { parseQuery } from './http/query';
@@ -264,11 +264,12 @@ export class Application extends Router implements WalkHost {
       req[kOriginalMethod] = req.method;
     }
     const table = this.#prepare();
-    const match = this.#match(table, req, res);
+    const { url } = req;
+    const match = this.#match(table, req, res, leave !== undefined);
     const walk = new Walk(this, req, res, table, match, leave, parent);
+    if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
-    const { level } = this.#logger;
-    if (level === undefined || level === 'debug' || level === 'trace') {
+    if (logsDebug(this.#logger)) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     this.#check(walk);
@@ -295,14 +296,25 @@ export class Application extends Router implements WalkHost {
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
-  #match(table: RouteTable, req: Request, res: Response): Match {
+  #match(table: RouteTable, req: Request, res: Response, mounted: boolean): Match {
     const { method, url } = req;
     const match = table.match(method, pathOf(url));
     if (!match.path.endsWith(SUFFIX) || table.takes(match)) return match;
     const end = pathEnd(url, pathStart(url));
-    req.url = url.slice(0, end - SUFFIX.length) + url.slice(end);
+    const stripped = url.slice(0, end - SUFFIX.length) + url.slice(end);
+    const bare = table.match(method, pathOf(stripped));
+    // What a mounted application does not take, the outer one judges by itself.
+    if (mounted && !table.takes(bare)) return match;
+    req.url = stripped;
     res[kJsonAsXJson] = true;
-    return table.match(method, pathOf(req.url));
+    return bare;
+  }
+
+  /** Gives a request that nothing took its suffix back, for who takes it now. */
+  #restoreSuffix({ req, res, suffixed }: Walk): void {
+    if (suffixed === undefined || req.url !== suffixed.stripped) return;
+    req.url = suffixed.sent;
+    res[kJsonAsXJson] = false;
   }
 
   /** Checks the signature where the request needs one: headers first, then bytes. */
@@ -396,6 +408,7 @@ export class Application extends Router implements WalkHost {
   ended(walk: Walk, failed: boolean, error: unknown): void {
     const { req, res, outer } = walk;
     if (outer !== undefined) {
+      this.#restoreSuffix(walk);
       (req as Travelling)[kWalk] = walk.parent;
       outer(failed ? error : undefined);
     } else if (failed) {
@@ -403,6 +416,7 @@ export class Application extends Router implements WalkHost {
     } else if (res.headersSent || res[kAnswering]) {
       // A handler has answered, or is about to, and called next() besides.
     } else if (this.#fallback !== null) {
+      this.#restoreSuffix(walk);
       this.#fall(this.#fallback, req, res);
     } else {
       this.#answerUnmatched(walk);
@@ -430,8 +444,9 @@ export class Application extends Router implements WalkHost {
     const { req, res } = walk;
     let status = 404;
     if (this.#options.routing.methodNotAllowed) {
-      const methods = [...walk.table.methods(walk.match)].filter((method) => method !== null).sort();
-      if (methods.length > 0) {
+      const methods = [...walk.table.methods(walk.match)].sort();
+      // A route of the method itself has declined the request: then nothing is wrong with the method.
+      if (methods.length > 0 && !methods.includes(req.method)) {
         if (!methods.includes('OPTIONS')) methods.push('OPTIONS');
         res.setHeader('Allow', methods.join(', '));
         if (req.method === 'OPTIONS') {
@@ -441,11 +456,7 @@ export class Application extends Router implements WalkHost {
         status = 405;
       }
     }
-    res.status(status);
-    res.setHeader('Content-Type', 'application/json; charset=utf-8');
-    const body = JSON.stringify({ error: statusText(status), message: `Cannot ${req.method} ${pathOf(req.originalUrl)}` });
-    res.setHeader('Content-Length', Buffer.byteLength(body));
-    endWith(res, body);
+    answerJson(res, status, { error: statusText(status), message: `Cannot ${req.method} ${pathOf(req.originalUrl)}` });
   }
 }
 
@@ -456,6 +467,13 @@ export class Application extends Router implements WalkHost {
  */
 export function createServer(options?: CreateServerOptions): Application {
   return new Application(options);
+}
+
+/** Whether a line at `debug` would be written; a logger that does not tell is asked to. */
+function logsDebug(logger: Logger): boolean {
+  const { level } = logger;
+  if (level === 'info' || level === 'silent') return false;
+  return logger.isLevelEnabled?.('debug') ?? (level === undefined || level === 'debug' || level === 'trace');
 }
 
 function share(prototype: object, key: symbol, value: unknown): void {

@@ -203,3 +203,35 @@ describe('an application mounted in another', () => {
     expect((await ask(port, '/sub')).json).toEqual(['inner', '/sub']);
   });
 });
+
+describe('the suffix .xJson and what is mounted', () => {
+  const inner = (): Application => silent((app) => app.get('/in', (_req, res) => res.json({ big: 1 })));
+
+  test('an inner application that takes neither path leaves the outer one its own', async () => {
+    const outer = silent((app) => {
+      app.use(inner());
+      app.use('/a', inner());
+      app.get(['/x.xJson', '/a/f.xJson'], (req, res) => {
+        res.set('X-Url', req.url).json({ own: true });
+      });
+    });
+    const port = await running.serve(outer);
+    expect((await ask(port, '/x.xJson')).json).toEqual({ own: true });
+    expect((await ask(port, '/a/f.xJson')).json).toEqual({ own: true });
+    expect((await ask(port, '/a/in.xJson')).json).toEqual({ big: 1 });
+  });
+
+  test('so it does for an Express application around it', async () => {
+    const outer = express();
+    outer.use(inner());
+    outer.get('/x.xJson', (req, res) => void res.json({ url: req.url }));
+    const port = await running.serve(outer);
+    expect((await ask(port, '/x.xJson')).json).toEqual({ url: '/x.xJson' });
+  });
+
+  test('a fallback sees the target as sent', async () => {
+    const app = silent((it) => it.fallback((req, res) => res.end(req.url)));
+    const port = await running.serve(app);
+    expect((await ask(port, '/x.xJson?q')).body).toBe('/x.xJson?q');
+  });
+});

@@ -276,6 +276,15 @@ describe('routing.methodNotAllowed', () => {
     app.all('/all', says('all'));
   };
 
+  test('a route of the method that declines leaves a 404, not a wrong method', async () => {
+    const port = await running.app((app) => {
+      app.get('/m', (_req, _res, next) => next('route'));
+      app.post('/m', says('post'));
+    }, options);
+    expect((await ask(port, '/m')).status).toBe(404);
+    expect((await ask(port, '/m', { method: 'PUT' })).status).toBe(405);
+  });
+
   test('off, a wrong method is 404', async () => {
     const port = await running.app(register);
     const answer = await ask(port, '/only-post');

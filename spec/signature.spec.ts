@@ -602,6 +602,21 @@ describe('debug', () => {
     ]);
   });
 
+  test('a refusal is the hook\'s own, whatever middleware has made of the response', async () => {
+    const port = await serve({}, (app) => {
+      app.use((req, res, next) => {
+        res.json = () => res.end('hijacked');
+        res.type('text/html');
+        req.url = '/in';
+        next();
+      });
+      app.get('/in', echo);
+    }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/in'] } } } });
+    const answer = await get(port, '/out', {});
+    expect([answer.status, answer.json]).toEqual([401, { error: 'Missing signature header', message: 'Svc-Request-Sig header is required' }]);
+    expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  });
+
   test('says what was accepted', async () => {
     const logger = new LogRecorder();
     const port = await serve({ debug: true }, undefined, { logging: { logger } });

@@ -1,6 +1,7 @@
 import { errorBody, statusOf } from '../errors';
 import { type FailureReport, isBodiless, sendFailure } from '../xjson/failure';
 import { kAnswering } from '../xjson/handler';
+import { STALE_FIELDS } from '../xjson/failure';
 import { isFresh } from './etag';
 import { JSON_TYPE } from './media-type';
 import { type ConfiguredResponse, kSettings } from './response-state';
@@ -66,9 +67,21 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
     if (!res.writableEnded) res.destroy();
     return;
   }
+  answerJson(res, status, errorBody(error, status, res[kSettings].development));
+}
+
+/**
+ * The framework's own answer in place of a handler's: nothing that middleware
+ * said of the body it did not send stands, nor does a `json` it replaced.
+ */
+export function answerJson(res: ConfiguredResponse, status: number, body: object): void {
+  for (const name of STALE_FIELDS) {
+    // RFC 9110 section 15.5.17: with 416 it tells the length there is.
+    if (name !== 'Content-Range' || status !== 416) res.removeHeader(name);
+  }
   res.statusCode = status;
   res.statusMessage = '';
-  finish(res, JSON.stringify(errorBody(error, status, res[kSettings].development)), JSON_TYPE);
+  finish(res, JSON.stringify(body), JSON_TYPE);
 }
 
 /** What was thrown may be anything, and may itself throw when the logger looks at it. */

@@ -319,6 +319,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kBody, undefined],
   [kBodySet, false],
   [kOriginalUrl, undefined],
+  [kOriginalMethod, undefined],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],

@@ -63,10 +63,6 @@ export class Engine {
   find(path: string): Found | null {
     return this.#router.find('GET', path);
   }
-
-  get shapes(): Iterable<Shape> {
-    return this.#shapes.values();
-  }
 }
 
 function nothing(): Record<string, never> | undefined {

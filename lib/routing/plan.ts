@@ -140,10 +140,10 @@ export class RouteTable {
   }
 
   /** Methods of the routes that match the path, whatever the request's own. */
-  methods(match: Match): Set<string | null> {
-    const methods = new Set<string | null>();
+  methods(match: Match): Set<string> {
+    const methods = new Set<string>();
     for (const layer of this.layers) {
-      if (layer.place === null || this.alternative(layer, match) === undefined) continue;
+      if (layer.place === null || layer.method === null || layer.catches || this.alternative(layer, match) === undefined) continue;
       methods.add(layer.method);
       if (layer.method === 'GET') methods.add('HEAD');
     }

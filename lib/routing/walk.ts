@@ -47,9 +47,11 @@ export class Walk {
   readonly parent: Walk | undefined;
   /** Whether the signature has been checked. */
   checked = false;
+  /** The URL with and without the suffix `.xJson` that it was routed without. */
+  suffixed: { readonly sent: string; readonly stripped: string } | undefined = undefined;
   /** Whether the body has been captured, or has failed to be. */
   bodyRead = false;
-  /** An error that stands before the first route; see DECISIONS on bodies. */
+  /** An error that stands before the first route; raised there unless something else has read the body. */
   bodyError: unknown = undefined;
 
   #index = 0;
@@ -149,14 +151,14 @@ export class Walk {
       this.#leaveError();
     }
     if (++this.#depth > DEPTH) {
-      setImmediate(resumeLater, this);
+      setImmediate(Walk.#later, this);
       return;
     }
     this.#run();
   }
 
   /** Goes on with an empty stack. */
-  static later(walk: Walk): void {
+  static #later(this: void, walk: Walk): void {
     walk.#depth = 0;
     walk.#run();
   }
@@ -393,10 +395,6 @@ export class Walk {
     if (this.#outerParams !== undefined) req.params = this.#outerParams;
     this.host.ended(this, this.#failed, this.#error);
   }
-}
-
-function resumeLater(walk: Walk): void {
-  Walk.later(walk);
 }
 
 /** The new URL as middleware set it, without scheme and authority where the target has them. */

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { HttpError, errorBody } from '../errors';
+import { answerJson } from '../http/answer';
 import type { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request';
 import type { Response } from '../http/response';
@@ -77,7 +78,7 @@ export class SignatureHook {
   refuseSize(req: Request, res: Response): void {
     this.#debug(req, 'the body is larger than body.limit');
     res.shouldKeepAlive = false;
-    res.status(413).json(errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
+    answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
   }
 
   /** Answers 401: bytes that someone else has read can't be checked. */
@@ -99,7 +100,7 @@ export class SignatureHook {
     if (rejection === null) return true;
     this.#debug(req, rejection.reason);
     res.setHeader('WWW-Authenticate', this.#challenge);
-    res.status(401).json(failureBody(rejection.failure, this.#config));
+    answerJson(res, 401, failureBody(rejection.failure, this.#config));
     return false;
   }
 

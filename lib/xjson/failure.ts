@@ -23,7 +23,7 @@ export function serializationFailure(error: unknown, development: boolean): Seri
 }
 
 /** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with this one. */
-const STALE_FIELDS = [
+export const STALE_FIELDS = [
   'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Content-Language',
   'Content-Range', 'ETag', 'Expires', 'Last-Modified', 'Transfer-Encoding',
 ] as const;

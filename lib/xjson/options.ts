@@ -91,11 +91,6 @@ export function mergeXJsonOptions(base: XJsonOptions | undefined, over: XJsonOpt
   };
 }
 
-/** A copy that later changes to the caller's object cannot reach. */
-export function copyXJsonOptions(options: XJsonOptions | undefined): XJsonOptions {
-  return options === undefined ? NONE : Object.freeze({ ...checkXJsonOptions(options) });
-}
-
 const NONE: XJsonOptions = Object.freeze({});
 
 function shown(value: unknown): string {
