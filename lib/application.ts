@@ -47,7 +47,7 @@ export interface CloseOptions {
 export type StartCallback = (error?: Error) => void;
 
 /** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
-export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => void;
+export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
 
 /** A listener of plain `node:http`. */
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
@@ -203,11 +203,11 @@ export class Application extends Router implements WalkHost {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
     if (this.#hook !== null && this.#hook.requires(req.method, pathOf(req.url)) && !this.#hook.admitsUpgrade(req, socket)) return;
-    try {
-      for (const listener of this.#upgrades) listener(req, socket, head);
-    } catch (error) {
-      this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
-      socket.destroy();
+    for (const listener of this.#upgrades) {
+      guard(() => listener(req, socket, head), (error) => {
+        this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
+        socket.destroy();
+      });
     }
   };
 
@@ -424,12 +424,7 @@ export class Application extends Router implements WalkHost {
   }
 
   #fall(listener: FallbackListener, req: Request, res: Response): void {
-    try {
-      const result = listener(req, res);
-      if (result instanceof Promise) result.catch((error: unknown) => this.#answerFailure(req, res, error));
-    } catch (error) {
-      this.#answerFailure(req, res, error);
-    }
+    guard(() => listener(req, res), (error) => this.#answerFailure(req, res, error));
   }
 
   #answerFailure(req: Request, res: Response, error: unknown): void {
@@ -467,6 +462,13 @@ export class Application extends Router implements WalkHost {
  */
 export function createServer(options?: CreateServerOptions): Application {
   return new Application(options);
+}
+
+/** Calls a function of the program's, and hands on what it throws or rejects with. */
+function guard(call: () => unknown, failed: (error: unknown) => void): void {
+  void new Promise((resolve) => {
+    resolve(call());
+  }).catch(failed);
 }
 
 /** Whether a line at `debug` would be written; a logger that does not tell is asked to. */

@@ -28,6 +28,8 @@ const FAILURES: Record<string, Handler> = {
   },
   next: (_req, _res, next) => next(new Error('inner detail')),
   'late next': (_req, _res, next) => void setImmediate(() => next(new Error('inner detail'))),
+  'thenable that throws': () => ({ then: () => raise(new Error('inner detail')) }),
+  'thenable that can not be asked': () => Object.defineProperty({}, 'then', { get: () => raise(new Error('inner detail')) }),
   thenable: () => ({ then: (_: unknown, failed: (error: Error) => void) => failed(new Error('inner detail')) }),
 };
 

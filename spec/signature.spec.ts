@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import bodyParser from 'body-parser';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type RequestSignatureConfig, type ScopeEntry, signRequest } from 'waypost';
-import { LogRecorder, Running } from './support/running';
+import { LogRecorder, portOf, Running } from './support/running';
 import { type Answer, ask, head, post, Wire } from './support/wire';
 
 const SECRET = 'correct horse battery staple 0123456789';
@@ -373,6 +373,28 @@ describe('scope', () => {
     app.use('/api/mounted', (_req, _res, next) => next());
     await running.start(app);
     expect(logger.messages('warn')).toEqual([expect.stringContaining('GET /api/one/two'), expect.stringContaining('/api/mounted')]);
+  });
+
+  test('an upgrade with a body is refused, since nothing could check it', async () => {
+    const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: SECRET } } });
+    const ran = jest.fn();
+    app.on('upgrade', ran);
+    const port = portOf(await app.start(0));
+    const asked = { ...sign('POST', '/ws'), Connection: 'Upgrade', Upgrade: 'h2c', 'Content-Length': 4 };
+    expect(await Wire.tell(port, `${head('POST /ws', asked)}evil`)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(ran).not.toHaveBeenCalled();
+    await app.close();
+  });
+
+  test.each([
+    ['throws', () => { throw new Error('x'); }],
+    ['rejects', async () => { throw new Error('x'); }],
+  ] as [string, () => unknown][])('an upgrade listener that %s ends the socket, not the process', async (_way, listener) => {
+    const app = createServer({ logging: { level: 'silent' } });
+    app.on('upgrade', listener);
+    const port = portOf(await app.start(0));
+    expect(await Wire.tell(port, head('GET /', { Connection: 'Upgrade', Upgrade: 'x' }))).toBe('');
+    await app.close();
   });
 
   test('covers upgrades', async () => {

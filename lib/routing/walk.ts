@@ -311,8 +311,9 @@ export class Walk {
       this.#thrown(error, layer);
       return;
     }
-    if (typeof result === 'object' && result !== null && typeof (result as PromiseLike<unknown>).then === 'function') {
-      void (result as PromiseLike<unknown>).then(undefined, (error: unknown) => this.#thrown(error, layer));
+    // Whether it is a thenable is for Promise.resolve to find out, which turns a `then` that throws, or that calls back twice, into one rejection.
+    if (typeof result === 'object' && result !== null && result !== res) {
+      Promise.resolve(result).then(undefined, (error: unknown) => this.#thrown(error, layer));
     }
   }
 

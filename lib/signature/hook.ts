@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { HttpError, errorBody } from '../errors';
 import { answerJson } from '../http/answer';
+import { hasBody } from '../http/capture';
 import type { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request';
 import type { Response } from '../http/response';
@@ -54,7 +55,11 @@ export class SignatureHook {
 
   /** Checks a request to switch protocols, which has no response: answers 401 on the socket and returns false when it refuses. */
   admitsUpgrade(req: Request, socket: Duplex): boolean {
-    const rejection = this.#judgeHeaders(req) ?? this.#judgeBytes(req, undefined);
+    // Node hands what follows the headers to the listener unread, so a body could not be checked.
+    const unread: Rejection | null = this.#config.includeBody && hasBody(req)
+      ? { failure: 'invalid', reason: 'a request to upgrade has a body' }
+      : null;
+    const rejection = this.#judgeHeaders(req) ?? unread ?? this.#judgeBytes(req, undefined);
     if (rejection === null) return true;
     this.#debug(req, rejection.reason);
     const body = JSON.stringify(failureBody(rejection.failure, this.#config));
