@@ -436,3 +436,18 @@ test('an application without options hides details', async () => {
     process.env['NODE_ENV'] = kept;
   }
 });
+
+test('an error passed on after the list has ended is logged, and the answer stands', async () => {
+  const log = new LogRecorder();
+  let late: (error: unknown) => void = () => undefined;
+  const port = await running.app((app) => {
+    app.use((_req, _res, next) => {
+      late = next;
+      next();
+    });
+  }, { logging: { logger: log } });
+  expect((await ask(port, '/')).status).toBe(404);
+  late(new Error('came late'));
+  late('route');
+  expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+});
