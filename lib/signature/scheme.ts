@@ -1,0 +1,78 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ErrorBody } from '../errors';
+
+/** The three failures a client can tell apart (INTERFACE section 7.1). */
+export type Failure = 'missing' | 'invalid' | 'expired';
+
+/** Why a request is refused. The reason is for the log alone: to a client it would be an oracle. */
+export interface Rejection {
+  readonly failure: Failure;
+  readonly reason: string;
+}
+
+/** What a signature is checked against: the request as received, before any rewrite. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** The request target exactly as sent: path and query. */
+  readonly target: string;
+  /** As Node gives them: names in lower case, a header sent twice as `a, b`. */
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What is known of a request whose signature holds. */
+export interface Acceptance {
+  /** The signature's own bytes, as text: no other request that is accepted has the same, however it is written. */
+  readonly digest: string;
+  /** Until when the same signature is accepted again, in milliseconds since the epoch. */
+  readonly expires: number;
+  /** Whose key signed; undefined where the scheme has but one. */
+  readonly keyId?: string | undefined;
+}
+
+/** How a check ended. */
+export type Verdict = Rejection | Acceptance;
+
+/**
+ * A way of signing requests. Pure: it knows neither server nor scope, and the
+ * time is given to it.
+ */
+export interface SignatureScheme {
+  /** The value of `WWW-Authenticate` on a 401 (RFC 9110 section 11.6.1). */
+  readonly challenge: string;
+  /** Whether the body is part of what is signed, so that its bytes are needed. */
+  readonly readsBody: boolean;
+  /** Checks what can be checked before a byte of the body is read: presence, grammar, age. Null means: nothing wrong so far. */
+  checkHeaders(request: ReceivedRequest, now: number): Rejection | null;
+  /**
+   * Checks the signature over the bytes as received. It trusts nothing that
+   * `checkHeaders` has seen before, since time has passed since.
+   * @param body Undefined when there is none.
+   */
+  checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;
+  /** What was checked, part by part, for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
+  describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>>;
+  /** The JSON body that answers a failure. */
+  failureBody(failure: Failure): ErrorBody;
+}
+
+/** Whether the check has refused. */
+export function isRejection(verdict: Verdict): verdict is Rejection {
+  return 'failure' in verdict;
+}
+
+/** Refuses: the failure is for the client, the reason for the log. */
+export function rejection(failure: Failure, reason: string): Rejection {
+  return { failure, reason };
+}
+
+/** The bodies of INTERFACE section 7.1. */
+export function failureBody(failure: Failure, headerName: string): ErrorBody {
+  switch (failure) {
+    case 'missing':
+      return { error: 'Missing signature header', message: `${headerName} header is required` };
+    case 'expired':
+      return { error: 'Signature expired', message: 'Request signature has expired' };
+    case 'invalid':
+      return { error: 'Invalid signature', message: 'Request signature verification failed' };
+  }
+}
