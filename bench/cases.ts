@@ -1,0 +1,110 @@
+/** One request, and what must be answered. */
+export interface Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** Length of a body that need not be sent when the headers are answered. */
+  readonly announced?: number;
+  readonly status: number;
+  /** The body as JSON. */
+  readonly json?: unknown;
+  /** The body as text. */
+  readonly text?: string;
+  /** Further header fields that must be answered. */
+  readonly answered?: Readonly<Record<string, string>>;
+}
+
+/** One kind of work. */
+export interface Case {
+  readonly name: CaseName | 'body';
+  readonly title: string;
+  /** The request of the load; made anew for each run, since signatures grow old. */
+  readonly exchange: (size?: number) => Exchange;
+  /** What else a peer must do, so that none wins by doing less. */
+  readonly checks: () => readonly Exchange[];
+}
+
+export const CASE_NAMES = ['static', 'routed', 'post', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'middleware'] as const;
+export type CaseName = (typeof CASE_NAMES)[number];
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** The cases by name. The data is that of work.mjs, which the peers share; the answers are worked out here. */
+export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
+  const work = await import('./work.mjs');
+  const { readFile } = await import('node:fs/promises');
+  const order = JSON.stringify(work.order());
+  const summary = work.summarize(work.order());
+  const file = await readFile(`${work.fileDirectory()}/${work.FILE_NAME}`, 'utf8');
+
+  const get = (target: string, rest: Partial<Exchange>): Exchange => ({ method: 'GET', target, headers: {}, status: 200, ...rest });
+  const post = (target: string, body: string, rest: Partial<Exchange>): Exchange => ({ method: 'POST', target, headers: JSON_TYPE, body, status: 200, ...rest });
+  const signed = (): Exchange => post('/orders', order, { headers: { ...JSON_TYPE, ...work.sign('POST', '/orders', order) }, json: summary });
+  const missing = get('/api/nothing/here', { status: 404, json: work.notFound('GET', '/api/nothing/here') });
+  const routed = get('/api/users/42/orders/1001?fields=total&limit=20', {
+    headers: { authorization: work.TOKEN },
+    json: { user: '42', order: '1001', fields: 'total', limit: 20, by: work.USER.name },
+    answered: { 'x-request-id': work.REQUEST_ID, 'x-content-type-options': 'nosniff' },
+  });
+  const refusedBodies = [
+    post('/orders', '{"id":', { status: 400 }),
+    { ...post('/orders', '', { status: 413, announced: work.BODY_LIMIT + 1 }), body: undefined },
+  ];
+
+  const cases: Case[] = [
+    { name: 'static', title: 'static JSON', exchange: () => get('/', { json: work.GREETING }), checks: () => [get('/other', { status: 404 })] },
+    {
+      name: 'routed',
+      title: '30 routes, 3 middleware',
+      exchange: () => routed,
+      checks: () => [
+        { ...routed, headers: {}, status: 401, json: undefined },
+        { ...get('/api/users/me', { json: work.GREETING }), headers: routed.headers },
+        { ...get('/api/users/J%C3%BCrgen/orders/7?fields=a%20b&limit=1', { json: { user: 'Jürgen', order: '7', fields: 'a b', limit: 1, by: work.USER.name } }), headers: routed.headers },
+      ],
+    },
+    { name: 'post', title: 'POST 1 KB JSON', exchange: () => post('/orders', order, { json: summary }), checks: () => refusedBodies },
+    {
+      name: 'signed',
+      title: 'signed POST 1 KB',
+      exchange: signed,
+      checks: () => [{ ...signed(), body: order.replace('Ada', 'Eve'), status: 401, json: work.UNSIGNED }],
+    },
+    {
+      name: 'bigint',
+      title: '10 KB JSON with BigInt',
+      exchange: () => get('/', { json: work.rows(10_000, false) }),
+      checks: () => [],
+    },
+    { name: 'large', title: '1 MB JSON', exchange: () => get('/', { json: work.rows(1_000_000, false) }), checks: () => [] },
+    { name: 'notfound', title: '404', exchange: () => missing, checks: () => [get('/health', { json: work.GREETING })] },
+    {
+      name: 'file',
+      title: 'file of 64 KB',
+      exchange: () => get(`/${work.FILE_NAME}`, { text: file }),
+      checks: () => [get('/nothing.txt', { status: 404 })],
+    },
+    {
+      name: 'routes',
+      title: '1,000 routes',
+      exchange: (size = 1000) => get(work.middlePath(size), { json: { id: '42' } }),
+      checks: () => [get('/resource-0/items/1', { json: { id: '1' } }), get('/resource-1000/items/1', { status: 404 })],
+    },
+    {
+      name: 'middleware',
+      title: '20 middleware',
+      exchange: (size = 20) => get('/', { json: { count: size } }),
+      checks: () => [],
+    },
+    {
+      name: 'body',
+      title: 'POST of a growing body',
+      exchange: (size = 0) => (size === 0
+        ? { method: 'POST', target: '/', headers: {}, status: 200, json: { length: 0 } }
+        : post('/', JSON.stringify({ text: 'x'.repeat(size - 11) }), { json: { length: size - 11 } })),
+      checks: () => [],
+    },
+  ];
+  return new Map(cases.map((one) => [one.name, one]));
+}

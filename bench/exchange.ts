@@ -1,0 +1,59 @@
+import { request, type IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import type { Exchange } from './cases';
+
+/** What a peer answered. */
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/**
+ * Sends the request and compares the answer.
+ * @throws Error that says what was answered and what should have been.
+ */
+export async function check(port: number, exchange: Exchange): Promise<void> {
+  const answer = await send(port, exchange);
+  const wrong = difference(answer, exchange);
+  if (wrong !== undefined) throw new Error(`${exchange.method} ${exchange.target}: ${wrong}`);
+}
+
+function send(port: number, { method, target, headers, body, announced }: Exchange): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const length = announced ?? (body === undefined ? undefined : Buffer.byteLength(body));
+    const all = length === undefined ? headers : { ...headers, 'content-length': length };
+    const sent = request({ host: '127.0.0.1', port, method, path: target, headers: all, agent: false }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', reject);
+      res.on('end', () => {
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() });
+        sent.destroy();
+      });
+    });
+    sent.on('error', reject);
+    sent.setTimeout(10_000, () => sent.destroy(new Error(`${method} ${target} was not answered within 10 s`)));
+    if (announced === undefined) {
+      sent.end(body);
+      return;
+    }
+    // Some refuse by the header and close; others wait for all of the body.
+    sent.flushHeaders();
+    const rest = setTimeout(() => sent.end(Buffer.alloc(announced)), 300);
+    sent.once('response', () => clearTimeout(rest));
+  });
+}
+
+function difference({ status, headers, body }: Answer, wanted: Exchange): string | undefined {
+  if (status !== wanted.status) return `status ${status} instead of ${wanted.status}, with ${body.slice(0, 200)}`;
+  for (const [name, value] of Object.entries(wanted.answered ?? {})) {
+    if (headers[name] !== value) return `${name} is ${JSON.stringify(headers[name])} instead of ${JSON.stringify(value)}`;
+  }
+  // What only some send would be work that the others save.
+  for (const name of ['etag', 'x-powered-by', 'set-cookie']) if (headers[name] !== undefined) return `there is a field ${name}`;
+  if (wanted.text !== undefined && body !== wanted.text) return 'another body than the file';
+  if (wanted.json === undefined) return undefined;
+  if (!/^application\/json(?:;|$)/.test(headers['content-type'] ?? '')) return `Content-Type is ${JSON.stringify(headers['content-type'])}`;
+  return isDeepStrictEqual(JSON.parse(body), wanted.json) ? undefined : `another body: ${body.slice(0, 200)}`;
+}

@@ -1,0 +1,151 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { Exchange } from './cases';
+import { pinned } from './machine';
+
+const run = promisify(execFile);
+
+/** One run of the load. */
+export interface LoadRun {
+  readonly port: number;
+  readonly exchange: Exchange;
+  readonly connections: number;
+  /** Whole seconds. */
+  readonly seconds: number;
+}
+
+/** What one run came to. */
+export interface LoadResult {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Latency in milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Answers with a status of 400 and above. */
+  readonly refusals: number;
+  /** Connections that failed, and answers that did not come in time. */
+  readonly failures: number;
+}
+
+/** A program that sends requests as fast as they are answered, from a process of its own. */
+export abstract class Load {
+  abstract readonly name: string;
+  protected readonly core: number | undefined;
+  protected readonly directory = mkdtempSync(join(tmpdir(), 'waypost-load-'));
+
+  constructor(core: number | undefined) {
+    this.core = core;
+  }
+
+  /** wrk where it is installed, since it takes the least of its core; else autocannon, which comes with the package. */
+  static find(wanted: 'wrk' | 'autocannon' | undefined, core: number | undefined): Load {
+    if (wanted === 'autocannon') return new Autocannon(core);
+    try {
+      return new Wrk(core);
+    } catch (error) {
+      if (wanted === 'wrk') throw new Error('wrk is not installed; leave --load out to use autocannon', { cause: error });
+      return new Autocannon(core);
+    }
+  }
+
+  /** @throws Error when an answer has another kind of status than wanted, or there was none at all. */
+  async send(wanted: LoadRun): Promise<LoadResult> {
+    const result = await this.measure(wanted);
+    const { requests, refusals } = result;
+    if (requests === 0) throw new Error(`${wanted.exchange.target} was not answered once within ${wanted.seconds} s`);
+    const expected = wanted.exchange.status < 400 ? 0 : requests;
+    if (refusals !== expected) throw new Error(`${refusals} of ${requests} answers to ${wanted.exchange.target} were refusals, instead of ${expected}`);
+    return result;
+  }
+
+  close(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  protected abstract measure(wanted: LoadRun): Promise<LoadResult>;
+
+  protected file(name: string, text: string): string {
+    const path = join(this.directory, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  protected async execute(command: string, args: readonly string[]): Promise<string> {
+    const [pinnedCommand, rest] = pinned(this.core, command, args);
+    const { stdout } = await run(pinnedCommand, rest, { maxBuffer: 2 ** 24 });
+    return stdout;
+  }
+}
+
+class Wrk extends Load {
+  readonly name: string;
+
+  constructor(core: number | undefined) {
+    super(core);
+    this.name = versionOfWrk();
+  }
+
+  protected override async measure({ port, exchange, connections, seconds }: LoadRun): Promise<LoadResult> {
+    const lines = [`wrk.method = ${lua(exchange.method)}`];
+    for (const [name, value] of Object.entries(exchange.headers)) lines.push(`wrk.headers[${lua(name)}] = ${lua(value)}`);
+    if (exchange.body !== undefined) lines.push(`wrk.body = io.open(${lua(this.file('body', exchange.body))}, 'rb'):read('*a')`);
+    lines.push(`function done(all, latency)
+      local e = all.errors
+      print(string.format('RESULT [%d, %d, %d, %d, %d, %d]', all.requests, all.duration, latency:percentile(50), latency:percentile(99), e.status, e.connect + e.read + e.write + e.timeout))
+    end`);
+    const args = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s', '-s', this.file('load.lua', lines.join('\n')), `http://127.0.0.1:${port}${exchange.target}`];
+    const figures = /^RESULT (.*)$/m.exec(await this.execute('wrk', args))?.[1] ?? '[]';
+    const [requests = 0, duration = 1, p50 = 0, p99 = 0, refusals = 0, failures = 0] = JSON.parse(figures) as number[];
+    return { requests, perSecond: requests / (duration / 1e6), p50: p50 / 1e3, p99: p99 / 1e3, refusals, failures };
+  }
+}
+
+/** Its usage is answered with status 1, and begins with its name. */
+function versionOfWrk(): string {
+  try {
+    return execFileSync('wrk', ['-v'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split(' [')[0] ?? 'wrk';
+  } catch (error) {
+    const { stdout } = error as { stdout?: string };
+    if (stdout === undefined || !stdout.startsWith('wrk')) throw error;
+    return (stdout.split(' [')[0] ?? 'wrk').replace(/^wrk .*?(\d+\.\d+\.\d+).*$/, 'wrk $1');
+  }
+}
+
+/** A literal of Lua; what is passed holds no control characters. */
+function lua(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+interface AutocannonResult {
+  readonly requests: { readonly total: number };
+  readonly duration: number;
+  readonly latency: { readonly p50: number; readonly p99: number };
+  readonly '4xx': number;
+  readonly '5xx': number;
+  readonly errors: number;
+  readonly timeouts: number;
+}
+
+class Autocannon extends Load {
+  readonly name = 'autocannon';
+
+  protected override async measure({ port, exchange, connections, seconds }: LoadRun): Promise<LoadResult> {
+    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', String(seconds), '-m', exchange.method];
+    for (const [name, value] of Object.entries(exchange.headers)) args.push('-H', `${name}=${value}`);
+    if (exchange.body !== undefined) args.push('-i', this.file('body', exchange.body));
+    args.push(`http://127.0.0.1:${port}${exchange.target}`);
+    const result = JSON.parse(await this.execute(process.execPath, args)) as AutocannonResult;
+    const { total } = result.requests;
+    return {
+      requests: total,
+      perSecond: total / result.duration,
+      p50: result.latency.p50,
+      p99: result.latency.p99,
+      refusals: result['4xx'] + result['5xx'],
+      failures: result.errors + result.timeouts,
+    };
+  }
+}

@@ -1,0 +1,120 @@
+/** Peer: Express 5. Its ETag and X-Powered-By are turned off, since the others send none. */
+import express from 'express';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+
+function make() {
+  return express().disable('etag').disable('x-powered-by');
+}
+
+function listen(app, ready) {
+  const server = app.listen(0, '127.0.0.1', () => ready(server.address().port));
+}
+
+function greet(req, res) {
+  res.json(GREETING);
+}
+
+function addRoutes(app, routed) {
+  for (const [method, path] of ROUTES) app[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+}
+
+/** The bytes of a body are shown by express.json's `verify`. */
+function verify(req, res, bytes) {
+  if (!isSigned(req.method, req.originalUrl, bytes, req.headers)) throw Object.assign(new Error('unsigned'), { status: 401 });
+}
+
+main({
+  static(ready) {
+    const app = make();
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routed(ready) {
+    const app = make();
+    app.use((req, res, next) => {
+      res.setHeader('X-Request-Id', REQUEST_ID);
+      next();
+    });
+    app.use((req, res, next) => {
+      res.setHeader('X-Content-Type-Options', 'nosniff');
+      next();
+    });
+    app.use((req, res, next) => {
+      if (req.headers.authorization !== TOKEN) return res.status(401).json({ error: 'Unauthorized' });
+      req.user = USER;
+      next();
+    });
+    addRoutes(app, (req, res) => {
+      const { user, order } = req.params;
+      const { fields, limit } = req.query;
+      res.json({ user, order, fields, limit: Number(limit), by: req.user.name });
+    });
+    listen(app, ready);
+  },
+  post(ready) {
+    const app = make();
+    app.use(express.json({ limit: BODY_LIMIT }));
+    app.post('/orders', (req, res) => res.json(summarize(req.body)));
+    listen(app, ready);
+  },
+  signed(ready) {
+    const app = make();
+    app.use(express.json({ limit: BODY_LIMIT, verify }));
+    app.post('/orders', (req, res) => res.json(summarize(req.body)));
+    app.use((error, req, res, next) => {
+      if (error.status === 401) res.status(401).json(UNSIGNED);
+      else next(error);
+    });
+    listen(app, ready);
+  },
+  bigint(ready) {
+    const app = make();
+    const data = rows(10_000, true);
+    app.get('/', (req, res) => res.type('json').send(stringifyBigInt(data)));
+    listen(app, ready);
+  },
+  large(ready) {
+    const app = make();
+    const data = rows(1_000_000, false);
+    app.get('/', (req, res) => res.json(data));
+    listen(app, ready);
+  },
+  notfound(ready) {
+    const app = make();
+    addRoutes(app, greet);
+    app.use((req, res) => res.status(404).json(notFound(req.method, req.path)));
+    listen(app, ready);
+  },
+  file(ready) {
+    const app = make();
+    const directory = fileDirectory();
+    app.get(`/${FILE_NAME}`, (req, res) => res.sendFile(FILE_NAME, { root: directory, etag: false }));
+    listen(app, ready);
+  },
+  routes(ready, count = 1000) {
+    const app = make();
+    for (const path of manyPaths(count)) app.get(path, (req, res) => res.json(req.params));
+    listen(app, ready);
+  },
+  middleware(ready, count = 20) {
+    const app = make();
+    app.use((req, res, next) => {
+      req.count = 0;
+      next();
+    });
+    for (let i = 0; i < count; i++) {
+      app.use((req, res, next) => {
+        req.count++;
+        next();
+      });
+    }
+    app.get('/', (req, res) => res.json({ count: req.count }));
+    listen(app, ready);
+  },
+  body(ready) {
+    const app = make();
+    app.use(express.json({ limit: LARGE_BODY_LIMIT }));
+    app.post('/', (req, res) => res.json({ length: req.body?.text.length ?? 0 }));
+    listen(app, ready);
+  },
+});

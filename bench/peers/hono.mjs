@@ -1,0 +1,126 @@
+/** Peer: Hono with its server for Node. */
+import { serve } from '@hono/node-server';
+import { serveStatic } from '@hono/node-server/serve-static';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { HTTPException } from 'hono/http-exception';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+
+function listen(app, ready) {
+  serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => ready(port));
+}
+
+function greet(c) {
+  return c.json(GREETING);
+}
+
+function addRoutes(app, routed) {
+  for (const [method, path] of ROUTES) app.on(method, path, method === 'GET' && path === ROUTED ? routed : greet);
+}
+
+/** c.req.json throws what JSON.parse throws, which Hono would answer by 500. */
+function refuseMalformed(app) {
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    return error instanceof SyntaxError ? c.json({ error: 'Bad Request' }, 400) : c.json({ error: 'Internal Server Error' }, 500);
+  });
+}
+
+main({
+  static(ready) {
+    const app = new Hono();
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routed(ready) {
+    const app = new Hono();
+    app.use(async (c, next) => {
+      c.header('X-Request-Id', REQUEST_ID);
+      await next();
+    });
+    app.use(async (c, next) => {
+      c.header('X-Content-Type-Options', 'nosniff');
+      await next();
+    });
+    app.use(async (c, next) => {
+      if (c.req.header('Authorization') !== TOKEN) return c.json({ error: 'Unauthorized' }, 401);
+      c.set('user', USER);
+      await next();
+    });
+    addRoutes(app, (c) => {
+      const { user, order } = c.req.param();
+      const { fields, limit } = c.req.query();
+      return c.json({ user, order, fields, limit: Number(limit), by: c.get('user').name });
+    });
+    listen(app, ready);
+  },
+  post(ready) {
+    const app = new Hono();
+    refuseMalformed(app);
+    app.post('/orders', bodyLimit({ maxSize: BODY_LIMIT }), async (c) => c.json(summarize(await c.req.json())));
+    listen(app, ready);
+  },
+  signed(ready) {
+    const app = new Hono();
+    refuseMalformed(app);
+    app.post('/orders', bodyLimit({ maxSize: BODY_LIMIT }), async (c) => {
+      const text = await c.req.text();
+      const { method, path } = c.req;
+      const headers = { 'svc-request-sig': c.req.header('svc-request-sig'), 'x-timestamp': c.req.header('x-timestamp') };
+      if (!isSigned(method, path, text, headers)) return c.json(UNSIGNED, 401);
+      return c.json(summarize(JSON.parse(text)));
+    });
+    listen(app, ready);
+  },
+  bigint(ready) {
+    const app = new Hono();
+    const data = rows(10_000, true);
+    app.get('/', (c) => c.body(stringifyBigInt(data), 200, { 'Content-Type': 'application/json' }));
+    listen(app, ready);
+  },
+  large(ready) {
+    const app = new Hono();
+    const data = rows(1_000_000, false);
+    app.get('/', (c) => c.json(data));
+    listen(app, ready);
+  },
+  notfound(ready) {
+    const app = new Hono();
+    addRoutes(app, greet);
+    app.notFound((c) => c.json(notFound(c.req.method, c.req.path), 404));
+    listen(app, ready);
+  },
+  file(ready) {
+    const app = new Hono();
+    app.use(`/${FILE_NAME}`, serveStatic({ root: fileDirectory() }));
+    listen(app, ready);
+  },
+  routes(ready, count = 1000) {
+    const app = new Hono();
+    for (const path of manyPaths(count)) app.get(path, (c) => c.json(c.req.param()));
+    listen(app, ready);
+  },
+  middleware(ready, count = 20) {
+    const app = new Hono();
+    app.use(async (c, next) => {
+      c.set('count', 0);
+      await next();
+    });
+    for (let i = 0; i < count; i++) {
+      app.use(async (c, next) => {
+        c.set('count', c.get('count') + 1);
+        await next();
+      });
+    }
+    app.get('/', (c) => c.json({ count: c.get('count') }));
+    listen(app, ready);
+  },
+  body(ready) {
+    const app = new Hono();
+    app.post('/', bodyLimit({ maxSize: LARGE_BODY_LIMIT }), async (c) => {
+      const body = c.req.header('Content-Type') === undefined ? undefined : await c.req.json();
+      return c.json({ length: body?.text.length ?? 0 });
+    });
+    listen(app, ready);
+  },
+});

@@ -1,0 +1,157 @@
+/** Peer: Koa with its router, body parser and file sender. */
+import { bodyParser } from '@koa/bodyparser';
+import Router from '@koa/router';
+import { send } from '@koa/send';
+import Koa from 'koa';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+
+function listen(app, router, ready) {
+  app.use(router.routes()).use(router.allowedMethods());
+  const server = app.listen(0, '127.0.0.1', () => ready(server.address().port));
+}
+
+function make() {
+  const app = new Koa();
+  // Koa logs every refused body otherwise.
+  app.silent = true;
+  return app;
+}
+
+function greet(ctx) {
+  ctx.body = GREETING;
+}
+
+function addRoutes(router, routed) {
+  for (const [method, path] of ROUTES) router[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+}
+
+main({
+  static(ready) {
+    const router = new Router();
+    router.get('/', greet);
+    listen(make(), router, ready);
+  },
+  routed(ready) {
+    const app = make();
+    const router = new Router();
+    app.use(async (ctx, next) => {
+      ctx.set('X-Request-Id', REQUEST_ID);
+      await next();
+    });
+    app.use(async (ctx, next) => {
+      ctx.set('X-Content-Type-Options', 'nosniff');
+      await next();
+    });
+    app.use(async (ctx, next) => {
+      if (ctx.headers.authorization !== TOKEN) {
+        ctx.status = 401;
+        ctx.body = { error: 'Unauthorized' };
+        return;
+      }
+      ctx.state.user = USER;
+      await next();
+    });
+    addRoutes(router, (ctx) => {
+      const { user, order } = ctx.params;
+      const { fields, limit } = ctx.query;
+      ctx.body = { user, order, fields, limit: Number(limit), by: ctx.state.user.name };
+    });
+    listen(app, router, ready);
+  },
+  post(ready) {
+    const app = make();
+    const router = new Router();
+    app.use(bodyParser({ jsonLimit: BODY_LIMIT }));
+    router.post('/orders', (ctx) => {
+      ctx.body = summarize(ctx.request.body);
+    });
+    listen(app, router, ready);
+  },
+  signed(ready) {
+    const app = make();
+    const router = new Router();
+    app.use(bodyParser({ jsonLimit: BODY_LIMIT }));
+    router.post('/orders', (ctx) => {
+      if (!isSigned(ctx.method, ctx.originalUrl, ctx.request.rawBody, ctx.headers)) {
+        ctx.status = 401;
+        ctx.body = UNSIGNED;
+        return;
+      }
+      ctx.body = summarize(ctx.request.body);
+    });
+    listen(app, router, ready);
+  },
+  bigint(ready) {
+    const router = new Router();
+    const data = rows(10_000, true);
+    router.get('/', (ctx) => {
+      ctx.type = 'json';
+      ctx.body = stringifyBigInt(data);
+    });
+    listen(make(), router, ready);
+  },
+  large(ready) {
+    const router = new Router();
+    const data = rows(1_000_000, false);
+    router.get('/', (ctx) => {
+      ctx.body = data;
+    });
+    listen(make(), router, ready);
+  },
+  notfound(ready) {
+    const app = make();
+    const router = new Router();
+    app.use(async (ctx, next) => {
+      await next();
+      if (ctx.status !== 404) return;
+      ctx.status = 404;
+      ctx.body = notFound(ctx.method, ctx.path);
+    });
+    addRoutes(router, greet);
+    listen(app, router, ready);
+  },
+  file(ready) {
+    const router = new Router();
+    const directory = fileDirectory();
+    router.get(`/${FILE_NAME}`, async (ctx) => {
+      await send(ctx, FILE_NAME, { root: directory });
+    });
+    listen(make(), router, ready);
+  },
+  routes(ready, count = 1000) {
+    const router = new Router();
+    for (const path of manyPaths(count)) {
+      router.get(path, (ctx) => {
+        ctx.body = ctx.params;
+      });
+    }
+    listen(make(), router, ready);
+  },
+  middleware(ready, count = 20) {
+    const app = make();
+    const router = new Router();
+    app.use(async (ctx, next) => {
+      ctx.state.count = 0;
+      await next();
+    });
+    for (let i = 0; i < count; i++) {
+      app.use(async (ctx, next) => {
+        ctx.state.count++;
+        await next();
+      });
+    }
+    router.get('/', (ctx) => {
+      ctx.body = { count: ctx.state.count };
+    });
+    listen(app, router, ready);
+  },
+  body(ready) {
+    const app = make();
+    const router = new Router();
+    app.use(bodyParser({ jsonLimit: LARGE_BODY_LIMIT }));
+    router.post('/', (ctx) => {
+      ctx.body = { length: ctx.request.body?.text?.length ?? 0 };
+    });
+    listen(app, router, ready);
+  },
+});

@@ -1,0 +1,115 @@
+/** Peer: waypost, of this repository's dist/ or of the checkout that WAYPOST_ROOT names. */
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, REQUEST_ID, ROUTED, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
+
+const root = process.env.WAYPOST_ROOT ?? resolve(import.meta.dirname, '../..');
+const { createServer } = createRequire(import.meta.url)(resolve(root, 'dist/index.js'));
+
+function make(options) {
+  return createServer({ logging: { level: 'silent' }, ...options });
+}
+
+function listen(app, ready) {
+  app.start(0, '127.0.0.1').then((server) => ready(server.address().port));
+}
+
+function greet(req, res) {
+  res.json(GREETING);
+}
+
+function addRoutes(app, routed) {
+  for (const [method, path] of ROUTES) app[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+}
+
+function takeOrders(app) {
+  app.post('/orders', (req, res) => res.json(summarize(req.body)));
+}
+
+main({
+  static(ready) {
+    const app = make();
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routed(ready) {
+    const app = make();
+    app.use((req, res, next) => {
+      res.setHeader('X-Request-Id', REQUEST_ID);
+      next();
+    });
+    app.use((req, res, next) => {
+      res.setHeader('X-Content-Type-Options', 'nosniff');
+      next();
+    });
+    app.use((req, res, next) => {
+      if (req.headers.authorization !== TOKEN) return res.status(401).json({ error: 'Unauthorized' });
+      req.user = USER;
+      next();
+    });
+    addRoutes(app, (req, res) => {
+      const { user, order } = req.params;
+      const { fields, limit } = req.query;
+      res.json({ user, order, fields, limit: Number(limit), by: req.user.name });
+    });
+    listen(app, ready);
+  },
+  post(ready) {
+    const app = make({ body: { limit: BODY_LIMIT } });
+    takeOrders(app);
+    listen(app, ready);
+  },
+  signed(ready) {
+    const app = make({ body: { limit: BODY_LIMIT }, security: { requestSignature: { secret: SECRET } } });
+    takeOrders(app);
+    listen(app, ready);
+  },
+  bigint(ready) {
+    const app = make();
+    const data = rows(10_000, true);
+    app.get('/', (req, res) => res.xJson(data));
+    listen(app, ready);
+  },
+  large(ready) {
+    const app = make();
+    const data = rows(1_000_000, false);
+    app.get('/', (req, res) => res.json(data));
+    listen(app, ready);
+  },
+  notfound(ready) {
+    const app = make();
+    addRoutes(app, greet);
+    listen(app, ready);
+  },
+  file(ready) {
+    const app = make();
+    const directory = fileDirectory();
+    app.get(`/${FILE_NAME}`, (req, res) => res.sendFile(FILE_NAME, { root: directory, etag: false }));
+    listen(app, ready);
+  },
+  routes(ready, count = 1000) {
+    const app = make();
+    for (const path of manyPaths(count)) app.get(path, (req, res) => res.json(req.params));
+    listen(app, ready);
+  },
+  middleware(ready, count = 20) {
+    const app = make();
+    app.use((req, res, next) => {
+      req.count = 0;
+      next();
+    });
+    for (let i = 0; i < count; i++) {
+      app.use((req, res, next) => {
+        req.count++;
+        next();
+      });
+    }
+    app.get('/', (req, res) => res.json({ count: req.count }));
+    listen(app, ready);
+  },
+  body(ready) {
+    const app = make({ body: { limit: LARGE_BODY_LIMIT } });
+    app.post('/', (req, res) => res.json({ length: req.body?.text.length ?? 0 }));
+    listen(app, ready);
+  },
+});

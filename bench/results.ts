@@ -1,0 +1,45 @@
+import type { Machine } from './machine';
+import type { MedianInterval } from './statistics';
+
+/** One measure of one peer: every value, and how it compares with that of the subject. */
+export interface PeerResult {
+  /** One a round, in the unit of the measure; the subject has one beside each peer or two. */
+  readonly values: readonly number[];
+  /** Of the pairs of runs side by side; above 1 the subject does better. Undefined for the subject itself. */
+  readonly ratio: MedianInterval | undefined;
+  /** The ratios themselves, one a round. */
+  readonly ratios: readonly number[];
+  /** Latency in milliseconds, median of the rounds. */
+  readonly p50?: number;
+  readonly p99?: number;
+  /** Connections that failed and answers that came too late, in all rounds. */
+  readonly failures?: number;
+}
+
+/** One row of the table. */
+export interface Measure {
+  readonly name: string;
+  readonly title: string;
+  /** `µs` is processor time of the server for one request, threads of its runtime included. */
+  readonly unit: 'requests/s' | 'µs' | 'ms' | 'bytes';
+  readonly peers: Readonly<Record<string, PeerResult>>;
+}
+
+/** What a request costs as one number grows. */
+export interface Growth {
+  readonly name: string;
+  readonly title: string;
+  /** What grows. */
+  readonly unit: string;
+  readonly points: readonly number[];
+  /** Processor time of the server for one request, in microseconds, one a point; null where it could not be measured. */
+  readonly peers: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** All that is written to results.json. */
+export interface Results {
+  readonly machine: Machine;
+  readonly load: { readonly tool: string; readonly connections: number; readonly seconds: number; readonly rounds: number; readonly pinned: boolean };
+  readonly measures: readonly Measure[];
+  readonly growth: readonly Growth[];
+}

@@ -1,0 +1,71 @@
+/** Compares waypost with its peers: `npm run bench -- --help`. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Case, loadCases } from './cases';
+import { renderGrowthChart, renderRatioChart } from './chart';
+import { type Bench, caseSeconds, checkAll, checkSeconds, compareCase, compareStarts, startSeconds } from './comparison';
+import { growthSeconds, measureGrowth } from './growth';
+import { Load } from './load';
+import { describeMachine, findPins } from './machine';
+import { Progress } from './progress';
+import type { Growth, Measure, Results } from './results';
+import { readSettings, type Settings } from './settings';
+import { renderTable } from './table';
+
+async function main(): Promise<void> {
+  const settings = readSettings(process.argv.slice(2));
+  if (settings === undefined) return;
+  const pins = findPins();
+  if (pins.server === undefined) process.stderr.write('Nothing is pinned to a core (one core, or no taskset): the figures will spread.\n');
+  const load = Load.find(settings.load, pins.load);
+  const bench: Bench = { settings, pins, load, cases: await loadCases(), progress: new Progress(estimate(settings)) };
+  try {
+    await checkAll(bench);
+    if (settings.checkOnly) return;
+    write(settings, {
+      machine: describeMachine(),
+      load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined },
+      ...(await measureAll(bench)),
+    });
+  } finally {
+    bench.progress.end();
+    load.close();
+  }
+}
+
+function estimate(settings: Settings): number {
+  const { parts, cases, checkOnly } = settings;
+  let seconds = checkSeconds(settings);
+  if (checkOnly) return seconds;
+  if (parts.includes('cases')) seconds += cases.length * caseSeconds(settings);
+  if (parts.includes('start')) seconds += startSeconds(settings);
+  if (parts.includes('growth')) seconds += growthSeconds(settings);
+  return seconds;
+}
+
+async function measureAll(bench: Bench): Promise<{ measures: Measure[]; growth: Growth[] }> {
+  const { parts, cases } = bench.settings;
+  const measures: Measure[] = [];
+  if (parts.includes('cases')) {
+    for (const name of cases) measures.push(...(await compareCase(bench, bench.cases.get(name) as Case)));
+  }
+  if (parts.includes('start')) measures.push(await compareStarts(bench));
+  // What is measured in requests stands above start and memory.
+  measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));
+  return { measures, growth: parts.includes('growth') ? await measureGrowth(bench) : [] };
+}
+
+function write({ out }: Settings, results: Results): void {
+  const table = renderTable(results);
+  mkdirSync(out, { recursive: true });
+  const files: [string, string][] = [['results.json', `${JSON.stringify(results, null, 1)}\n`], ['results.md', `${table}\n`]];
+  if (results.measures.length > 0) files.push(['ratios.svg', renderRatioChart(results)]);
+  if (results.growth.length > 0) files.push(['growth.svg', renderGrowthChart(results)]);
+  for (const [name, text] of files) writeFileSync(resolve(out, name), text);
+  console.log(`${table}\n\nWritten to ${out}: ${files.map(([name]) => name).join(', ')}`);
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CASE_NAMES, type CaseName } from './cases';
+
+/** Whom everything is compared with; the rest are its peers. */
+export const SUBJECT = 'waypost';
+/** All peers; each is a file in peers/. `base` is another checkout of waypost, given by `--base`. */
+export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'restana'] as const;
+/** Peers of which growth is drawn unless others are asked for: more lines could not be told apart. */
+const GROWTH_PEERS = ['node', 'fastify', 'express'];
+
+/** The parts of a run. */
+export type Part = 'cases' | 'start' | 'growth';
+
+/** What was asked for on the command line. */
+export interface Settings {
+  readonly parts: readonly Part[];
+  readonly cases: readonly CaseName[];
+  readonly peers: readonly string[];
+  readonly growthPeers: readonly string[];
+  /** Rounds of every comparison. */
+  readonly rounds: number;
+  /** Length of one run under load, in whole seconds. */
+  readonly seconds: number;
+  /** Connections of the load. */
+  readonly connections: number;
+  readonly load: 'wrk' | 'autocannon' | undefined;
+  /** Root of the other checkout that the peer `base` is built from. */
+  readonly base: string | undefined;
+  readonly checkOnly: boolean;
+  /** Whether growth is measured at its ends only. */
+  readonly quick: boolean;
+  /** Directory of the results. */
+  readonly out: string;
+}
+
+const USAGE = `npm run bench -- [options]
+  --cases a,b        of ${CASE_NAMES.join(', ')}
+  --peers a,b        of ${PEERS.join(', ')}
+  --parts a,b        of cases, start, growth
+  --rounds n         rounds of every comparison (6; below 6 no interval covers 95 %)
+  --seconds n        length of one run under load (2)
+  --connections n    connections of the load (50)
+  --load tool        wrk or autocannon (wrk where it is installed)
+  --base directory   a further peer: another checkout of waypost, built
+  --out directory    where the results go (bench/results, or bench/results/partial for less than all)
+  --check            only checks that all peers answer alike
+  --quick            two rounds of one second, growth at its ends: a smoke test`;
+
+const OPTIONS = {
+  cases: { type: 'string' },
+  peers: { type: 'string' },
+  parts: { type: 'string' },
+  rounds: { type: 'string' },
+  seconds: { type: 'string' },
+  connections: { type: 'string' },
+  load: { type: 'string' },
+  base: { type: 'string' },
+  out: { type: 'string' },
+  check: { type: 'boolean' },
+  quick: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+/**
+ * Reads the command line; undefined when only the usage was asked for, which it prints.
+ * @throws TypeError that names the option whose value is wrong.
+ */
+export function readSettings(args: readonly string[]): Settings | undefined {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  if (values.help === true) {
+    console.log(USAGE);
+    return undefined;
+  }
+  const quick = values.quick === true;
+  const narrowed = values.cases !== undefined || values.peers !== undefined;
+  const peers = list('--peers', values.peers, PEERS);
+  const base = values.base === undefined ? undefined : baseOf(values.base);
+  const rounds = whole('--rounds', values.rounds, quick ? 2 : 6);
+  const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
+  const partial = narrowed || quick || values.parts !== undefined || base !== undefined;
+  return {
+    parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, ['cases', 'start', 'growth']),
+    cases: list('--cases', values.cases, CASE_NAMES),
+    peers: base === undefined ? peers : ['base', ...(values.peers === undefined ? [] : peers)],
+    growthPeers: base === undefined && values.peers === undefined ? GROWTH_PEERS : base === undefined ? peers : ['base'],
+    rounds,
+    seconds,
+    connections: whole('--connections', values.connections, 50),
+    load: values.load === undefined ? undefined : list('--load', values.load, ['wrk', 'autocannon'])[0],
+    base,
+    checkOnly: values.check === true,
+    quick,
+    out: resolve(values.out ?? resolve(__dirname, partial ? 'results/partial' : 'results')),
+  };
+}
+
+function list<T extends string>(option: string, given: string | undefined, known: readonly T[]): readonly T[] {
+  if (given === undefined) return known;
+  const names = given.split(',').filter((name) => name !== '');
+  for (const name of names) {
+    if (!known.includes(name as T)) throw new TypeError(`${option} must be of ${known.join(', ')}, got ${JSON.stringify(name)}`);
+  }
+  if (names.length === 0) throw new TypeError(`${option} must name at least one of ${known.join(', ')}, got nothing`);
+  return names as T[];
+}
+
+function whole(option: string, given: string | undefined, fallback: number): number {
+  if (given === undefined) return fallback;
+  const number = Number(given);
+  if (!Number.isInteger(number) || number < 1) throw new TypeError(`${option} must be a whole number above 0, got ${JSON.stringify(given)}`);
+  return number;
+}
+
+function baseOf(given: string): string {
+  const root = resolve(given);
+  if (!existsSync(resolve(root, 'dist/index.js'))) throw new TypeError(`--base must be a checkout of waypost with dist/ (npm run build), got ${JSON.stringify(given)}`);
+  return root;
+}

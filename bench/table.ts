@@ -1,0 +1,61 @@
+import type { Growth, Measure, PeerResult, Results } from './results';
+import { SUBJECT } from './settings';
+import { geometricMean, median } from './statistics';
+
+/** The results as Markdown: the table of ratios, the same of processor time, and a table for each thing that grows. */
+export function renderTable(results: Results): string {
+  const { machine, load, measures } = results;
+  const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
+  const lines = [
+    `${machine.date}, Node ${machine.node}, ${machine.system}, ${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB.`,
+    `${versions}.`,
+    `Load: ${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s, ${load.pinned ? 'server and load pinned to a core each' : 'nothing pinned'}.`,
+    '',
+  ];
+  const costs = measures.filter((measure) => measure.unit === 'µs');
+  if (measures.length > 0) lines.push(...ratioTable('', measures.filter((measure) => measure.unit !== 'µs')), '', ...notes(measures));
+  if (costs.length > 0) lines.push('', ...ratioTable('processor time a request', costs), '', 'Processor time does not count what else the machine was busy with, so it spreads less.');
+  for (const growth of results.growth) lines.push('', ...growthTable(growth));
+  return lines.join('\n');
+}
+
+function ratioTable(heading: string, measures: readonly Measure[]): string[] {
+  const peers = Object.keys((measures[0] as Measure).peers).filter((name) => name !== SUBJECT);
+  const rows = [[heading, SUBJECT, ...peers], ['---', '--:', ...peers.map(() => '--:')]];
+  for (const measure of measures) {
+    const subject = measure.peers[SUBJECT] as PeerResult;
+    rows.push([measure.title, absolute(measure, median(subject.values)), ...peers.map((name) => cell(measure.peers[name]))]);
+  }
+  const loads = measures.filter(({ unit }) => unit === 'requests/s' || unit === 'µs');
+  if (loads.length > 1) {
+    rows.push(['all of the load, geometric mean', '', ...peers.map((name) => geometricMean(loads.map((measure) => measure.peers[name]?.ratio?.median ?? NaN)).toFixed(2))]);
+  }
+  return rows.map((row) => `| ${row.join(' | ')} |`);
+}
+
+function cell(result: PeerResult | undefined): string {
+  if (result?.ratio === undefined) return '';
+  const { median: middle, low, high } = result.ratio;
+  const mark = (result.failures ?? 0) > 0 ? ' †' : '';
+  return result.ratios.length === 1 ? middle.toFixed(2) : `${middle.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})${mark}`;
+}
+
+function absolute(measure: Measure, value: number): string {
+  if (measure.unit === 'bytes') return `${(value / 2 ** 20).toFixed(0)} MiB`;
+  return `${value.toLocaleString('en', { maximumFractionDigits: 0 })} ${measure.unit === 'requests/s' ? '/s' : measure.unit}`;
+}
+
+function notes(measures: readonly Measure[]): string[] {
+  const results = measures.flatMap((measure) => Object.values(measure.peers));
+  const ratio = results.find((result) => result.ratios.length > 1)?.ratio;
+  const lines = [`Each number says how many times as well as the peer ${SUBJECT} (1.00) does: above 1 it serves more requests, or takes less time or memory.`];
+  if (ratio !== undefined) lines.push(`It is the median of the ratios of neighbouring runs, with the interval that holds it in ${(ratio.coverage * 100).toFixed(0)} of 100 cases.`);
+  if (results.some((result) => (result.failures ?? 0) > 0)) lines.push('† Connections failed or answers came too late; see results.json.');
+  return lines;
+}
+
+function growthTable(growth: Growth): string[] {
+  const rows = [[`${growth.title}: µs of processor time a request`, ...growth.points.map((point) => point.toLocaleString('en'))], ['---', ...growth.points.map(() => '--:')]];
+  for (const [name, costs] of Object.entries(growth.peers)) rows.push([name, ...costs.map((cost) => (cost === null ? '–' : cost.toLocaleString('en', { maximumSignificantDigits: 3 })))]);
+  return rows.map((row) => `| ${row.join(' | ')} |`);
+}

@@ -1,0 +1,172 @@
+/**
+ * The work that every peer does: the data, the paths, the secret, and the check
+ * of a signature. What a framework does for its users is not in here.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Longest body, in bytes, of every case but `body`. */
+export const BODY_LIMIT = 1_048_576;
+/** Longest body of the case `body`, in bytes. */
+export const LARGE_BODY_LIMIT = 16 * BODY_LIMIT;
+
+export const SECRET = 'a shared secret of the benchmark, 32 bytes and more';
+const SIGNATURE_HEADER = 'svc-request-sig';
+const TIMESTAMP_HEADER = 'x-timestamp';
+const MAX_AGE = 300_000;
+const CLOCK_SKEW = 30_000;
+
+export const GREETING = { hello: 'world', framework: 'any', numbers: [1, 2, 3], nested: { ok: true } };
+
+/** What the three middleware of the case `routed` say and find. */
+export const REQUEST_ID = '3f1c2b6e-benchmark';
+export const USER = { id: 7, name: 'Ada' };
+export const TOKEN = 'Bearer benchmark';
+
+/** The route that is asked for stands in the middle, with parameters and neighbours of its own kind around it. */
+export const ROUTES = [
+  ['GET', '/'],
+  ['GET', '/health'],
+  ['GET', '/about'],
+  ['GET', '/api/users'],
+  ['POST', '/api/users'],
+  ['GET', '/api/users/me'],
+  ['GET', '/api/users/:user'],
+  ['PUT', '/api/users/:user'],
+  ['DELETE', '/api/users/:user'],
+  ['GET', '/api/users/:user/friends'],
+  ['GET', '/api/users/:user/orders'],
+  ['POST', '/api/users/:user/orders'],
+  ['GET', '/api/users/:user/settings'],
+  ['PATCH', '/api/users/:user/settings'],
+  ['GET', '/api/users/:user/orders/:order/items'],
+  ['GET', '/api/users/:user/orders/:order'],
+  ['PUT', '/api/users/:user/orders/:order'],
+  ['DELETE', '/api/users/:user/orders/:order'],
+  ['GET', '/api/products'],
+  ['POST', '/api/products'],
+  ['GET', '/api/products/:product'],
+  ['PUT', '/api/products/:product'],
+  ['GET', '/api/products/:product/reviews'],
+  ['POST', '/api/products/:product/reviews'],
+  ['GET', '/api/products/:product/reviews/:review'],
+  ['GET', '/api/search'],
+  ['POST', '/api/sessions'],
+  ['DELETE', '/api/sessions/:session'],
+  ['GET', '/assets/app.js'],
+  ['GET', '/assets/app.css'],
+];
+export const ROUTED = '/api/users/:user/orders/:order';
+
+/** Paths of the case `routes`, each with one parameter. */
+export function manyPaths(count) {
+  return Array.from({ length: count }, (_, i) => `/resource-${i}/items/:id`);
+}
+
+/** The one that is asked for: in the middle, which is the mean of a search from the top. */
+export function middlePath(count) {
+  return `/resource-${count >> 1}/items/42`;
+}
+
+/** What the handler makes of a 1 KB order. */
+export function summarize(order) {
+  let total = 0;
+  for (const item of order.items) total += item.price * item.quantity;
+  return { id: order.id, items: order.items.length, total };
+}
+
+/** An order of about 1 KB. */
+export function order() {
+  const items = Array.from({ length: 13 }, (_, i) => ({ sku: `SKU-${1000 + i}`, title: `Article number ${i}`, quantity: i + 1, price: 5 * i + 3 }));
+  return { id: 'order-20240101-0001', customer: { id: 42, name: 'Ada Lovelace' }, note: 'Zürich, please ring twice', items };
+}
+
+/** Rows as of a database whose JSON has about that many bytes; with `big`, one BigInt in each. */
+export function rows(bytes, big) {
+  const made = [];
+  for (let length = 0; length < bytes; ) {
+    const id = made.length;
+    // Parsed, as by a database driver: strings that were joined a moment ago are slower to write.
+    const row = JSON.parse(JSON.stringify({
+      id,
+      name: `User number ${id}`,
+      email: `user${id}@example.com`,
+      active: id % 2 === 0,
+      score: id * 1.5,
+      balance: String(9_007_199_254_740_993n + BigInt(id)),
+      tags: ['alpha', 'beta', 'gamma'],
+      address: { city: 'Zürich', zip: '8000' },
+      created: '2024-01-01T00:00:00.000Z',
+    }));
+    length += Buffer.byteLength(JSON.stringify(row)) + 1;
+    if (big) row.balance = BigInt(row.balance);
+    made.push(row);
+  }
+  return made;
+}
+
+/** JSON.stringify with a replacer: of what users of the peers do about BigInt, the fastest (see README.md). */
+export function stringifyBigInt(value) {
+  return JSON.stringify(value, bigIntAsText);
+}
+
+function bigIntAsText(_key, value) {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+export const FILE_NAME = '64kb.txt';
+
+/** A directory that holds the file of 64 KB. */
+export function fileDirectory() {
+  const directory = join(tmpdir(), 'waypost-bench');
+  const path = join(directory, FILE_NAME);
+  const text = 'A file of 64 KB, which is made of 1,024 lines of 64 bytes each.\n'.repeat(1024);
+  if (!existsSync(path) || readFileSync(path, 'latin1') !== text) {
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(path, text);
+  }
+  return directory;
+}
+
+/** Signs as waypost does: the headers to send (INTERFACE section 5). */
+export function sign(method, target, body) {
+  const timestamp = String(Date.now());
+  return { [SIGNATURE_HEADER]: digest(method, target, body, timestamp).toString('hex'), [TIMESTAMP_HEADER]: timestamp };
+}
+
+/** The check that users of the peers write by hand. */
+export function isSigned(method, target, body, headers) {
+  const signature = headers[SIGNATURE_HEADER];
+  const timestamp = headers[TIMESTAMP_HEADER];
+  if (signature === undefined || timestamp === undefined || !/^\d{13}$/.test(timestamp) || !/^[0-9a-f]{64}$/.test(signature)) return false;
+  const age = Date.now() - Number(timestamp);
+  if (age > MAX_AGE || age < -CLOCK_SKEW) return false;
+  return timingSafeEqual(digest(method, target, body, timestamp), Buffer.from(signature, 'hex'));
+}
+
+function digest(method, target, body, timestamp) {
+  return createHmac('sha256', SECRET).update(method.toUpperCase()).update(target).update(body).update(timestamp).digest();
+}
+
+export const UNSIGNED = { error: 'Invalid signature', message: 'Request signature verification failed' };
+
+export function notFound(method, path) {
+  return { error: 'Not Found', message: `Cannot ${method} ${path}` };
+}
+
+/**
+ * Runs the case that was asked for: `node peers/<name>.mjs <case> [size]`.
+ * Prints the port once the server listens.
+ * @param cases by name, each given the size; each calls back with its port.
+ */
+export function main(cases) {
+  const [name, size] = process.argv.slice(2);
+  const start = cases[name];
+  if (start === undefined) {
+    console.error(`usage: node ${process.argv[1]} ${Object.keys(cases).join('|')} [size]`);
+    process.exit(2);
+  }
+  start((port) => console.log(port), size === undefined ? undefined : Number(size));
+}
