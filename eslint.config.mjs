@@ -7,11 +7,14 @@ const LIB = resolve(import.meta.dirname, 'lib');
 /** Rooms of lib/ and their levels: an import goes down, or stays in its room. See docs/architecture.md. */
 const ROOMS = [
   { room: 'index', level: 5, files: /^index$/ },
+  { room: 'express', level: 4.5, files: /^express\// },
   { room: 'application', level: 4, files: /^application$/ },
+  { room: 'inject', level: 3, files: /^inject$/ },
+  { room: 'settings', level: 3.5, files: /^(?:settings|configured-router)$/ },
   { room: 'server', level: 3, files: /^server$/ },
   { room: 'pattern', level: 1, files: /^routing\/(?:path|pattern|pattern-parser)$/ },
   { room: 'routing', level: 3, files: /^routing\// },
-  { room: 'hook', level: 3, files: /^signature\/hook$/ },
+  { room: 'hook', level: 3, files: /^signature\/(?:hook|guard)$/ },
   { room: 'http', level: 2, files: /^http\// },
   { room: 'signature', level: 1.5, files: /^signature\// },
   { room: 'xjson', level: 1, files: /^xjson\// },

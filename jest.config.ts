@@ -4,6 +4,8 @@ const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/spec'],
   testMatch: ['**/*.spec.ts'],
+  // They need a redis-server: npm run test:redis.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
   moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts' },
   collectCoverageFrom: ['lib/**/*.ts'],

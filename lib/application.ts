@@ -1,13 +1,13 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { ConfiguredRouter } from './configured-router';
 import { HttpError, statusOf, statusText } from './errors';
 import { answerError, answerJson } from './http/answer';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
-import { strongEntityTag, weakEntityTag } from './http/etag';
-import { parseQuery } from './http/query';
-import { kBody, kBodySet, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request, type RequestSettings } from './http/request';
-import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response, type ResponseSettings } from './http/response';
+import { kBody, kBodySet, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
+import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
+import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
@@ -15,12 +15,11 @@ import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { beneath } from './routing/pattern';
 import { type Match, RouteTable } from './routing/plan';
-import { Router } from './routing/router';
 import { Walk, type WalkHost } from './routing/walk';
 import { kExpectsContinue, Listener, type NodeServer } from './server';
-import { SignatureHook } from './signature/hook';
-import { SignatureScope } from './signature/scope';
-import { pathEnd, pathOf, pathStart } from './target';
+import { signatureHooks } from './signature/guard';
+import type { SignatureHook } from './signature/hook';
+import { beforeQuery, pathEnd, pathOf, pathStart } from './target';
 import { kAnswering } from './xjson/handler';
 
 const kWalk = Symbol('waypost.request.walk');
@@ -49,6 +48,9 @@ export type StartCallback = (error?: Error) => void;
 /** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
 
+/** Told of the application that another was mounted in. */
+export type MountListener = (parent: Application) => unknown;
+
 /** A listener of plain `node:http`. */
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
@@ -64,14 +66,13 @@ export interface Application {
  * and parsed when a route can take it, then walked down its plan; what is left
  * is an error, the fallback, or not found.
  */
-export class Application extends Router implements WalkHost {
+export class Application extends ConfiguredRouter implements WalkHost {
   readonly #options: ResolvedOptions;
   readonly #logger: Logger;
   readonly #listener: Listener;
   readonly #Request: new (socket: Socket) => Request;
   readonly #Response: new (req: IncomingMessage) => Response;
-  readonly #hook: SignatureHook | null;
-  readonly #scope: SignatureScope | null;
+  readonly #hooks: readonly SignatureHook[];
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
@@ -79,18 +80,21 @@ export class Application extends Router implements WalkHost {
   readonly call = Function.prototype.call;
   readonly bind = Function.prototype.bind;
   /* eslint-enable @typescript-eslint/unbound-method */
+  /** The application that it is mounted in. */
+  declare parent: Application | undefined;
   #table: RouteTable | null = null;
+  #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
   readonly #upgrades: UpgradeListener[] = [];
 
   constructor(given: CreateServerOptions | undefined) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
-    super(listener);
     const options = resolveOptions(given, process.env);
+    const logger = createLogger(options.logging);
+    super(listener, options, logger);
     this.#options = options;
-    this.#logger = createLogger(options.logging);
+    this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
-    const settings = this.#settings();
     this.#Request = class extends Request {};
     this.#Response = class extends Response {
       override [kFail](error: unknown): void {
@@ -99,11 +103,9 @@ export class Application extends Router implements WalkHost {
         else walk.fail(error);
       }
     };
-    share(this.#Request.prototype as object, kRequestSettings, settings);
-    share(this.#Response.prototype as object, kResponseSettings, settings);
-    const { requestSignature, includeRoutes, excludeRoutes } = options.security;
-    this.#scope = requestSignature === undefined ? null : new SignatureScope(includeRoutes, excludeRoutes, options.routing);
-    this.#hook = requestSignature === undefined || this.#scope === null ? null : new SignatureHook(requestSignature, this.#scope, this.#logger);
+    share(this.#Request.prototype as object, kRequestSettings, this.shared);
+    share(this.#Response.prototype as object, kResponseSettings, this.shared);
+    this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#Response as unknown as typeof ServerResponse,
@@ -190,10 +192,17 @@ export class Application extends Router implements WalkHost {
    * the signature check is checked first; listeners that are attached to the
    * server itself are not.
    */
-  on(event: 'upgrade', listener: UpgradeListener): this {
-    if ((event as unknown) !== 'upgrade') throw new TypeError(`on() knows the event "upgrade", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
-    if (typeof listener !== 'function') throw new TypeError(`on("upgrade", …) needs a function (req, socket, head), got ${typeof listener}`);
-    this.#upgrades.push(listener);
+  on(event: 'upgrade', listener: UpgradeListener): this;
+  /** Called whenever the application is mounted in another, with that one. */
+  on(event: 'mount', listener: MountListener): this;
+  on(event: string, listener: UpgradeListener | MountListener): this {
+    if (event !== 'upgrade' && event !== 'mount') throw new TypeError(`on() knows the events "upgrade" and "mount", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
+    if (typeof listener !== 'function') throw new TypeError(`on(${JSON.stringify(event)}, …) needs a function (${event === 'mount' ? 'parent' : 'req, socket, head'}), got ${typeof listener}`);
+    if (event === 'mount') {
+      this.onMount(listener as () => unknown);
+      return this;
+    }
+    this.#upgrades.push(listener as UpgradeListener);
     this.#listener.takeUpgrades(this.#upgrade);
     return this;
   }
@@ -202,36 +211,49 @@ export class Application extends Router implements WalkHost {
     const req = message as Request;
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
-    if (this.#hook !== null && this.#hook.requires(req.method, pathOf(req.url)) && !this.#hook.admitsUpgrade(req, socket)) return;
+    this.#switch(req, socket, head, 0);
+  };
+
+  /** Hands the request to the upgrade listeners once the hooks from there on let it through. */
+  #switch(req: Request, socket: Duplex, head: Buffer, from: number): void {
+    const path = beforeQuery(req.url);
+    const index = this.#hooks.findIndex((hook, at) => at >= from && hook.requires(req.method, path));
+    const hook = this.#hooks[index];
+    if (hook === undefined) {
+      this.#callUpgrades(req, socket, head);
+      return;
+    }
+    const admitted = hook.admitsUpgrade(req, socket);
+    if (admitted === true) this.#switch(req, socket, head, index + 1);
+    else if (admitted !== false) void admitted.then((passed) => passed && this.#switch(req, socket, head, index + 1));
+  }
+
+  #callUpgrades(req: Request, socket: Duplex, head: Buffer): void {
     for (const listener of this.#upgrades) {
       guard(() => listener(req, socket, head), (error) => {
         this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
         socket.destroy();
       });
     }
-  };
+  }
+
+  /**
+   * Answers a request without a socket, for tests. It goes the whole way of any
+   * other request, signature check included.
+   * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` …
+   */
+  inject(request: string | InjectOptions): Promise<InjectResponse> {
+    this.#injector ??= new Injector(this, this.#Request, this.#options.server.https !== undefined);
+    return this.#injector.inject(request);
+  }
 
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
     return describeRoutes(this.#prepare());
   }
 
-  #settings(): RequestSettings & ResponseSettings {
-    const { server, body, development, etag } = this.#options;
-    return {
-      trustProxy: server.trusts,
-      subdomainOffset: 2,
-      queryParser: parseQuery,
-      discardLimit: body.limit,
-      app: this,
-      development,
-      etag: etag === false ? undefined : etag === 'weak' ? weakEntityTag : strongEntityTag,
-      logger: this.#logger,
-    };
-  }
-
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this.#options.routing));
+    return (this.#table ??= new RouteTable(this, this.rules));
   }
 
   /** Warns of what is registered and does not do what it looks like. */
@@ -239,7 +261,7 @@ export class Application extends Router implements WalkHost {
     for (const { method, path, coveredBy } of this.routes()) {
       if (coveredBy !== undefined) this.#logger.warn(`The route ${method} ${path} is covered by ${coveredBy}, registered before it`);
     }
-    if (this.#scope === null) return;
+    if (this.#hooks.length === 0) return;
     const named = this.#prepare().layers.flatMap(({ method, place, patterns }) => {
       if (place !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
       // What stands under a path routes beneath it by itself.
@@ -247,7 +269,7 @@ export class Application extends Router implements WalkHost {
         .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
     });
     const said = new Set<string>();
-    for (const { name } of this.#scope.uncovered(named)) {
+    for (const { name } of this.#hooks.flatMap((hook) => hook.uncovered(named))) {
       if (!said.has(name)) this.#logger.warn(`${name} lies beneath an included path but is not covered by the signature check`);
       said.add(name);
     }
@@ -317,17 +339,14 @@ export class Application extends Router implements WalkHost {
     res[kJsonAsXJson] = false;
   }
 
-  /** Checks the signature where the request needs one: headers first, then bytes. */
+  /** Checks the signatures that the request needs, one after another: headers first, then bytes. */
   #check(walk: Walk): void {
-    const hook = this.#hook;
+    const hook = this.#hooks.length === 0 ? undefined : this.#nextHook(walk);
+    if (hook === undefined) return walk.falls ? this.#fall(walk) : this.#read(walk);
     const { req, res } = walk;
-    if (hook === null || walk.checked || !hook.requires(walk.method, walk.match.path)) return this.#read(walk);
-    walk.checked = true;
+    (walk.checked ??= []).push(hook);
     if (!hook.admits(req, res)) return;
-    if (!hook.readsBody || !hasBody(req)) {
-      if (hook.verifies(req, res, undefined)) this.#read(walk);
-      return;
-    }
+    if (!hook.readsBody || !hasBody(req)) return this.#decide(walk, hook, undefined);
     // A body announced as too large is refused without asking for it.
     if (Number(req.headers['content-length']) > this.#options.body.limit) {
       hook.refuseSize(req, res);
@@ -337,12 +356,27 @@ export class Application extends Router implements WalkHost {
     startCapture(req, this.#options.body.limit, (_, outcome) => this.#verify(walk, hook, outcome));
   }
 
+  /** The next hook whose scope the request is in, and which has not checked it. */
+  #nextHook({ method, url, checked }: Walk): SignatureHook | undefined {
+    const path = beforeQuery(url);
+    for (const hook of this.#hooks) {
+      if (checked?.includes(hook) !== true && hook.requires(method, path)) return hook;
+    }
+    return undefined;
+  }
+
   #verify(walk: Walk, hook: SignatureHook, outcome: CaptureOutcome): void {
     const { req, res } = walk;
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') hook.refuseSize(req, res);
     else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-    else if (hook.verifies(req, res, req[kRawBody])) this.#read(walk);
+    else this.#decide(walk, hook, req[kRawBody]);
+  }
+
+  #decide(walk: Walk, hook: SignatureHook, body: Buffer | undefined): void {
+    const admitted = hook.verifies(walk.req, walk.res, body);
+    if (admitted === true) this.#check(walk);
+    else if (admitted !== false) void admitted.then((passed) => passed && this.#check(walk));
   }
 
   /** Captures and parses the body if a route can take the request and the type is one that is parsed. */
@@ -416,14 +450,18 @@ export class Application extends Router implements WalkHost {
     } else if (res.headersSent || res[kAnswering]) {
       // A handler has answered, or is about to, and called next() besides.
     } else if (this.#fallback !== null) {
+      // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
       this.#restoreSuffix(walk);
-      this.#fall(this.#fallback, req, res);
+      walk.url = req.url;
+      walk.falls = true;
+      this.#check(walk);
     } else {
       this.#answerUnmatched(walk);
     }
   }
 
-  #fall(listener: FallbackListener, req: Request, res: Response): void {
+  #fall({ req, res }: Walk): void {
+    const listener = this.#fallback as FallbackListener;
     guard(() => listener(req, res), (error) => this.#answerFailure(req, res, error));
   }
 

@@ -1,29 +1,38 @@
-import { Router as RouterClass } from './routing/router';
+import { createRouter, type Router as RouterClass } from './routing/router';
 
-export { createServer, type Application, type CloseOptions, type FallbackListener, type ListenOptions, type StartCallback, type UpgradeListener } from './application';
+export { createServer, type Application, type CloseOptions, type FallbackListener, type ListenOptions, type MountListener, type StartCallback, type UpgradeListener } from './application';
 export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
+export { json, raw, text, urlencoded, type BodyParserOptions, type JsonParserOptions, type TextParserOptions, type UrlencodedParserOptions } from './express/body-parsers';
+export { express } from './express/express';
+export { staticFiles as static, type StaticOptions } from './express/static-files';
 export type { CookieOptions } from './http/cookie';
 export type { SendFileCallback, SendFileOptions } from './http/file';
+export type { HostApplication } from './http/host-application';
 export { Request } from './http/request';
 export { Response, type HeaderValue, type FormatHandler } from './http/response';
+export type { InjectOptions, InjectResponse } from './inject';
 export type { Logger, LogLevel } from './logger';
 export type {
-  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, RequestSignatureConfig, RouteConfig, RoutingOptions,
-  ScopeEntry, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes, TrustProxy,
+  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestSignatureConfig,
+  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
+  TrustProxy, WebhookConfig, WebhookPreset,
 } from './options';
 export type { ErrorHandler, ForeignHandler, Handler, Handlers, NextFunction, PathParams } from './routing/handler';
 export type { RouteDescription } from './routing/listing';
+export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';
-export type { Paths, Route } from './routing/router';
+export type { Paths, Route, RouterOptions } from './routing/router';
 export type { NodeServer } from './server';
+export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/memory-replay-store';
+export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/redis-replay-store';
+export type { KnownSettings } from './settings';
 export { signRequest, type SignRequestOptions } from './signature/sign';
+export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './xjson/handler';
 export type { XJsonOptions } from './xjson/options';
 
-/** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
-export function Router(): Router {
-  return new RouterClass();
-}
+/** Makes a router, as {@link createRouter} does. */
+export const Router = createRouter;
 
 /** A group of routes and middleware; see {@link RouterClass}. */
 export type Router = RouterClass;

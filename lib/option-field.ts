@@ -1,4 +1,5 @@
 import { constants } from 'node:buffer';
+import { validateHeaderName } from 'node:http';
 
 /** Reads one option: answers its value, or its default where nothing was given, or throws a TypeError. */
 export type Field<T> = (given: unknown, name: string, warnings: string[]) => T;
@@ -112,6 +113,16 @@ function editDistance(a: string, b: string): number {
     row = next;
   }
   return row[b.length] ?? 0;
+}
+
+/** Whether it may name a header (RFC 9110 section 5.1). */
+export function isHeaderName(given: unknown): boolean {
+  try {
+    validateHeaderName(given as string);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export const ROOT = 'the options of createServer';

@@ -1,26 +1,15 @@
 import { constants } from 'node:buffer';
-import { METHODS, validateHeaderName } from 'node:http';
 import { types } from 'node:util';
 import proxyAddr from 'proxy-addr';
 import { LOG_LEVELS, checkLogger } from './logger';
 import {
-  bytes, callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, is, listOf, milliseconds, oneOf,
+  bytes, callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName, is, listOf, milliseconds, oneOf,
   optional, otherwise, refuse, ROOT, section, text, then,
 } from './option-field';
+import { security } from './option-security';
 import type {
-  HttpServerOptions, HttpsOptions, LoggingOptions, ResolvedOptions, ResolvedSecurity, ResolvedServer, ResolvedSignature, ScopeEntry,
-  ServerSettings, SignatureRoutes, TrustFunction, TrustProxy,
+  HttpServerOptions, HttpsOptions, LoggingOptions, ResolvedOptions, ResolvedServer, ServerSettings, TrustFunction, TrustProxy,
 } from './options';
-
-/** Where an option of the signature check belongs, if the key is one. */
-function homeOf(key: string): string | undefined {
-  const folded = key.toLowerCase();
-  const among = (fields: object): string | undefined => Object.keys(fields).find((name) => name.toLowerCase() === folded);
-  const setting = among(SIGNATURE);
-  if (setting !== undefined) return `security.requestSignature.${setting}`;
-  const list = among(SIGNATURE_ROUTES);
-  return list === undefined ? undefined : `security.routeConfig.requestSignature.${list}`;
-}
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 
@@ -51,15 +40,6 @@ const BODY: Fields<Omit<ResolvedOptions['body'], 'parse'>> = {
 
 /** What http.createServer ignores and the server takes as properties. */
 const SERVER_PROPERTIES = ['maxHeadersCount', 'maxRequestsPerSocket', 'timeout'] as const satisfies readonly (keyof HttpServerOptions)[];
-
-function isHeaderName(given: unknown): boolean {
-  try {
-    validateHeaderName(given as string);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const HTTP: Fields<HttpServerOptions> = {
   requestTimeout: optional(milliseconds),
@@ -200,70 +180,6 @@ const server: Field<PortlessServer> = then(section(SERVER), (given, name) => {
     properties: onlyGiven(given, SERVER_PROPERTIES),
   };
 });
-
-// HMAC pads a short key with NULs, so a secret of nothing else is the empty one.
-const secretText = is<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), describeKind);
-
-const secrets: Field<readonly string[]> = (given, name, warnings) => {
-  const list = Array.isArray(given) ? listOf(secretText, '')(given, name, warnings) : Object.freeze([secretText(given, name, warnings)]);
-  if (list.length === 0) refuse(name, 'a non-empty string, or an array of one or more', 'an empty array');
-  list.forEach((secret, index) => {
-    if (Buffer.byteLength(secret) < 32) warnings.push(`${Array.isArray(given) ? `${name}[${index}]` : name} is shorter than 32 bytes`);
-  });
-  return list;
-};
-
-const headerName = is<string>('a header name (RFC 9110 section 5.1)', isHeaderName);
-
-const SIGNATURE: Fields<Omit<ResolvedSignature, 'secrets'> & { secret: readonly string[] }> = {
-  secret: secrets,
-  debug: otherwise(false, flag),
-  algorithm: otherwise('sha256' as const, oneOf('sha256', 'sha512')),
-  maxAge: otherwise(300_000, is<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0)),
-  headerName: otherwise('Svc-Request-Sig', headerName),
-  timestampHeaderName: otherwise('X-Timestamp', headerName),
-  includeBody: otherwise(true, flag),
-  includeQuery: otherwise(true, flag),
-  clockSkew: otherwise(30_000, is<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0)),
-  ambiguousBody: otherwise('accept' as const, oneOf('accept', 'reject')),
-};
-
-const signature: Field<ResolvedSignature> = then(section(SIGNATURE, homeOf), ({ secret, ...settings }, name) => {
-  if (settings.headerName.toLowerCase() === settings.timestampHeaderName.toLowerCase()) {
-    refuse(`${name}.timestampHeaderName`, `another header than ${name}.headerName`, describe(settings.timestampHeaderName));
-  }
-  return Object.freeze({ ...settings, secrets: secret });
-});
-
-const routePattern = is<string>('a route pattern that starts with "/"', (given) => typeof given === 'string' && given.startsWith('/'));
-const method = then(is<string>('an HTTP method such as "GET"', (given) => typeof given === 'string' && METHODS.includes(given.toUpperCase())), (given) => given.toUpperCase());
-const methods = then(listOf(method, 'an array of HTTP methods'), (list, name) => (list.length > 0 ? list : refuse(name, 'an array of one or more HTTP methods', 'an empty array')));
-const routeOfMethods = section<Exclude<ScopeEntry, string>>({ path: routePattern, methods: optional(methods) }, homeOf);
-
-const scopeEntry: Field<ScopeEntry> = (given, name, warnings) =>
-  typeof given === 'object' && given !== null ? routeOfMethods(given, name, warnings) : routePattern(given, name, warnings);
-
-const scope = otherwise(Object.freeze([]), listOf(scopeEntry, 'an array of route patterns'));
-
-const SIGNATURE_ROUTES: Fields<Required<SignatureRoutes>> = { includeRoutes: scope, excludeRoutes: scope };
-
-const security: Field<ResolvedSecurity> = then(
-  section(
-    {
-      requestSignature: optional(signature),
-      routeConfig: optional(section({ requestSignature: optional(section(SIGNATURE_ROUTES, homeOf)) }, homeOf)),
-    },
-    homeOf,
-  ),
-  ({ requestSignature, routeConfig }, name) => {
-    const routes = routeConfig?.requestSignature;
-    if (routes !== undefined && requestSignature === undefined) {
-      throw new TypeError(`${name}.routeConfig.requestSignature needs ${name}.requestSignature: without a secret no route is checked`);
-    }
-    const { includeRoutes = [], excludeRoutes = [] } = routes ?? {};
-    return Object.freeze({ requestSignature, includeRoutes: Object.freeze(includeRoutes), excludeRoutes: Object.freeze(excludeRoutes) });
-  },
-);
 
 const body: Field<ResolvedOptions['body']> = (given, name, warnings) => {
   if (given === true) refuse(name, 'an object or false', 'true');

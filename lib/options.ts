@@ -111,6 +111,8 @@ export interface SecurityOptions {
   /** Turns the check of request signatures on. @default none: no check */
   requestSignature?: RequestSignatureConfig;
   routeConfig?: RouteConfig;
+  /** Paths that take webhooks of other services, and how those sign them. @default none */
+  webhooks?: readonly WebhookConfig[];
 }
 
 /** `security.routeConfig`: to which requests a guard applies. */
@@ -131,8 +133,12 @@ export type ScopeEntry = string | { readonly path: string; readonly methods?: re
 
 /** `security.requestSignature`: how requests are signed (INTERFACE section 2.5). */
 export interface RequestSignatureConfig {
-  /** The shared secret, or several while one replaces another; 32 bytes or more each. */
-  secret: string | readonly string[];
+  /** The shared secret, or several while one replaces another; 32 bytes or more each. A function answers those of a key id. */
+  secret: string | readonly string[] | SecretLookup;
+  /** Name of the header that names the client's key; where `secret` is a function. @default 'X-Key-Id' */
+  keyIdHeaderName?: string;
+  /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). A server takes one of them. @default 1 */
+  version?: 1 | 2;
   /** Whether the steps of each check are logged, without secrets or signatures. @default false */
   debug?: boolean;
   /** Hash of the HMAC. @default 'sha256' */
@@ -151,6 +157,51 @@ export interface RequestSignatureConfig {
   clockSkew?: number;
   /** What to do with a body whose first bytes could have been the end of the URL. @default 'accept' */
   ambiguousBody?: 'accept' | 'reject';
+  /** Lets each signature through once. @default none: a signature holds until it is too old */
+  replay?: ReplayOptions;
+}
+
+/** Answers the secrets of a key id; undefined or null where nobody has such a key. */
+export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswer>;
+
+/** What a {@link SecretLookup} answers. */
+export type SecretAnswer = string | readonly string[] | null | undefined;
+
+/** `security.requestSignature.replay`: that each signature is used once. */
+export interface ReplayOptions {
+  /** Remembers which signatures were used. */
+  store: ReplayStore;
+}
+
+/** Remembers which signatures were used. */
+export interface ReplayStore {
+  /**
+   * Claims a signature for one request: true for the first that asks, false for
+   * every other until then. If it throws or rejects, the request is answered by
+   * 503: it is not known whether the signature was used.
+   * @param digest The signature's own bytes, as hexadecimal text.
+   * @param expires Until when it is to be remembered, in milliseconds since the epoch.
+   */
+  claim(digest: string, expires: number): boolean | Promise<boolean>;
+}
+
+/** A service whose way of signing webhooks is known. */
+export type WebhookPreset = 'standard' | 'stripe' | 'github' | 'slack';
+
+/** An entry of `security.webhooks`: a path whose requests another service signs in its own way. */
+export interface WebhookConfig {
+  /** Route pattern of the path; `security.requestSignature` leaves it alone. */
+  path: string;
+  /** Who signs: `standard` is Standard Webhooks. */
+  preset: WebhookPreset;
+  /** The secret as that service shows it, or several while one replaces another. */
+  secret: string | readonly string[];
+  /** How old a signature may be, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
+  maxAge?: number;
+  /** How far ahead the sender's clock may be, in milliseconds; not with `github`. @default 300000 (5 minutes) */
+  clockSkew?: number;
+  /** Whether each check is logged, without secrets or signatures. @default false */
+  debug?: boolean;
 }
 
 /** The hash of a request signature. */
@@ -197,10 +248,17 @@ export interface ResolvedSecurity {
   readonly requestSignature: ResolvedSignature | undefined;
   readonly includeRoutes: readonly ScopeEntry[];
   readonly excludeRoutes: readonly ScopeEntry[];
+  readonly webhooks: readonly ResolvedWebhook[];
 }
 
 /** `security.requestSignature`, resolved. */
-export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret'>>> {
+export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay'>>> {
+  readonly secret: readonly string[] | SecretLookup;
+  readonly replay: ReplayOptions | undefined;
+}
+
+/** An entry of `security.webhooks`, resolved. */
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret'>>> {
   readonly secrets: readonly string[];
 }
 

@@ -22,6 +22,16 @@ export function queryOf(target: string): string {
   return hash < mark ? '' : target.slice(mark + 1, hash);
 }
 
+/**
+ * The target up to its query. Unlike {@link pathOf} it keeps what a `#` begins:
+ * there is no fragment in a request target (RFC 9112 section 3.2), and what
+ * takes the request may read on behind it.
+ */
+export function beforeQuery(target: string): string {
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
+}
+
 export function pathStart(target: string): number {
   if (target.charCodeAt(0) === SLASH) return 0;
   return ABSOLUTE_FORM.exec(target)?.[0].length ?? 0;

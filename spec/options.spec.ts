@@ -41,7 +41,7 @@ describe('defaults', () => {
       server: {
         host: undefined, port: 3000, handleSignals: false, trustProxy: false, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
       },
-      security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [] },
+      security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [] },
       warnings: [],
     });
   });
@@ -49,11 +49,12 @@ describe('defaults', () => {
   test('of a request signature', () => {
     expect(typed({ security: { requestSignature: { secret: SECRET } } }).security).toEqual({
       requestSignature: {
-        secrets: [SECRET], debug: false, algorithm: 'sha256', maxAge: 300_000, clockSkew: 30_000, headerName: 'Svc-Request-Sig',
-        timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept',
+        secret: [SECRET], keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
+        clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept',
       },
       includeRoutes: [],
       excludeRoutes: [],
+      webhooks: [],
     });
   });
 
@@ -195,13 +196,79 @@ describe('a wrong value', () => {
   });
 });
 
+describe('version 2 of the signature', () => {
+  test.each(['headerName', 'timestampHeaderName', 'ambiguousBody'] as const)('leaves %s to RFC 9421', (key) => {
+    const value = key === 'ambiguousBody' ? 'reject' : 'X-Own';
+    expect(messageOf(signed({ secret: SECRET, version: 2, [key]: value }))).toBe(
+      `security.requestSignature.${key} must be left out with version: 2, where RFC 9421 settles it, got ${JSON.stringify(value)}`,
+    );
+  });
+
+  test('has no HMAC but that of sha256', () => {
+    expect(messageOf(signed({ secret: SECRET, version: 2, algorithm: 'sha512' }))).toMatch(/algorithm must be "sha256" with version: 2/);
+    expect(resolve(signed({ secret: SECRET, version: 2 })).security.requestSignature?.version).toBe(2);
+  });
+
+  test.each([0, 3, '2', null])('is not %p', (version) => {
+    expect(messageOf(signed({ secret: SECRET, version }))).toMatch(/^security\.requestSignature\.version must be one of 1, 2, got /);
+  });
+});
+
+describe('a secret for each key', () => {
+  const secret = (): string => SECRET;
+
+  test('may be named by a header of one\'s own', () => {
+    expect(resolve(signed({ secret, keyIdHeaderName: 'X-Client' })).security.requestSignature).toMatchObject({ secret, keyIdHeaderName: 'X-Client' });
+  });
+
+  test('has no header where all share one secret', () => {
+    expect(messageOf(signed({ secret: SECRET, keyIdHeaderName: 'X-Client' }))).toMatch(/keyIdHeaderName must be left out unless secret is a function/);
+  });
+
+  test.each(['svc-request-sig', 'X-TIMESTAMP'])('is not named by the header %s', (keyIdHeaderName) => {
+    expect(messageOf(signed({ secret, keyIdHeaderName }))).toMatch(/keyIdHeaderName must be another header than/);
+  });
+});
+
+describe('the store of used signatures', () => {
+  test.each([[undefined], [null], [{}], [{ claim: true }], ['memory']])('%p is none', (store) => {
+    expect(messageOf(signed({ secret: SECRET, replay: { store } }))).toMatch(/^security\.requestSignature\.replay\.store must be an object with a method claim/);
+  });
+
+  test('is taken as it is', () => {
+    const store = { claim: () => true };
+    expect(resolve(signed({ secret: SECRET, replay: { store } })).security.requestSignature?.replay?.store).toBe(store);
+  });
+});
+
+describe('webhooks', () => {
+  const webhook = (given: object): unknown => ({ security: { webhooks: [{ path: '/hooks', preset: 'stripe', secret: SECRET, ...given }] } });
+
+  test('have their defaults filled in', () => {
+    expect(resolve(webhook({})).security.webhooks).toEqual([
+      { path: '/hooks', preset: 'stripe', secrets: [SECRET], maxAge: 300_000, clockSkew: 300_000, debug: false },
+    ]);
+  });
+
+  test.each([
+    [{ path: 'hooks' }, /webhooks\[0\]\.path must be a route pattern/],
+    [{ preset: 'paypal' }, /webhooks\[0\]\.preset must be one of "standard", "stripe", "github", "slack", got "paypal"/],
+    [{ secret: '' }, /webhooks\[0\]\.secret must be a non-empty string/],
+    [{ secrets: 'x' }, /did you mean "security\.webhooks\[0\]\.secret"/],
+    [{ preset: 'github', maxAge: 5 }, /maxAge must be left out with preset "github", which signs no time/],
+    [{ maxAge: 0 }, /maxAge must be a positive number of milliseconds/],
+  ])('%j is refused', (given, message) => {
+    expect(messageOf(webhook(given))).toMatch(message);
+  });
+});
+
 describe('the secret', () => {
   test.each([[undefined, 'undefined'], [null, 'null'], ['', 'an empty string'], ['\0\0', 'a string'], [7, 'a number'], [Buffer.from(SECRET), 'an object']])('%p is refused', (secret, got) => {
     expect(messageOf(signed({ secret }))).toBe(`security.requestSignature.secret must be a non-empty string, got ${got}`);
   });
 
   test('may be an array, for rotation', () => {
-    expect(resolve(signed({ secret: [SECRET, `${SECRET}2`] })).security.requestSignature?.secrets).toEqual([SECRET, `${SECRET}2`]);
+    expect(resolve(signed({ secret: [SECRET, `${SECRET}2`] })).security.requestSignature?.secret).toEqual([SECRET, `${SECRET}2`]);
   });
 
   test.each([[[]], [['']], [[SECRET, '']], [[SECRET, undefined]], [[SECRET, [SECRET]]], [new Array<string>(2)]])('%p is no rotation', (secret) => {

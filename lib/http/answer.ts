@@ -4,7 +4,8 @@ import { kAnswering } from '../xjson/handler';
 import { STALE_FIELDS } from '../xjson/failure';
 import { isFresh } from './etag';
 import { JSON_TYPE } from './media-type';
-import { type ConfiguredResponse, kSettings } from './response-state';
+import { type ConfiguredResponse, kEnd, kSettings } from './response-state';
+import { mayShorten, sendShortHead } from './short-head';
 
 /**
  * Ends a response with a whole body: type, length, ETag and 304 where they
@@ -12,14 +13,23 @@ import { type ConfiguredResponse, kSettings } from './response-state';
  * `setHeader` and `end`, so that middleware which replaced them sees it all.
  */
 export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
+  if (body !== undefined && type !== undefined && res[kSettings].etag === undefined && mayShorten(res, res[kEnd])) {
+    sendShortHead(res, type, typeof body === 'string' ? Buffer.byteLength(body) : body.length);
+    endWith(res, body);
+    return res;
+  }
   if (type !== undefined) res.setHeader('Content-Type', type);
   if (body !== undefined) {
     // The two must not stand together (RFC 9112 section 6.2).
     if (!res.hasHeader('transfer-encoding')) {
-      res.setHeader('Content-Length', typeof body === 'string' ? Buffer.byteLength(body) : body.length);
+      // Text, as Express has it: middleware reads it, and some of it logs it.
+      res.setHeader('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
     }
     const { etag } = res[kSettings];
-    if (etag !== undefined && !res.hasHeader('etag')) res.setHeader('ETag', etag(body));
+    if (etag !== undefined && !res.hasHeader('etag')) {
+      const tag = etag(body);
+      if (tag) res.setHeader('ETag', tag);
+    }
   }
   if (isFresh(res)) res.statusCode = 304;
   const status = res.statusCode;

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import etag from 'etag';
 import fresh from 'fresh';
 
-/** Makes an entity tag for a body (RFC 9110 section 8.8.3). */
-export type EntityTag = (body: string | Buffer) => string;
+/** Makes an entity tag for a body (RFC 9110 section 8.8.3), or none. */
+export type EntityTag = (body: string | Buffer) => string | undefined;
 
 /** A tag that says the bodies are worth the same, though middleware may encode them differently. */
 export function weakEntityTag(body: string | Buffer): string {

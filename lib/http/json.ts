@@ -6,13 +6,20 @@ import { syntaxFault } from './syntax';
 const REFUSED = { protoAction: 'error', constructorAction: 'error' } as const;
 const BYTE_ORDER_MARK = '\ufeff';
 const LONG_INTEGER = /\d{16}/;
+/**
+ * Making a BigInt takes the square of its digits: one of a megabyte would keep
+ * every other request waiting for half a second. Python has the same bound, for
+ * the same reason (CVE-2020-10735).
+ */
+const MOST_DIGITS = 4300;
 
 /**
  * Parses the JSON text of a request body (RFC 8259): any value at the top. Keys
  * that reach for a prototype, `__proto__` and `constructor` with `prototype`
  * in it, are refused.
  *
- * @param bigint Whether integers beyond 2^53 become BigInt; all else is what JSON.parse makes of it.
+ * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused; all else is what
+ * JSON.parse makes of it.
  * @throws {HttpError} `MALFORMED_BODY` or `FORBIDDEN_KEY`, both 400.
  */
 export function parseJson(text: string, bigint: boolean): unknown {
@@ -56,6 +63,7 @@ function markBigIntegers(text: string, mark: string): string | undefined {
     } else if (code === 0x2d || isDigit(code)) {
       const end = numberEnd(text, at);
       if (isBigInteger(text, at, end)) {
+        checkDigits(text, at, end);
         marked += `${text.slice(copied, at)}"${mark}${text.slice(at, end)}"`;
         copied = end;
       }
@@ -87,6 +95,12 @@ function isBigInteger(text: string, start: number, end: number): boolean {
   }
   // Exact: no integer beyond the safe ones rounds to a safe one.
   return !Number.isSafeInteger(Number(text.slice(start, end)));
+}
+
+function checkDigits(text: string, start: number, end: number): void {
+  const digits = end - start - (text.charCodeAt(start) === 0x2d ? 1 : 0);
+  if (digits <= MOST_DIGITS) return;
+  throw HttpError.of('MALFORMED_BODY', `The request body holds an integer of ${digits} digits at position ${start}: at most ${MOST_DIGITS} are taken, send it as a string`);
 }
 
 function isDigit(code: number): boolean {

@@ -1,9 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The function that a JSONP request asks for by `callback`, held to what can name one; undefined where it asks for none. */
-export function callbackName(req: IncomingMessage): string | undefined {
+/**
+ * The function that a JSONP request asks for, held to what can name one; undefined where it asks for none.
+ * @param parameter Name of the query parameter.
+ */
+export function callbackName(req: IncomingMessage, parameter: string): string | undefined {
   const { query } = req as { query?: Readonly<Record<string, unknown>> };
-  const asked = query?.['callback'];
+  const asked = query?.[parameter];
   const name: unknown = Array.isArray(asked) ? asked[0] : asked;
   return typeof name === 'string' && name !== '' ? name.replace(/[^\w$.[\]]/g, '') : undefined;
 }

@@ -8,6 +8,7 @@ import type { TrustFunction } from '../options';
 import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
 import { discardRest } from './discard';
 import { isFresh } from './etag';
+import { type HostApplication, NO_APPLICATION } from './host-application';
 import { parseQuery } from './query';
 import type { Response } from './response';
 import { pathOf, queryOf } from '../target';
@@ -18,6 +19,8 @@ export const kSettings = Symbol('waypost.request.settings');
 export const kBody = Symbol('waypost.request.body');
 /** True once application code has assigned `req.body`. */
 export const kBodySet = Symbol('waypost.request.bodySet');
+/** By store of used signatures, the one that the request has claimed there. */
+export const kClaims = Symbol('waypost.request.claims');
 /** Target as received: to be set before anything may change `req.url`. */
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
@@ -26,6 +29,10 @@ const kParams = Symbol('waypost.request.params');
 const kPath = Symbol('waypost.request.path');
 const kQuery = Symbol('waypost.request.query');
 const kQueryUrl = Symbol('waypost.request.queryUrl');
+const kQueryText = Symbol('waypost.request.queryText');
+
+/** Makes `req.query` of what follows the `?`. */
+export type QueryParser = (text: string) => Record<string, unknown>;
 
 /** See {@link kSettings}. */
 export interface RequestSettings {
@@ -34,11 +41,11 @@ export interface RequestSettings {
   /** How many labels of the host name are no subdomain. */
   readonly subdomainOffset: number;
   /** Makes `req.query` of what follows the `?`. */
-  readonly queryParser: (text: string) => Record<string, unknown>;
+  readonly queryParser: QueryParser;
   /** Most bytes of a body that are discarded when nobody took it, in bytes; past that the connection closes. */
   readonly discardLimit: number;
   /** The application that `req.app` is. */
-  readonly app: object;
+  readonly app: HostApplication;
 }
 
 /** Some bytes of a representation: offsets of the first and the last, from 0. */
@@ -70,6 +77,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare [kBodySet]: boolean;
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
+  declare [kClaims]: Map<object, string> | undefined;
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;
   declare [kCaptured]: CaptureOutcome | undefined;
@@ -77,6 +85,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   private declare [kPath]: string | undefined;
   private declare [kQuery]: Record<string, unknown> | undefined;
   private declare [kQueryUrl]: string | undefined;
+  private declare [kQueryText]: string | undefined;
 
   /** Path and query. Middleware sees them relative to its mount, route handlers whole. */
   declare url: string;
@@ -89,6 +98,8 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare method: string;
   /** Body as received, before inflating; undefined where none was captured. */
   declare rawBody: Buffer | undefined;
+  /** Id of the key that signed the request, where `security.requestSignature.secret` is a function. @default undefined */
+  declare signatureKeyId: string | undefined;
   /** Mount path that `url` is relative to, or that the route's router is mounted at. @default '' */
   declare baseUrl: string;
   /** The route whose handlers run. */
@@ -97,9 +108,15 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare res: Response | undefined;
   /** Left to middleware of the application: waypost never sets it (INTERFACE section 2.1). */
   declare user?: unknown;
+  /** Cookies by name, once cookie-parser has read them. */
+  declare cookies?: Record<string, unknown>;
+  /** Those of the cookies whose signature holds; false where it does not. Set by cookie-parser. */
+  declare signedCookies?: Record<string, unknown>;
+  /** The secret that cookies are signed with. Set by cookie-parser. */
+  declare secret?: string | undefined;
 
-  /** The application that serves the request. */
-  get app(): object {
+  /** The application that serves the request; a mounted one while it does. */
+  get app(): HostApplication {
     return this[kSettings].app;
   }
 
@@ -121,11 +138,16 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
     const known = this[kQuery];
     if (known !== undefined && (this[kQueryUrl] === undefined || this[kQueryUrl] === url)) return known;
     this[kQueryUrl] = url;
-    return (this[kQuery] = this[kSettings].queryParser(queryOf(url)));
+    const text = queryOf(url);
+    // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
+    if (known !== undefined && text === this[kQueryText]) return known;
+    this[kQueryText] = text;
+    return (this[kQuery] = this[kSettings].queryParser(text));
   }
 
   set query(query: Record<string, unknown>) {
     this[kQueryUrl] = undefined;
+    this[kQueryText] = undefined;
     this[kQuery] = query;
   }
 
@@ -311,7 +333,7 @@ const SETTINGS: RequestSettings = {
   subdomainOffset: 2,
   queryParser: (text) => parseQuery(text),
   discardLimit: 1_048_576,
-  app: {},
+  app: NO_APPLICATION,
 };
 
 const DEFAULTS: [PropertyKey, unknown][] = [
@@ -320,6 +342,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kBodySet, false],
   [kOriginalUrl, undefined],
   [kOriginalMethod, undefined],
+  [kClaims, undefined],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
@@ -327,7 +350,9 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kPath, undefined],
   [kQuery, undefined],
   [kQueryUrl, undefined],
+  [kQueryText, undefined],
   ['rawBody', undefined],
+  ['signatureKeyId', undefined],
   ['originalUrl', ''],
   ['baseUrl', ''],
   ['route', undefined],

@@ -1,7 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../logger';
 import type { kAnswering } from '../xjson/handler';
+import type { ShortHeaded } from './short-head';
 import type { EntityTag } from './etag';
+import { type HostApplication, NO_APPLICATION } from './host-application';
+import type { JsonWriter } from './json-writer';
 
 /** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
 export const kSettings = Symbol('waypost.response.settings');
@@ -9,6 +12,8 @@ export const kSettings = Symbol('waypost.response.settings');
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
 /** Called with an error that arose while a response was made and that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
+/** The class's own `end`: where a response's is another, somebody has replaced it. */
+export const kEnd = Symbol('waypost.response.end');
 /** The `locals` of a response, once somebody asked for them. */
 export const kLocals = Symbol('waypost.response.locals');
 
@@ -18,16 +23,21 @@ export interface ResponseSettings {
   readonly development: boolean;
   /** Makes the ETag of a body; without it no ETag is made. */
   readonly etag: EntityTag | undefined;
+  /** How `json` and `jsonp` write; without it as JSON.stringify does. */
+  readonly stringify?: JsonWriter | undefined;
+  /** Name of the query parameter that asks `jsonp` for a call. @default 'callback' */
+  readonly jsonpCallback?: string;
   /** Told of what goes wrong. */
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
   /** The application that `res.app` is. */
-  readonly app: object;
+  readonly app: HostApplication;
 }
 
 /** A response that knows what its application was told. */
-export interface ConfiguredResponse extends ServerResponse {
+export interface ConfiguredResponse extends ShortHeaded {
+  readonly [kEnd]: ServerResponse['end'];
   readonly [kSettings]: ResponseSettings;
   readonly [kAnswering]: boolean;
 }
@@ -37,7 +47,7 @@ export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
   development: false,
   etag: undefined,
   logger: Object.freeze({ error: ignore, warn: ignore }),
-  app: Object.freeze({}),
+  app: NO_APPLICATION,
 });
 
 function ignore(): void {

@@ -1,4 +1,4 @@
-import { type IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { basename, extname, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import accepts from 'accepts';
@@ -12,11 +12,14 @@ import type { XJsonOptions } from '../xjson/options';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
+import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
-import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
+import { type ConfiguredResponse, DEFAULT_SETTINGS, kEnd, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
+import { kShortHead, shortField, type ShortHead } from './short-head';
 import { checkStatus } from './status';
+import { noViews } from './views';
 
 export { kFail, kJsonAsXJson, kSettings, type ResponseSettings } from './response-state';
 
@@ -38,14 +41,16 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
+  declare [kShortHead]: ShortHead | undefined;
+  declare readonly [kEnd]: ServerResponse['end'];
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
     answerError(this, error);
   }
 
-  /** The application that answers. */
-  get app(): object {
+  /** The application that answers; a mounted one while it does. */
+  get app(): HostApplication {
     return this[kSettings].app;
   }
 
@@ -109,31 +114,40 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
       this.xJson(data);
       return this;
     }
+    const { stringify } = this[kSettings];
     let text: string | undefined;
     try {
-      text = JSON.stringify(data);
+      text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
       return refuse(this, error);
     }
     const type = typeSet(this);
-    return finish(this, text, type === undefined ? JSON_TYPE : asUtf8(type));
+    if (this.send !== Response.prototype.send && text !== undefined) {
+      // As in Express: middleware that replaced `send` is given JSON answers too.
+      if (type === undefined) this.setHeader('Content-Type', JSON_TYPE);
+      return this.send(text);
+    }
+    if (type === undefined) return finish(this, text, JSON_TYPE);
+    return finish(this, text, text === undefined ? type : asUtf8(type));
   }
 
-  /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP). */
+  /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */
   jsonp(data?: unknown): this {
-    const name = callbackName(this.req);
+    const name = callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
     if (name === undefined) {
       if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
       return this.json(data);
     }
+    const { stringify } = this[kSettings];
     let text: string | undefined;
     try {
-      text = JSON.stringify(data);
+      text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
       return refuse(this, error);
     }
     this.setHeader('X-Content-Type-Options', 'nosniff');
-    return finish(this, callScript(name, text ?? ''), 'text/javascript; charset=utf-8');
+    this.setHeader('Content-Type', 'text/javascript; charset=utf-8');
+    return this.send(callScript(name, text ?? ''));
   }
 
   /**
@@ -272,7 +286,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
     const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
     if (form !== undefined) this.type(form);
     const body = redirectBody(form, status, String(this.getHeader('Location')));
-    this.setHeader('Content-Length', Buffer.byteLength(body));
+    this.setHeader('Content-Length', String(Buffer.byteLength(body)));
     endWith(this, body);
   }
 
@@ -310,6 +324,31 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
     this.sendFile(options.root ? path : resolve(path), { ...options, headers }, callback);
   }
 
+  /** Not supported. @throws Error that says what to do instead. */
+  render(view: string, ..._rest: readonly unknown[]): never {
+    throw new Error(noViews(`res.render(${inspect(view)})`));
+  }
+
+  override getHeader(name: string): OutgoingHttpHeader | undefined {
+    const head = this[kShortHead];
+    return head === undefined ? super.getHeader(name) : shortField(head, name);
+  }
+
+  override hasHeader(name: string): boolean {
+    const head = this[kShortHead];
+    return head === undefined ? super.hasHeader(name) : shortField(head, name) !== undefined;
+  }
+
+  override getHeaders(): OutgoingHttpHeaders {
+    const head = this[kShortHead];
+    if (head === undefined) return super.getHeaders();
+    return Object.assign(Object.create(null) as OutgoingHttpHeaders, { 'content-type': head[1], 'content-length': head[3] });
+  }
+
+  override getHeaderNames(): string[] {
+    return this[kShortHead] === undefined ? super.getHeaderNames() : ['content-type', 'content-length'];
+  }
+
   override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
@@ -333,6 +372,9 @@ Response.prototype[kJsonAsXJson] = false;
 Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
+Response.prototype[kShortHead] = undefined;
+// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
+(Response.prototype as { [kEnd]: ServerResponse['end'] })[kEnd] = Response.prototype.end;
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
 
 /** The Content-Type that was set, where it is one that can be used. */

@@ -1,4 +1,5 @@
 import type { PathRules } from './path';
+import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
 import type { AnyHandler, Route, Router } from './router';
 
@@ -27,6 +28,8 @@ export interface Layer {
   readonly handler: AnyHandler;
   /** Whether it is error middleware. */
   readonly catches: boolean;
+  /** Whether it is one of body-parser's, which are known by their names: it wants the bytes of a body that waypost could not parse. */
+  readonly parses: boolean;
   /** Alternatives; the first that matches counts. */
   readonly patterns: readonly Pattern[];
   /** `null` in middleware. */
@@ -34,41 +37,45 @@ export interface Layer {
   /** The method of a route's handler; `null` for every method. */
   readonly method: string | null;
   readonly mount: Mount;
+  /** The parameters in its path that have handlers to be called before; null for none. */
+  readonly hooks: readonly ParamHook[] | null;
 }
+
+const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
 
 /** Lays out everything that is registered in a router and in those mounted in it. */
 export function layOut(router: Router, rules: PathRules): Layer[] {
   const layers: Layer[] = [];
   const outermost: Mount = { router, parent: null, start: 0, end: Infinity };
-  append(layers, outermost, [parsePrefix('/', rules)], rules);
+  append(layers, outermost, [parsePrefix('/', rules)], rules, []);
   return layers;
 }
 
-function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules): void {
+function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules, around: readonly ParamHook[]): void {
   for (const entry of mount.router.registrations) {
+    const own = entry.paths.map((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
+    const patterns = underPrefixes(prefixes, own, entry.kind !== 'route');
+    const outer = hooksBeneath(around, own, prefixes);
+    const hooks = [...outer, ...hooksFor(mount, null, own)];
     if (entry.kind === 'route') {
-      const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePattern(path, rules)), false);
       const place: Place = { route: entry.route };
       for (const { method, handlers } of entry.route.stack) {
-        for (const handler of handlers) push(layers, handler, patterns, place, method, mount);
+        for (const handler of handlers) push(layers, handler, patterns, place, method, mount, hooks);
       }
-      continue;
-    }
-    const patterns = underPrefixes(prefixes, entry.paths.map((path) => parsePrefix(path, rules)), true);
-    if (entry.kind === 'middleware') {
-      for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount);
+    } else if (entry.kind === 'middleware') {
+      for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount, hooks);
     } else {
       const inner: Mount = { router: entry.router, parent: mount, start: layers.length, end: 0 };
-      append(layers, inner, patterns, rules);
+      append(layers, inner, patterns, rules, [...outer, ...hooksFor(mount, inner, own)]);
       inner.end = layers.length;
     }
   }
 }
 
-function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount): void {
+function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount, hooks: readonly ParamHook[]): void {
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  layers.push({ order: layers.length, handler, catches, patterns, place, method, mount });
+  layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, hooks: hooks.length === 0 ? null : hooks });
 }
 
 function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {

@@ -1,4 +1,5 @@
 import type { ErrorHandler, ForeignHandler, Handler, Handlers, PathParams } from './handler';
+import { type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
 
 /** A path, or several of which the first that matches counts. */
@@ -85,6 +86,7 @@ class Host {
 export class Router extends Host {
   readonly #registrations: Registration[] = [];
   readonly #listeners = new Set<() => void>();
+  readonly #params = new Map<string, readonly ParamHandler[]>();
 
   /** @param target What to turn into a router, in place of a new object. */
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- narrows who may pass a target
@@ -102,9 +104,27 @@ export class Router extends Host {
     this.#listeners.add(listener);
   }
 
-  readonly #changed = (): void => {
+  /** To be called when what is registered, or how it is read, has changed. */
+  protected readonly changed = (): void => {
     for (const listener of this.#listeners) listener();
   };
+
+  /** Handlers of parameters by name, in the order they were registered. */
+  get params(): ReadonlyMap<string, readonly ParamHandler[]> {
+    return this.#params;
+  }
+
+  /**
+   * Calls back with the value of a parameter before whatever is registered in
+   * this router under a path that holds it: once for each value in a request.
+   * `*` and `**` name the captures of wildcards.
+   * @throws TypeError for a wrong name, or what is no function.
+   */
+  param(name: string | readonly string[], handler: ParamHandler): this {
+    for (const one of readParam(name, handler)) this.#params.set(one, [...(this.#params.get(one) ?? []), handler]);
+    this.changed();
+    return this;
+  }
 
   /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
   get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
@@ -170,7 +190,7 @@ export class Router extends Host {
   route(path: Paths): Route {
     const paths = listPaths(path);
     for (const text of paths) parsePattern(text, EXACT);
-    const route = new Route(paths[0] as string, this.#changed);
+    const route = new Route(paths[0] as string, this.changed);
     this.#registrations.push({ kind: 'route', paths, route });
     return route;
   }
@@ -200,24 +220,35 @@ export class Router extends Host {
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where} needs at least one middleware function or router`);
     for (const entry of entries) checkUse(entry, where, this);
-    for (const entry of entries) this.#use(paths, entry as AnyHandler | Router);
-    this.#changed();
+    for (const entry of entries) {
+      this.#use(paths, entry as AnyHandler | Router);
+      this.used(withPath ? (given[0] as Paths) : '/', entry);
+    }
+    this.changed();
     return this;
+  }
+
+  /** Called for all that was given to {@link use}; an application looks for others among it. */
+  protected used(_path: Paths, _entry: unknown): void {
+    // A router has nothing to say to what is mounted in it.
   }
 
   #use(paths: readonly string[], entry: AnyHandler | Router): void {
     if (entry instanceof Router && typeof entry !== 'function') {
-      entry.onChange(this.#changed);
+      entry.onChange(this.changed);
       this.#registrations.push({ kind: 'mount', paths, router: entry });
     } else {
       this.#registrations.push({ kind: 'middleware', paths, handlers: [entry] });
     }
   }
 
-  /** Whether that router is this one or mounted anywhere below it. */
+  /** Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
   reaches(router: Router): boolean {
     if (router === this) return true;
-    return this.#registrations.some((one) => one.kind === 'mount' && one.router.reaches(router));
+    return this.#registrations.some((one) => {
+      if (one.kind === 'mount') return one.router.reaches(router);
+      return one.kind === 'middleware' && one.handlers.some((handler: unknown) => handler instanceof Router && handler.reaches(router));
+    });
   }
 }
 
@@ -255,4 +286,23 @@ function checkUse(entry: unknown, where: string, self: Router): void {
 function describe(given: unknown): string {
   if (given === null) return 'null';
   return typeof given === 'string' ? JSON.stringify(given) : (typeof given);
+}
+
+/** Options of `Router`, for programs that come from Express. */
+export interface RouterOptions {
+  /** No effect: a router always sees the parameters of its mount path. */
+  mergeParams?: boolean;
+}
+
+/**
+ * Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1).
+ * @throws TypeError for `caseSensitive` and `strict`, which hold for a whole application.
+ */
+export function createRouter(options: RouterOptions = {}): Router {
+  for (const name of ['caseSensitive', 'strict']) {
+    if ((options as Record<string, unknown>)[name] !== undefined) {
+      throw new TypeError(`Router() has no option ${name}: one application compares all paths in one way; write createServer({ routing: { caseSensitive, ignoreTrailingSlash } })`);
+    }
+  }
+  return new Router();
 }

@@ -3,6 +3,7 @@ import type { Response } from '../http/response';
 import { pathStart } from '../target';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import { related, within, type Layer, type Mount, type Place } from './layer';
+import { ParamCalls, type ParamHook, type ParamListener } from './param';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
@@ -26,7 +27,7 @@ const DEPTH = 100;
  * One request's walk down its plan. It calls what applies, in order; `next`
  * is the one function made per request.
  */
-export class Walk {
+export class Walk implements ParamListener {
   readonly req: Request;
   readonly res: Response;
   readonly host: WalkHost;
@@ -45,10 +46,12 @@ export class Walk {
   readonly outer: NextFunction | undefined;
   /** The walk that this one is a part of. */
   readonly parent: Walk | undefined;
-  /** Whether the signature has been checked. */
-  checked = false;
+  /** The checks of signatures that the request has passed, or is in; null for none. */
+  checked: object[] | null = null;
   /** The URL with and without the suffix `.xJson` that it was routed without. */
   suffixed: { readonly sent: string; readonly stripped: string } | undefined = undefined;
+  /** Whether the list has ended and the fallback takes the request. */
+  falls = false;
   /** Whether the body has been captured, or has failed to be. */
   bodyRead = false;
   /** An error that stands before the first route; raised there unless something else has read the body. */
@@ -73,6 +76,8 @@ export class Walk {
   /** What has run, kept from the first event on that makes the order of steps say less. */
   #ran: Set<number> | null = null;
   #captured: Place | null = null;
+  /** What handlers of parameters have been called with, once there was one. */
+  #params: ParamCalls | null = null;
   /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
   #restarts = false;
   /** How much of `url` the current middleware does not see. */
@@ -243,7 +248,7 @@ export class Walk {
       if (this.#failed && layer.place !== null && layer.place !== this.#raiser) continue;
       if ((step.test || match.loose) && !this.table.applies(step, match)) continue;
       if (this.#failed ? !this.#meets(layer) : step.sibling && this.#takenBySibling(step, this.#index)) continue;
-      if (layer.place !== null && !this.#failed) {
+      if (layer.place !== null && !this.#failed && !layer.parses) {
         const obstacle = this.host.obstacle(this);
         if (obstacle !== undefined) return this.#raise(obstacle);
       }
@@ -286,20 +291,52 @@ export class Walk {
   }
 
   #call(step: Step): void {
-    const { req, res } = this;
     const { layer } = step;
     if (layer.place === null) {
       this.#enterMiddleware(layer);
-    } else if (layer.place !== this.#captured) {
+    } else if (layer.place === this.#captured) {
+      this.#show(this.url, 0, 0);
+      return this.#invoke(layer);
+    } else {
       try {
         this.#enterRoute(step, layer.place);
       } catch (error) {
         // A malformed capture: the route has not run, so it is no raiser.
         return this.#raise(error);
       }
-    } else {
-      this.#show(this.url, 0, 0);
     }
+    if (layer.hooks === null || this.#failed) return this.#invoke(layer);
+    this.#current = layer;
+    this.#params ??= new ParamCalls(this.req, this.res);
+    this.#params.run(layer.hooks, this.table.cut(this.match), this);
+  }
+
+  /** @internal The handlers of parameters have gone on. */
+  passed(): void {
+    this.#invoke(this.#current as Layer);
+  }
+
+  /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
+  raised(error: unknown, { mount, inner }: ParamHook): void {
+    this.#keepBooks();
+    if (error === 'router' || (error === 'route' && inner !== null)) {
+      (this.#leftMounts ??= []).push(error === 'router' ? mount : inner as Mount);
+    } else if (error === 'route') {
+      const place = this.#current?.place;
+      if (place != null) (this.#leftRoutes ??= new Set()).add(place);
+    } else {
+      this.#failed = true;
+      this.#error = error;
+      this.#raiser = null;
+      this.#source = mount;
+      this.#unraised = false;
+    }
+    if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
+    else this.#run();
+  }
+
+  #invoke(layer: Layer): void {
+    const { req, res } = this;
     this.#current = layer;
     this.#ran?.add(layer.order);
     let result: unknown;

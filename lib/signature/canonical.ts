@@ -15,7 +15,7 @@ export interface Canonical {
   /**
    * Whether servers may disagree on which path this is: encoded or backward
    * slashes, double encoding, dot segments, `;`, `?`, `#`, control characters,
-   * a leading `//`.
+   * raw white space, a leading `//`.
    */
   readonly ambiguous: boolean;
   /** The decoded text, in lower case and before anything was cut from it. */
@@ -49,12 +49,14 @@ export function canonical(path: string): Canonical {
  * segments it sees come from these, in this order.
  */
 export function tokens(text: string): string[] {
-  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map(withoutSuffix).filter(isNotEmpty);
+  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map(trimmed).map(withoutSuffix).filter(isNotEmpty);
 }
 
 function isAmbiguous(path: string, decoded: string): boolean {
   // URL parsers strip control characters, and take what follows a leading `//` for a host.
   if (/^\/\/|[\\;?#\p{Cc}]|(?:^|\/)\.{1,2}(?=\/|$)/u.test(decoded)) return true;
+  // No client can send white space, but a rewrite may have decoded it; URL parsers trim it.
+  if (/\s/.test(path)) return true;
   if (!path.includes('%')) return false;
   return /%2f/i.test(path) || ESCAPE.test(path.replace(ESCAPES, decodeEscape));
 }
@@ -131,6 +133,10 @@ function withoutSuffix(segment: string): string {
   let end = segment.length;
   while (segment.endsWith('.xjson', end)) end -= 6;
   return segment.slice(0, end);
+}
+
+function trimmed(text: string): string {
+  return text.trim();
 }
 
 function isNotEmpty(text: string): boolean {

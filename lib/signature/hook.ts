@@ -1,39 +1,50 @@
 import type { Duplex } from 'node:stream';
-import { HttpError, errorBody } from '../errors';
+import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
 import { answerJson } from '../http/answer';
 import { hasBody } from '../http/capture';
 import type { Request } from '../http/request';
-import { kOriginalMethod, kOriginalUrl } from '../http/request';
+import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request';
 import type { Response } from '../http/response';
 import type { Logger } from '../logger';
-import type { SignatureScope } from './scope';
-import { checkBody, checkDigest, checkHeaders, failureBody, type Rejection, type SignatureConfig, type SignedRequest } from './verify';
+import type { ReplayStore } from '../options';
+import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
+import type { RegisteredRoute, SignatureScope } from './scope';
+
+/** Whether the request may go on; what it refuses, the hook has answered. */
+export type Admission = boolean | Promise<boolean>;
+
+/** What a hook is made of. */
+export interface SignatureHookParts {
+  readonly scheme: SignatureScheme;
+  readonly scope: SignatureScope;
+  /** Whether each check is logged. */
+  readonly debug: boolean;
+  /** Lets each signature through once; undefined lets it through until it is too old. */
+  readonly store: ReplayStore | undefined;
+}
 
 /**
  * The check of request signatures (INTERFACE section 5), ahead of middleware,
  * body parsing and handlers. It answers what it refuses itself.
  */
 export class SignatureHook {
-  readonly #config: SignatureConfig;
+  readonly #scheme: SignatureScheme;
   readonly #scope: SignatureScope;
+  readonly #debug: boolean;
+  readonly #store: ReplayStore | undefined;
   readonly #logger: Logger;
-  readonly #signatureName: string;
-  readonly #timestampName: string;
-  /** RFC 9110 section 11.6.1: a 401 names the scheme that would be accepted. */
-  readonly #challenge: string;
 
-  constructor(config: SignatureConfig, scope: SignatureScope, logger: Logger) {
-    this.#config = config;
+  constructor({ scheme, scope, debug, store }: SignatureHookParts, logger: Logger) {
+    this.#scheme = scheme;
     this.#scope = scope;
+    this.#debug = debug;
+    this.#store = store;
     this.#logger = logger;
-    this.#signatureName = config.headerName.toLowerCase();
-    this.#timestampName = config.timestampHeaderName.toLowerCase();
-    this.#challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
   }
 
   /** Whether the body is part of what is signed, so that its bytes are needed. */
   get readsBody(): boolean {
-    return this.#config.includeBody;
+    return this.#scheme.readsBody;
   }
 
   /** Whether a request to that path must be signed. */
@@ -41,77 +52,149 @@ export class SignatureHook {
     return this.#scope.requires(method, path);
   }
 
-  /** Checks what can be told before a byte of the body is read; answers 401 and returns false when it refuses. */
+  /** See {@link SignatureScope.uncovered}. */
+  uncovered<R extends RegisteredRoute>(routes: readonly R[]): R[] {
+    return this.#scope.uncovered(routes);
+  }
+
+  /** Checks what can be told before a byte of the body is read. */
   admits(req: Request, res: Response): boolean {
-    return this.#passes(this.#judgeHeaders(req), req, res);
+    const rejected = this.#scheme.checkHeaders(received(req), Date.now());
+    return rejected === null || this.#refuse(req, res, rejected);
   }
 
-  /** Checks the signature over the bytes as received; answers 401 and returns false when it refuses. */
-  verifies(req: Request, res: Response, body: Buffer | undefined): boolean {
-    if (!this.#passes(this.#judgeBytes(req, body), req, res)) return false;
-    if (this.#config.debug) this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature was accepted');
-    return true;
+  /** Checks the signature over the bytes as received, and that it was not used before. */
+  verifies(req: Request, res: Response, body: Buffer | undefined): Admission {
+    const verdict = this.#judge(req, body);
+    return verdict instanceof Promise ? verdict.then((ended) => this.#conclude(req, res, ended)) : this.#conclude(req, res, verdict);
   }
 
-  /** Checks a request to switch protocols, which has no response: answers 401 on the socket and returns false when it refuses. */
-  admitsUpgrade(req: Request, socket: Duplex): boolean {
+  /** Checks a request to switch protocols, which has no response, and answers what it refuses on the socket. */
+  admitsUpgrade(req: Request, socket: Duplex): Admission {
     // Node hands what follows the headers to the listener unread, so a body could not be checked.
-    const unread: Rejection | null = this.#config.includeBody && hasBody(req)
-      ? { failure: 'invalid', reason: 'a request to upgrade has a body' }
-      : null;
-    const rejection = this.#judgeHeaders(req) ?? unread ?? this.#judgeBytes(req, undefined);
-    if (rejection === null) return true;
-    this.#debug(req, rejection.reason);
-    const body = JSON.stringify(failureBody(rejection.failure, this.#config));
-    socket.end([
-      'HTTP/1.1 401 Unauthorized', 'Connection: close', 'Content-Type: application/json; charset=utf-8',
-      `WWW-Authenticate: ${this.#challenge}`, `Content-Length: ${Buffer.byteLength(body)}`, '', body,
-    ].join('\r\n'));
-    return false;
-  }
-
-  #judgeHeaders(req: Request): Rejection | null {
-    return checkHeaders(this.#signed(req), this.#config, Date.now());
-  }
-
-  #judgeBytes(req: Request, body: Buffer | undefined): Rejection | null {
-    const signed = this.#signed(req);
-    return checkBody(signed, body, this.#config) ?? checkDigest(signed, body, this.#config);
+    const rejected = this.#scheme.checkHeaders(received(req), Date.now())
+      ?? (this.readsBody && hasBody(req) ? rejection('invalid', 'a request to upgrade has a body') : null);
+    const verdict = rejected ?? this.#judge(req, undefined);
+    return verdict instanceof Promise ? verdict.then((ended) => this.#concludeUpgrade(req, socket, ended)) : this.#concludeUpgrade(req, socket, verdict);
   }
 
   /** Answers 413: a body that is too large to be checked is not let through. */
   refuseSize(req: Request, res: Response): void {
-    this.#debug(req, 'the body is larger than body.limit');
+    this.#logRefusal(req, 'the body is larger than body.limit');
     res.shouldKeepAlive = false;
     answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
   }
 
   /** Answers 401: bytes that someone else has read can't be checked. */
   refuseConsumed(req: Request, res: Response): void {
-    this.#passes({ failure: 'invalid', reason: 'the body was read before it could be checked' }, req, res);
+    this.#refuse(req, res, rejection('invalid', 'the body was read before it could be checked'));
   }
 
-  #signed(req: Request): SignedRequest {
-    const { headers } = req;
-    return {
-      method: req[kOriginalMethod] ?? req.method,
-      target: req[kOriginalUrl] ?? req.url,
-      signature: headers[this.#signatureName] as string | undefined,
-      timestamp: headers[this.#timestampName] as string | undefined,
-    };
+  /** The scheme's verdict, and the store's. A failure of either is a verdict too: that nothing is known. */
+  #judge(req: Request, body: Buffer | undefined): Outcome | Promise<Outcome> {
+    try {
+      const request = received(req);
+      if (this.#debug) this.#logger.info({ parts: this.#scheme.describe(request, body) }, 'The request signature is checked');
+      const verdict = this.#scheme.checkBytes(request, body, Date.now());
+      if (verdict instanceof Promise) return verdict.then((ended) => this.#claim(req, ended)).catch(unknown);
+      const claimed = this.#claim(req, verdict);
+      return claimed instanceof Promise ? claimed.catch(unknown) : claimed;
+    } catch (error) {
+      return unknown(error);
+    }
   }
 
-  #passes(rejection: Rejection | null, req: Request, res: Response): boolean {
-    if (rejection === null) return true;
-    this.#debug(req, rejection.reason);
-    res.setHeader('WWW-Authenticate', this.#challenge);
-    answerJson(res, 401, failureBody(rejection.failure, this.#config));
+  #claim(req: Request, verdict: Verdict): Verdict | Promise<Verdict> {
+    const store = this.#store;
+    if (store === undefined || isRejection(verdict)) return verdict;
+    // The store forgets a signature at that moment; one that waited for its secret until then could be used twice.
+    if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
+    // An application and one that is mounted in it may share a store: the request that holds a claim is no replay.
+    if (req[kClaims]?.get(store) === verdict.digest) return verdict;
+    const claimed: unknown = store.claim(verdict.digest, verdict.expires);
+    if (typeof claimed === 'boolean') return settled(req, store, claimed, verdict);
+    return Promise.resolve(claimed).then((first) => settled(req, store, first, verdict));
+  }
+
+  #conclude(req: Request, res: Response, outcome: Outcome): boolean {
+    if (outcome instanceof Unknown) {
+      this.#logUnknown(req, outcome);
+      answerJson(res, 503, UNAVAILABLE);
+      return false;
+    }
+    if (isRejection(outcome)) return this.#refuse(req, res, outcome);
+    this.#accept(req, outcome);
+    return true;
+  }
+
+  #concludeUpgrade(req: Request, socket: Duplex, outcome: Outcome): boolean {
+    if (outcome instanceof Unknown) {
+      this.#logUnknown(req, outcome);
+      answerSocket(socket, 503, [], UNAVAILABLE);
+      return false;
+    }
+    if (isRejection(outcome)) {
+      this.#logRefusal(req, outcome.reason);
+      answerSocket(socket, 401, [`WWW-Authenticate: ${this.#scheme.challenge}`], this.#scheme.failureBody(outcome.failure));
+      return false;
+    }
+    this.#accept(req, outcome);
+    // The client may have gone while a store or a secret was waited for.
+    return !socket.destroyed;
+  }
+
+  #accept(req: Request, { keyId }: Acceptance): void {
+    if (keyId !== undefined) req.signatureKeyId = keyId;
+    if (this.#debug) this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature was accepted');
+  }
+
+  #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
+    this.#logRefusal(req, reason);
+    res.setHeader('WWW-Authenticate', this.#scheme.challenge);
+    answerJson(res, 401, this.#scheme.failureBody(failure));
     return false;
   }
 
-  #debug(req: Request, reason: string): void {
-    if (!this.#config.debug) return;
+  #logRefusal(req: Request, reason: string): void {
+    if (!this.#debug) return;
     // At info: who turns `debug` on wants to see it without a change of the log's level.
     this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl], reason }, 'The request signature was refused');
   }
+
+  #logUnknown(req: Request, { error }: Unknown): void {
+    this.#logger.error({ err: error, method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature could not be checked');
+  }
+}
+
+/** That a check could not be made, which is never a pass. */
+class Unknown {
+  constructor(readonly error: unknown) {}
+}
+
+type Outcome = Verdict | Unknown;
+
+const UNAVAILABLE: ErrorBody = { error: statusText(503), message: 'The request signature could not be checked' };
+
+function unknown(error: unknown): Unknown {
+  return new Unknown(error);
+}
+
+function settled(req: Request, store: ReplayStore, first: unknown, verdict: Acceptance): Verdict {
+  if (first === false) return rejection('invalid', 'the signature was used before');
+  // A store that forgets its `return` knows nothing of replays.
+  if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must answer true or false, and answered ${typeof first}`);
+  (req[kClaims] ??= new Map()).set(store, verdict.digest);
+  return verdict;
+}
+
+function received(req: Request): ReceivedRequest {
+  return { method: req[kOriginalMethod] ?? req.method, target: req[kOriginalUrl] ?? req.url, headers: req.headers };
+}
+
+function answerSocket(socket: Duplex, status: number, headers: readonly string[], given: ErrorBody): void {
+  const body = JSON.stringify(given);
+  socket.end([
+    `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8',
+    ...headers, `Content-Length: ${Buffer.byteLength(body)}`, '', body,
+  ].join('\r\n'));
 }

@@ -11,6 +11,7 @@ export { canonicalPath };
 // escape, no backslash, `;`, `?`, `#`, control or non-ASCII character, no empty
 // or dot segment, no trailing slash, no `.xJson`.
 const PLAIN = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[!"$&-.0-:<->@-[\]-~]+)+)$/;
+const NO_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?:[/?#]|$)/i;
 const SUFFIX = /\.xjson$/i;
 
 /** A registered route or mount, as {@link SignatureScope.uncovered} takes it. */
@@ -49,7 +50,7 @@ export class SignatureScope {
   /**
    * Whether a request must be signed.
    * @param method As received, in any case.
-   * @param path The path of the target as sent, without its query.
+   * @param path The target as sent, up to its query.
    */
   requires(method: string, path: string): boolean {
     const verb = method.toUpperCase();
@@ -93,6 +94,8 @@ export class SignatureScope {
     const routed = pathOf(path);
     // RFC 9112 section 3.2: a target may be `*` or `host:port`. Neither holds a path to judge by.
     if (!sent.startsWith('/') || !routed.startsWith('/')) return true;
+    // Some take what follows an empty authority for the path, others for the host.
+    if (NO_AUTHORITY.test(path)) return true;
     const form = canonical(sent);
     const pieces = form.ambiguous ? tokens(form.text) : undefined;
     const own = new Path(routed, this.#rules);

@@ -1,11 +1,15 @@
 import { createHmac } from 'node:crypto';
 import type { SignatureAlgorithm } from '../options';
+import { type MessageToSign, signMessage } from './message-sign';
+import { isKeyId } from './secret-source';
 
 /** A key shared by client and server. A string stands for its UTF-8 bytes. */
 export type Secret = string | Uint8Array;
 
 /** What {@link signRequest} signs, and how. The server must be configured alike. */
 export interface SignRequestOptions {
+  /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). @default 1 */
+  version?: 1 | 2;
   /** The shared secret. Of a list, as the server takes for rotation, the first one signs. */
   secret: Secret | readonly Secret[];
   /** HTTP method; signed upper-cased. */
@@ -28,27 +32,44 @@ export interface SignRequestOptions {
   headerName?: string;
   /** Name of the timestamp header. @default 'X-Timestamp' */
   timestampHeaderName?: string;
+  /** Id of the client's key, where the server asks for one; travels beside the signature. @default none */
+  keyId?: string;
+  /** Name of the header that carries it. @default 'X-Key-Id' */
+  keyIdHeaderName?: string;
   /** Sign the body too. @default true */
   includeBody?: boolean;
   /** Sign the query too. @default true */
   includeQuery?: boolean;
+  /** With version 2: the headers that are sent along; of these `Content-Type` and `Content-Encoding` are signed. @default {} */
+  headers?: Readonly<Record<string, string>>;
+  /** With version 2: what else is signed, names of `headers` or `'@authority'`. @default [] */
+  covers?: readonly string[];
+  /** With version 2: until when the signature may be used, in milliseconds since the epoch. @default as long as the server's maxAge */
+  expires?: number;
+  /** With version 2: what no other signature has, 16 or more characters of printable ASCII. @default 128 random bits */
+  nonce?: string;
 }
 
 /**
- * Signs a request as INTERFACE section 5 asks, and returns the two headers to
- * send with it: the lower-case hexadecimal signature and the timestamp.
+ * Signs a request as INTERFACE section 5 asks, and returns the headers to
+ * send with it: the lower-case hexadecimal signature, the timestamp, and the key
+ * id if one is given. With version 2 these are `Signature-Input`, `Signature`
+ * and, if there is a body, `Content-Digest` (RFC 9421 and RFC 9530).
  *
  * Throws a TypeError that names the option for what cannot be signed: an empty
  * secret, a url that is neither a target nor absolute, a body that is an
  * object, a timestamp that is no whole number, an unknown algorithm.
  */
 export function signRequest(options: SignRequestOptions): Record<string, string> {
+  if (versionOf(options) === 2) return signMessage(messageOf(options));
   const { algorithm, headerName, timestampHeaderName, includeBody, includeQuery } = withDefaults(options);
   const timestamp = timestampText(options.timestamp ?? Date.now());
   const url = signedUrl(requestTarget(options.url), includeQuery);
   const body = includeBody ? checkedBody(options.body) : undefined;
   const mac = digest(algorithm, signingSecret(options.secret), checkedMethod(options.method), url, body, timestamp);
-  return { [headerName]: mac.toString('hex'), [timestampHeaderName]: timestamp };
+  const headers = { [headerName]: mac.toString('hex'), [timestampHeaderName]: timestamp };
+  if (options.keyId !== undefined) headers[options.keyIdHeaderName ?? 'X-Key-Id'] = checkedKeyId(options.keyId);
+  return headers;
 }
 
 /**
@@ -95,6 +116,33 @@ export function requestTarget(url: string | URL): string {
   );
 }
 
+const VERSION_1_ONLY = ['headerName', 'timestampHeaderName', 'keyIdHeaderName'] as const;
+const VERSION_2_ONLY = ['headers', 'covers', 'expires', 'nonce'] as const;
+
+/** What the other version would pass over in silence is refused. */
+function versionOf(options: SignRequestOptions): 1 | 2 {
+  const { version = 1, algorithm } = options;
+  if (version !== 1 && version !== 2) throw new TypeError(`signRequest: version must be 1 or 2, and was ${shown(version)}`);
+  const foreign = (version === 1 ? VERSION_2_ONLY : VERSION_1_ONLY).find((name) => options[name] !== undefined);
+  if (foreign !== undefined) throw new TypeError(`signRequest: ${foreign} means nothing with version ${version}; leave it out`);
+  if (version === 2 && algorithm !== undefined && algorithm !== 'sha256') {
+    throw new TypeError(`signRequest: algorithm must be "sha256" with version 2 (RFC 9421 section 3.3.3), and was ${shown(algorithm)}`);
+  }
+  return version;
+}
+
+function messageOf(options: SignRequestOptions): MessageToSign {
+  const { timestamp, body, headers, covers, expires, nonce, keyId, includeBody, includeQuery } = options;
+  return {
+    secret: signingSecret(options.secret),
+    method: checkedMethod(options.method),
+    target: requestTarget(options.url),
+    body: checkedBody(body),
+    timestamp: typeof timestamp === 'string' ? Number(timestamp) : timestamp,
+    headers, covers, expires, nonce, keyId, includeBody, includeQuery,
+  };
+}
+
 type Defaulted = 'algorithm' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery';
 
 function withDefaults(options: SignRequestOptions): Required<Pick<SignRequestOptions, Defaulted>> {
@@ -131,6 +179,11 @@ function checkedBody(body: string | Uint8Array | null | undefined): string | Uin
     `signRequest: body must be the text or the bytes that are sent, and was ${shown(body)}; ` +
       'write JSON.stringify(data), and send that same text',
   );
+}
+
+function checkedKeyId(keyId: string): string {
+  if (isKeyId(keyId)) return keyId;
+  throw new TypeError(`signRequest: keyId must be 1 to 256 visible ASCII characters without a comma, and was ${shown(keyId)}`);
 }
 
 function timestampText(timestamp: number | string): string {

@@ -1,24 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { ErrorBody } from '../errors';
-import type { ResolvedSignature } from '../options';
+import type { RequestSignatureConfig } from '../options';
+import { type Rejection, rejection } from './scheme';
 import { digest, signedUrl, type Secret } from './sign';
 
-/** The option `security.requestSignature`, validated and completed (INTERFACE section 2.5). */
-export interface SignatureConfig extends Omit<ResolvedSignature, 'secrets' | 'ambiguousBody'> {
-  /** Any of them may have signed, so that one can replace another. */
-  readonly secrets: readonly Secret[];
-  /** With `reject`, {@link checkBody} looks at every method. @default 'accept' */
-  readonly ambiguousBody?: ResolvedSignature['ambiguousBody'];
-}
+type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
-/** The three failures a client can tell apart (INTERFACE section 7.1). */
-export type Failure = 'missing' | 'invalid' | 'expired';
-
-/** Why a request is refused. The reason is for the log alone: to a client it would be an oracle. */
-export interface Rejection {
-  readonly failure: Failure;
-  readonly reason: string;
-}
+/** What of `security.requestSignature` the format needs, completed (INTERFACE section 2.5). */
+export type SignatureConfig = Readonly<Required<Pick<RequestSignatureConfig, Setting>>>;
 
 /** What a signature is checked against: the request as received, before any rewrite. */
 export interface SignedRequest {
@@ -90,7 +78,12 @@ export function checkBody(
  * without stopping at the first match: neither the place of a wrong digit nor
  * the secret that matched can be timed.
  */
-export function checkDigest(request: SignedRequest, body: Uint8Array | undefined, config: SignatureConfig): Rejection | null {
+export function checkDigest(
+  request: SignedRequest,
+  body: Uint8Array | undefined,
+  config: SignatureConfig,
+  secrets: readonly Secret[],
+): Rejection | null {
   const { signature, timestamp } = request;
   // Buffer.from(…, 'hex') drops what is not hexadecimal, and timingSafeEqual
   // throws on unequal lengths; the grammar rules both out.
@@ -101,26 +94,15 @@ export function checkDigest(request: SignedRequest, body: Uint8Array | undefined
   const url = signedUrl(request.target, config.includeQuery);
   const signed = config.includeBody ? body : undefined;
   let matches = 0;
-  for (const secret of config.secrets) {
+  for (const secret of secrets) {
     const expected = digest(config.algorithm, secret, request.method, url, signed, timestamp);
     matches |= Number(timingSafeEqual(given, expected));
   }
   return matches === 1 ? null : rejection('invalid', 'the signature matches none of the secrets');
 }
 
-/** The JSON body that answers a failure (INTERFACE section 7.1). */
-export function failureBody(failure: Failure, config: Pick<SignatureConfig, 'headerName'>): ErrorBody {
-  switch (failure) {
-    case 'missing':
-      return { error: 'Missing signature header', message: `${config.headerName} header is required` };
-    case 'expired':
-      return { error: 'Signature expired', message: 'Request signature has expired' };
-    case 'invalid':
-      return { error: 'Invalid signature', message: 'Request signature verification failed' };
-  }
-}
-
-function checkAge(timestamp: number, config: SignatureConfig, now: number): Rejection | null {
+/** Judges an age in milliseconds: too old is `expired`, too far ahead is `invalid`. */
+export function checkAge(timestamp: number, config: Pick<SignatureConfig, 'maxAge' | 'clockSkew'>, now: number): Rejection | null {
   const age = now - timestamp;
   // Stated as what is accepted, so that NaN is not.
   if (age >= -config.clockSkew && age <= config.maxAge) return null;
@@ -141,8 +123,4 @@ function startsApart(url: string, body: Uint8Array): boolean {
 
 function byteText(body: Uint8Array, index: number): string {
   return String.fromCharCode(body[index] ?? 0);
-}
-
-function rejection(failure: Failure, reason: string): Rejection {
-  return { failure, reason };
 }

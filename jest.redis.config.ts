@@ -1,0 +1,7 @@
+import type { Config } from 'jest';
+import shared = require('./jest.config');
+
+/** The specs that need a redis-server, which is not on every machine. */
+const config: Config = { ...shared, roots: ['<rootDir>/spec/redis'], testPathIgnorePatterns: ['/node_modules/'] };
+
+export = config;

@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Handler } from '../routing/handler';
+
+/** Options that all body parsers share. */
+export interface BodyParserOptions {
+  /** Whether gzip, deflate and br are inflated; if not, such a body is answered by 415. @default true */
+  inflate?: boolean;
+  /** Longest body, in bytes, or text such as `'5mb'`; beyond it 413. @default '100kb' */
+  limit?: number | string;
+  /** Content types that are parsed, by name, extension or test. @default the parser's own */
+  type?: string | string[] | ((req: IncomingMessage) => unknown);
+  /** Called with the bytes before they are parsed; what it throws is answered by 403. @default none */
+  verify?(req: IncomingMessage, res: ServerResponse, body: Buffer, encoding: string): void;
+}
+
+/** Options of {@link json}. */
+export interface JsonParserOptions extends BodyParserOptions {
+  /** Second argument of `JSON.parse`. @default none */
+  reviver?(this: unknown, key: string, value: unknown): unknown;
+  /** Whether only objects and arrays are taken. @default true */
+  strict?: boolean;
+}
+
+/** Options of {@link text}. */
+export interface TextParserOptions extends BodyParserOptions {
+  /** Charset where the Content-Type names none. @default 'utf-8' */
+  defaultCharset?: string;
+}
+
+/** Options of {@link urlencoded}. */
+export interface UrlencodedParserOptions extends BodyParserOptions {
+  /** Whether names with brackets make objects and arrays. @default false */
+  extended?: boolean;
+  /** Most parameters; beyond it 413. @default 1000 */
+  parameterLimit?: number;
+  /** How deep brackets may nest with `extended`; beyond it 400. @default 32 */
+  depth?: number;
+  /** Charset where the Content-Type names none. @default 'utf-8' */
+  defaultCharset?: 'utf-8' | 'iso-8859-1';
+  /** Whether a `utf8` parameter may name the charset. @default false */
+  charsetSentinel?: boolean;
+  /** Whether numeric character references are decoded in iso-8859-1. @default false */
+  interpretNumericEntities?: boolean;
+}
+
+/**
+ * Middleware that reads JSON bodies with body-parser, as `express.json` does.
+ * An application parses JSON by itself; this is for other limits and rules,
+ * which then count for what stands below.
+ */
+export function json(options?: JsonParserOptions): Handler {
+  return bodyParser().json(options);
+}
+
+/** Middleware that reads forms with body-parser, as `express.urlencoded` does; see {@link json}. */
+export function urlencoded(options?: UrlencodedParserOptions): Handler {
+  return bodyParser().urlencoded(options);
+}
+
+/** Middleware that reads text bodies with body-parser, as `express.text` does; see {@link json}. */
+export function text(options?: TextParserOptions): Handler {
+  return bodyParser().text(options);
+}
+
+/** Middleware that reads bodies as bytes with body-parser, as `express.raw` does. */
+export function raw(options?: BodyParserOptions): Handler {
+  return bodyParser().raw(options);
+}
+
+function bodyParser(): typeof import('body-parser') {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- it takes longer to load than waypost, and most programs do without
+  return require('body-parser') as typeof import('body-parser');
+}

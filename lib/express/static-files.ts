@@ -1,0 +1,42 @@
+import type { Stats } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import type { Handler } from '../routing/handler';
+
+/** Options of {@link staticFiles}. */
+export interface StaticOptions {
+  /** Answers Range requests (RFC 9110 section 14). @default true */
+  acceptRanges?: boolean;
+  /** Sets Cache-Control. @default true */
+  cacheControl?: boolean;
+  /** What a path with a name beginning in a dot gets: the file, 403 or 404. @default 'ignore' (404) */
+  dotfiles?: 'allow' | 'deny' | 'ignore';
+  /** Sets ETag. @default true */
+  etag?: boolean;
+  /** Extensions to try, without a dot, when there is no file of that name. @default false: none */
+  extensions?: string[] | false;
+  /** Whether what is no file goes on to the next handler; if not, it is an error. @default true */
+  fallthrough?: boolean;
+  /** Adds `immutable` to Cache-Control. @default false */
+  immutable?: boolean;
+  /** File sent for a directory. @default 'index.html' */
+  index?: string | string[] | false;
+  /** Sets Last-Modified. @default true */
+  lastModified?: boolean;
+  /** max-age of Cache-Control, in milliseconds or as text (`'1d'`). @default 0 */
+  maxAge?: number | string;
+  /** Whether a directory without a slash at its end redirects to it with one. @default true */
+  redirect?: boolean;
+  /** Called before the head is sent, to set more fields. @default none */
+  setHeaders?(res: ServerResponse, path: string, stat: Stats): unknown;
+}
+
+/**
+ * Middleware that serves the files of a directory with serve-static, as
+ * `express.static` does; exported as `static`.
+ * @param root The directory.
+ */
+export function staticFiles(root: string, options?: StaticOptions): Handler {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- programs without files need not wait for it
+  const serveStatic = require('serve-static') as typeof import('serve-static');
+  return serveStatic(root, options as Parameters<typeof serveStatic>[1]);
+}

@@ -1,0 +1,219 @@
+import { IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex, type Readable } from 'node:stream';
+import type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+
+export type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+
+/** A request as light-my-request makes it: a stream of the payload, with what Node's parser would have told. */
+type Blueprint = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
+
+/** What Node's parser, and its server, do by these names. */
+interface Parsed extends IncomingMessage {
+  _addHeaderLines(headers: readonly string[], count: number): void;
+  _dump(): void;
+  _consuming: boolean;
+}
+
+/** What light-my-request keeps on its response. */
+interface Recorded {
+  readonly _lightMyRequest: { readonly stream?: Readable; readonly payloadChunks?: Buffer[] };
+}
+
+/**
+ * Answers requests without a socket. light-my-request makes the request's
+ * headers and payload, and the result; in between, request and response are
+ * the application's own, as its server would have made them, so that all
+ * middleware finds what it looks for.
+ */
+export class Injector {
+  readonly #listener: RequestListener;
+  readonly #Request: new (socket: Socket) => IncomingMessage;
+  readonly #encrypted: boolean;
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- for tests only: no server should wait for it at its start
+  readonly #library = require('light-my-request') as typeof import('light-my-request');
+
+  constructor(listener: RequestListener, Request: new (socket: Socket) => IncomingMessage, encrypted: boolean) {
+    this.#listener = listener;
+    this.#Request = Request;
+    this.#encrypted = encrypted;
+  }
+
+  async inject(given: string | InjectOptions): Promise<InjectResponse> {
+    // Only this function is handed on: given an application with Express's
+    // `request` and `response`, the library would change their prototypes.
+    const options = typeof given === 'string' ? { url: given } : given;
+    const streamed = isStream(options.payload ?? options.body);
+    const answer = await this.#library.inject((blueprint, res) => {
+      this.#dispatch(blueprint as unknown as Blueprint, res, streamed);
+    }, options);
+    const { res } = answer.raw;
+    Object.assign(answer.raw, { req: res.req });
+    addLength(answer, res);
+    return answer;
+  }
+
+  #dispatch(blueprint: Blueprint, res: ServerResponse, streamed: boolean): void {
+    const socket = new InjectedSocket(blueprint, this.#encrypted);
+    const req = new this.#Request(socket as unknown as Socket) as Parsed;
+    req.method = blueprint.method;
+    req.url = blueprint.url;
+    req.httpVersionMajor = 1;
+    req.httpVersionMinor = 1;
+    req.httpVersion = '1.1';
+    const headers = headerLines(blueprint, streamed);
+    req._addHeaderLines(headers, headers.length);
+    record(res, req, socket);
+    feed(blueprint, req, socket);
+    this.#listener(req, res);
+  }
+}
+
+/** A socket that leads nowhere. Its address and its state are asked for. */
+class InjectedSocket extends Duplex {
+  readonly remoteAddress: string;
+  readonly remotePort = 0;
+  readonly remoteFamily = 'IPv4';
+  readonly encrypted: boolean;
+  readonly #payload: Readable;
+
+  constructor(blueprint: Blueprint, encrypted: boolean) {
+    super();
+    this.remoteAddress = blueprint.socket.remoteAddress;
+    this.encrypted = encrypted;
+    this.#payload = blueprint;
+  }
+
+  override _read(): void {
+    // The payload comes as from a parser, past the socket.
+  }
+
+  override _write(_chunk: unknown, _encoding: BufferEncoding, done: () => void): void {
+    // A turn later, as a network would: so that who writes much has to wait.
+    setImmediate(done);
+  }
+
+  /** Requests pause and resume their socket by how fast they are read. */
+  override pause(): this {
+    this.#payload.pause();
+    return this;
+  }
+
+  override resume(): this {
+    this.#payload.resume();
+    return this;
+  }
+
+  destroySoon(): void {
+    this.end(() => this.destroy());
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
+function isStream(payload: unknown): boolean {
+  return typeof payload === 'object' && payload !== null && 'pipe' in payload;
+}
+
+/** Header names and values in turn, with what a client adds to a payload of unknown length. */
+function headerLines({ headers }: Blueprint, streamed: boolean): string[] {
+  const lines = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [name, value] : []));
+  const framed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  return streamed && !framed ? [...lines, 'transfer-encoding', 'chunked'] : lines;
+}
+
+/** Gives the payload to the request as Node's parser does. */
+function feed(blueprint: Blueprint, req: Parsed, socket: InjectedSocket): void {
+  blueprint.on('data', (chunk: Buffer) => {
+    if (!req.push(chunk)) blueprint.pause();
+  });
+  blueprint.on('end', () => {
+    req.complete = true;
+    req.push(null);
+  });
+  // Aborted, or the payload has failed: over a network the connection would be gone.
+  blueprint.on('close', () => {
+    if (!req.complete) socket.destroy();
+  });
+  socket.on('close', () => {
+    if (!req.complete) req.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+  });
+}
+
+/** Makes the library's response keep what is sent, whatever prototypes it gets on its way, and end as one of Node's server. */
+function record(res: ServerResponse, req: Parsed, socket: InjectedSocket): void {
+  const { stream, payloadChunks } = (res as unknown as Recorded)._lightMyRequest;
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- they stay methods of the response
+  const { writeHead, addTrailers } = Object.getPrototypeOf(res) as ServerResponse;
+  const keep = (chunk: unknown, encoding: unknown): void => {
+    if (res.writableEnded || isBodiless(res) || (typeof chunk !== 'string' && !ArrayBuffer.isView(chunk))) return;
+    const bytes = Buffer.from(chunk as string, typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined);
+    if (stream !== undefined) stream.push(bytes);
+    else payloadChunks?.push(bytes);
+  };
+  Object.assign(res, {
+    req,
+    writeHead,
+    addTrailers,
+    write(...given: Parameters<ServerResponse['write']>): boolean {
+      // The head first: with a stream for a payload the library answers by it.
+      if (!res.headersSent) res.writeHead(res.statusCode);
+      keep(given[0], given[1]);
+      return (Object.getPrototypeOf(res) as ServerResponse).write.apply(res, given);
+    },
+    end(...given: Parameters<ServerResponse['end']>): ServerResponse {
+      keep(given[0], given[1]);
+      return (Object.getPrototypeOf(res) as ServerResponse).end.apply(res, given);
+    },
+  });
+  // Who listens for errors of a response changes what becomes of them, so the library listens elsewhere.
+  for (const listener of res.listeners('error')) {
+    res.removeAllListeners('error');
+    socket.on('error', listener as (error: Error) => void);
+  }
+  res.detachSocket(res.socket as Socket);
+  res.assignSocket(socket as unknown as Socket);
+  socket.on('drain', () => {
+    if (res.writableNeedDrain) res.emit('drain');
+  });
+  res.on('finish', () => {
+    if (!req._consuming) req._dump();
+    res.detachSocket(socket as unknown as Socket);
+    process.nextTick(close, res);
+  });
+}
+
+/** As Node's server does when a response has gone out. */
+function close(res: ServerResponse): void {
+  if (res.closed) return;
+  Object.assign(res, { destroyed: true, _closed: true });
+  res.emit('close');
+}
+
+/** Node works out the length of a body that is sent in one piece; the library tells only what was set. */
+function addLength({ headers }: InjectResponse, res: ServerResponse): void {
+  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec((res as unknown as { _header: string })._header) ?? [];
+  if (length !== undefined) headers['content-length'] ??= length;
+}
+
+function isBodiless({ req, statusCode }: ServerResponse): boolean {
+  return req.method === 'HEAD' || statusCode === 204 || statusCode === 304;
+}

@@ -1,0 +1,160 @@
+import { inspect } from 'node:util';
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import type { NextFunction } from './handler';
+import type { Mount } from './layer';
+import type { Path } from './path';
+import type { Pattern } from './pattern';
+
+/**
+ * Called with the value of a parameter; `next()` goes on, `next(error)` raises
+ * an error. It may be async, but goes on only by `next`, as in Express; a
+ * rejection is an error.
+ */
+export type ParamHandler = (req: Request, res: Response, next: NextFunction, value: string, name: string) => unknown;
+
+/** One parameter that a router has handlers for, as it stands in the path of a layer. */
+export interface ParamHook {
+  readonly name: string;
+  readonly handlers: readonly ParamHandler[];
+  /** Where the router is mounted that has them. */
+  readonly mount: Mount;
+  /** The mount within it whose path holds the parameter; null where the layer's own path does. */
+  readonly inner: Mount | null;
+  /** The paths of that mount, where a path further in captures the same name again; else null, and `req.params` tells the value. */
+  readonly shadowed: readonly Pattern[] | null;
+}
+
+/** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
+export function hooksFor(mount: Mount, inner: Mount | null, patterns: readonly Pattern[]): ParamHook[] {
+  const { params } = mount.router;
+  if (params.size === 0) return [];
+  return [...namesIn(patterns)].flatMap((name) => {
+    const handlers = params.get(name);
+    return handlers === undefined ? [] : [{ name, handlers, mount, inner, shadowed: null }];
+  });
+}
+
+/** The hooks of the mounts around, as what is mounted under these paths finds them. */
+export function hooksBeneath(hooks: readonly ParamHook[], patterns: readonly Pattern[], prefixes: readonly Pattern[]): readonly ParamHook[] {
+  if (hooks.length === 0) return hooks;
+  const names = namesIn(patterns);
+  return hooks.map((hook) => (hook.shadowed === null && names.has(hook.name) ? { ...hook, shadowed: prefixes } : hook));
+}
+
+function namesIn(patterns: readonly Pattern[]): Set<string> {
+  const names = new Set<string>();
+  for (const segment of patterns.flatMap((pattern) => pattern.segments)) {
+    if (segment.kind === 'param') names.add(segment.name);
+    else if (segment.kind === 'deep') names.add('**');
+    else if (segment.kind === 'mixed') for (const part of segment.parts) if (part.kind === 'param') names.add(part.name);
+  }
+  return names;
+}
+
+/** Names to register, checked. */
+export function readParam(name: unknown, handler: unknown): readonly string[] {
+  if (typeof handler !== 'function') throw new TypeError(`param(${inspect(name)}, …) needs a function (req, res, next, value, name), got ${inspect(handler)}`);
+  const names: unknown[] = Array.isArray(name) ? name : [name];
+  for (const one of names) {
+    if (typeof one !== 'string' || one === '') throw new TypeError(`param() needs the name of a parameter such as "id", got ${inspect(one)}`);
+    if (one.startsWith(':')) throw new TypeError(`param(${inspect(one)}, …) has a colon too many; write param(${inspect(one.slice(1))}, …)`);
+  }
+  return names as string[];
+}
+
+/** What a handler made of a value; another layer with the same value takes it over. */
+interface Handled {
+  readonly hook: ParamHook;
+  readonly value: string;
+  /** What `req.params` held afterwards. */
+  result: unknown;
+  /** What `next` was given. */
+  error: unknown;
+}
+
+/** Hears that all handlers have gone on, or what one of them raised, and at which parameter. */
+export interface ParamListener {
+  passed(): void;
+  raised(error: unknown, hook: ParamHook): void;
+}
+
+/** The handlers of parameters in one request: what has been called, and with what. */
+export class ParamCalls {
+  readonly #req: Request;
+  readonly #res: Response;
+  readonly #handled: Handled[] = [];
+
+  constructor(req: Request, res: Response) {
+    this.#req = req;
+    this.#res = res;
+  }
+
+  /** Calls what has to be called before a layer, outermost router first. */
+  run(hooks: readonly ParamHook[], path: Path, listener: ParamListener): void {
+    this.#next(hooks, 0, path, listener);
+  }
+
+  #next(hooks: readonly ParamHook[], index: number, path: Path, listener: ParamListener): void {
+    for (let i = index; i < hooks.length; i++) {
+      const hook = hooks[i] as ParamHook;
+      const value = this.#valueOf(hook, path);
+      if (value === undefined) continue;
+      const known = this.#handled.findIndex((one) => one.hook.mount === hook.mount && one.hook.name === hook.name);
+      const before = this.#handled[known];
+      // As in Express, a parameter that has failed has failed for every value.
+      if (before !== undefined && (before.value === value || (before.error && before.error !== 'route'))) {
+        this.#put(hook, before.result);
+        if (before.error) return listener.raised(before.error, hook);
+        continue;
+      }
+      const handled: Handled = { hook, value, result: value, error: undefined };
+      if (known === -1) this.#handled.push(handled);
+      else this.#handled[known] = handled;
+      return this.#call(handled, 0, (error) => {
+        if (error) listener.raised(error, hook);
+        else this.#next(hooks, i + 1, path, listener);
+      });
+    }
+    listener.passed();
+  }
+
+  /** Calls one handler after another; `done` is called once. */
+  #call(handled: Handled, index: number, done: (error: unknown) => void): void {
+    const { hook, value } = handled;
+    const handler = hook.handlers[index];
+    if (handler === undefined) return done(undefined);
+    let over = false;
+    const next: NextFunction = (error) => {
+      if (over) return;
+      over = true;
+      if (hook.shadowed === null) handled.result = this.#req.params[hook.name];
+      handled.error = error;
+      if (error) done(error);
+      else this.#call(handled, index + 1, done);
+    };
+    try {
+      const answer: unknown = handler(this.#req, this.#res, next, value, hook.name);
+      if (typeof answer === 'object' && answer !== null && answer !== this.#res) {
+        Promise.resolve(answer).then(undefined, (error: unknown) => next(errorOf(error, hook)));
+      }
+    } catch (error) {
+      next(errorOf(error, hook));
+    }
+  }
+
+  #valueOf({ name, shadowed }: ParamHook, path: Path): string | undefined {
+    if (shadowed === null) return this.#req.params[name];
+    const prefix = shadowed.find((pattern) => pattern.matchesPrefix(path) !== -1);
+    return prefix?.capture(path, true, false)[name];
+  }
+
+  #put({ name, shadowed }: ParamHook, result: unknown): void {
+    if (shadowed === null) (this.#req.params as Record<string, unknown>)[name] = result;
+  }
+}
+
+/** Anything may be thrown; only a truthy value can be told from no error. */
+function errorOf(thrown: unknown, { name }: ParamHook): unknown {
+  return thrown || new Error(`a handler of the parameter ${inspect(name)} threw ${String(thrown)}`);
+}

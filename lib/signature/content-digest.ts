@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { canonicalDictionary } from './dictionary';
+
+/** A member of a `Content-Digest` header. */
+export interface ContentDigest {
+  readonly hash: 'sha256' | 'sha512';
+  readonly bytes: Buffer;
+}
+
+/** The hashes of RFC 9530 section 5 that are still active, and their length in bytes. */
+const HASHES = new Map([
+  ['sha-256', { hash: 'sha256', length: 32 }],
+  ['sha-512', { hash: 'sha512', length: 64 }],
+] as const);
+
+/** The value of `Content-Digest` (RFC 9530 section 2) for a body as it is sent, with SHA-256. */
+export function contentDigest(body: string | Uint8Array): string {
+  return `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
+}
+
+/**
+ * The digests of a `Content-Digest` header that can be relied on. Undefined if
+ * there is none, or one that is not of its hash's form. Deprecated hashes (`md5`,
+ * `sha` and others of RFC 9530 section 5) prove nothing and are left out.
+ */
+export function parseContentDigest(text: string): readonly ContentDigest[] | undefined {
+  const dictionary = canonicalDictionary(text);
+  if (dictionary === undefined) return undefined;
+  const digests: ContentDigest[] = [];
+  for (const [name, { hash, length }] of HASHES) {
+    const member = dictionary.get(name);
+    if (member === undefined) continue;
+    const [value, parameters] = member;
+    if (!(value instanceof ArrayBuffer) || value.byteLength !== length || parameters.size > 0) return undefined;
+    digests.push({ hash, bytes: Buffer.from(value) });
+  }
+  return digests.length > 0 ? digests : undefined;
+}
+
+/** Whether every one of the digests is the body's. Bytes are hashed as they are: distinct bytes may decode to one text. */
+export function digestsMatch(digests: readonly ContentDigest[], body: Uint8Array): boolean {
+  // Nothing here is secret, so the comparison need not take constant time.
+  return digests.length > 0 && digests.every(({ hash, bytes }) => createHash(hash).update(body).digest().equals(bytes));
+}

@@ -1,0 +1,99 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ErrorBody } from '../errors';
+import { type Failure, failureBody, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
+import { isKeyId, type SecretSource } from './secret-source';
+import { type Secret, signedUrl } from './sign';
+import { checkBody, checkDigest, checkHeaders, type SignatureConfig, type SignedRequest } from './verify';
+
+/** What the scheme needs beside {@link SignatureConfig}. */
+export interface HmacSchemeConfig extends SignatureConfig {
+  /** Name of the header that names the key; looked at where the source asks for one. */
+  readonly keyIdHeaderName: string;
+}
+
+/** The format of INTERFACE section 5: one HMAC over method, URL, body and timestamp. */
+export class HmacScheme implements SignatureScheme {
+  readonly challenge: string;
+  readonly readsBody: boolean;
+  readonly #config: HmacSchemeConfig;
+  readonly #source: SecretSource;
+  readonly #signatureName: string;
+  readonly #timestampName: string;
+  readonly #keyIdName: string;
+  /** Compared with where a key is unknown, so that the answer takes as long as for a known one. */
+  readonly #decoy: readonly Secret[] = [randomBytes(32)];
+
+  constructor(config: HmacSchemeConfig, source: SecretSource) {
+    this.#config = config;
+    this.#source = source;
+    this.readsBody = config.includeBody;
+    this.challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
+    this.#signatureName = config.headerName.toLowerCase();
+    this.#timestampName = config.timestampHeaderName.toLowerCase();
+    this.#keyIdName = config.keyIdHeaderName.toLowerCase();
+  }
+
+  checkHeaders(request: ReceivedRequest, now: number): Rejection | null {
+    const rejected = checkHeaders(this.#signed(request), this.#config, now);
+    if (rejected !== null || !this.#source.named || isKeyId(this.#keyId(request))) return rejected;
+    return rejection('invalid', `the ${this.#config.keyIdHeaderName} header is absent or no key id: 1 to 256 visible ASCII characters, no comma`);
+  }
+
+  checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+    // Time has passed while the body came in.
+    const rejected = this.checkHeaders(request, now) ?? checkBody(request, body, this.#config);
+    if (rejected !== null) return rejected;
+    const secrets = this.#source.find(this.#keyId(request));
+    if (secrets instanceof Promise) return secrets.then((found) => this.#compare(request, body, found));
+    return this.#compare(request, body, secrets);
+  }
+
+  describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
+    const { timestamp } = this.#signed(request);
+    const { algorithm, includeBody, includeQuery } = this.#config;
+    const url = signedUrl(request.target, includeQuery);
+    return {
+      algorithm,
+      method: request.method.toUpperCase(),
+      url: { text: url, length: url.length },
+      body: includeBody ? bodyParts(body) : 'not signed',
+      timestamp,
+      keyId: this.#source.named ? this.#keyId(request) : undefined,
+    };
+  }
+
+  failureBody(failure: Failure): ErrorBody {
+    return failureBody(failure, this.#config.headerName);
+  }
+
+  #compare(request: ReceivedRequest, body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
+    const signed = this.#signed(request);
+    const rejected = checkDigest(signed, body, this.#config, secrets.length > 0 ? secrets : this.#decoy);
+    if (secrets.length === 0) return rejection('invalid', 'no secret is known for the key id');
+    if (rejected !== null) return rejected;
+    return {
+      digest: signed.signature as string,
+      expires: Number(signed.timestamp) + this.#config.maxAge + this.#config.clockSkew,
+      keyId: this.#source.named ? this.#keyId(request) : undefined,
+    };
+  }
+
+  #signed({ method, target, headers }: ReceivedRequest): SignedRequest {
+    return {
+      method,
+      target,
+      signature: headers[this.#signatureName] as string | undefined,
+      timestamp: headers[this.#timestampName] as string | undefined,
+    };
+  }
+
+  #keyId({ headers }: ReceivedRequest): string | undefined {
+    return headers[this.#keyIdName] as string | undefined;
+  }
+}
+
+/** A body as the log may show it: how long it is, and which. */
+export function bodyParts(body: Buffer | undefined): { readonly bytes: number; readonly sha256: string } {
+  const bytes = body ?? Buffer.alloc(0);
+  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+}

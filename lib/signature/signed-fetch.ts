@@ -1,0 +1,77 @@
+import { isUint8Array } from 'node:util/types';
+import { signRequest, type SignRequestOptions } from './sign';
+
+/** What {@link signedFetch} signs with: the options of {@link signRequest} that do not belong to a single request. */
+export interface SignedFetchOptions extends Omit<SignRequestOptions, OfOneRequest> {
+  /** Sends what is signed; called with an absolute URL or the caller's Request, and with init. @default globalThis.fetch, as it is at each call */
+  fetch?: typeof globalThis.fetch;
+}
+
+type OfOneRequest = 'method' | 'url' | 'body' | 'timestamp' | 'headers' | 'expires' | 'nonce';
+type Signing = Omit<SignedFetchOptions, 'fetch'>;
+type Input = Parameters<typeof globalThis.fetch>[0];
+type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
+
+/**
+ * A `fetch` that signs every request with {@link signRequest}, at the time it is
+ * sent. It takes what `fetch` takes, but for three things:
+ *
+ * - The body is read into memory first, so that the bytes signed are the bytes
+ *   sent; the signal of the request ends that too.
+ * - A redirect rejects, unless `redirect: 'manual'` hands it to the caller. A
+ *   signature is for one URL, and `fetch` would carry its headers on to any
+ *   host that a redirect names.
+ * - The method goes out in upper case, as it is signed.
+ *
+ * @throws TypeError at once for options that cannot sign, such as an empty
+ * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
+ */
+export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
+  const { fetch: given, ...signing } = options;
+  // A call would find a wrong option only later. Headers to cover there are none yet.
+  signRequest({ ...signing, covers: signing.covers && [], method: 'GET', url: '/' });
+  return async (input: Input, init?: Init) => {
+    const own = copied(init);
+    // Where fetch itself would make one: it settles URL, method, headers and the bytes of the body.
+    const request = new Request(input, own);
+    const body = await bytesOf(request);
+    const { headers } = request;
+    for (const [name, value] of Object.entries(sign(signing, request, body))) headers.set(name, value);
+    const settled: Init = { ...own, method: request.method.toUpperCase(), headers, redirect: request.redirect === 'manual' ? 'manual' : 'error' };
+    if (body !== undefined) settled.body = body;
+    // A Request given holds what init can't say, such as its dispatcher. A URL object could have changed by now.
+    return (given ?? globalThis.fetch)(input instanceof Request ? input : request.url, settled);
+  };
+}
+
+function sign(signing: Signing, { method, url, headers }: Request, body: Uint8Array | undefined): Record<string, string> {
+  // An untyped caller may have given what would be stale or used twice at the next call.
+  const fresh = { timestamp: Date.now(), expires: undefined, nonce: undefined };
+  const sent = signing.version === 2 ? { host: new URL(url).host, ...Object.fromEntries(headers) } : undefined;
+  return signRequest({ ...signing, ...fresh, method, url, body: body ?? null, headers: sent });
+}
+
+/** What the caller gave, as it is at the time of the call, with the method in upper case: Node's parser takes no `patch`. */
+function copied(init: Init | undefined): Init {
+  const copy: Record<string, unknown> = {};
+  // A Request may stand as init: its getters are inherited, and a spread would lose them.
+  for (const name in init) copy[name] = init[name as keyof Init];
+  if (typeof copy['method'] === 'string') copy['method'] = copy['method'].toUpperCase();
+  return copy;
+}
+
+/** All of the body; undefined where there is none. */
+async function bytesOf({ body, signal }: Request): Promise<Buffer | undefined> {
+  if (body === null) return undefined;
+  const chunks: Uint8Array[] = [];
+  const keep = new WritableStream<unknown>({
+    write(chunk) {
+      // fetch refuses others too: the bytes of text would be anyone's guess.
+      if (!isUint8Array(chunk)) throw new TypeError(`signedFetch: a stream given as body must yield Uint8Array, and yielded ${typeof chunk}`);
+      chunks.push(chunk);
+    },
+  });
+  // Unlike request.arrayBuffer() this ends when the signal is aborted, and cancels the stream.
+  await body.pipeTo(keep, { signal });
+  return Buffer.concat(chunks);
+}

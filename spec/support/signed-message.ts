@@ -1,0 +1,52 @@
+import { isRejection, type Verdict } from '../../lib/signature/scheme';
+import { SharedSecrets } from '../../lib/signature/secret-source';
+import { type MessageSignatureConfig, MessageSignatureScheme } from '../../lib/signature/message-signature';
+import { type MessageToSign, signMessage } from '../../lib/signature/message-sign';
+
+export const NOW = 1_700_000_000_000;
+export const SECRET = 'the-secret-of-the-message-specs1';
+export const NONCE = 'a-nonce-of-twenty-si';
+
+export const config: MessageSignatureConfig = { maxAge: 300_000, clockSkew: 30_000, includeBody: true, includeQuery: true };
+
+/** A request as a server receives it. */
+export interface Received {
+  method: string;
+  target: string;
+  headers: Record<string, string>;
+  body?: Buffer | undefined;
+}
+
+export function schemeOf(changes: Partial<MessageSignatureConfig> = {}, secrets: readonly string[] = [SECRET]): MessageSignatureScheme {
+  return new MessageSignatureScheme({ ...config, ...changes }, new SharedSecrets(secrets));
+}
+
+/** Signs with signMessage, and answers what then arrives. */
+export function signed(message: Partial<MessageToSign> = {}): Received {
+  const whole = { secret: SECRET, method: 'GET', target: '/', timestamp: NOW, ...message };
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries({ ...whole.headers, ...signMessage(whole) })) headers[name.toLowerCase()] = value;
+  return { method: whole.method, target: whole.target, headers, body: whole.body === undefined ? undefined : Buffer.from(whole.body) };
+}
+
+/** The whole check, in the order in which the hook makes it. */
+export function check({ method, target, headers, body }: Received, scheme = schemeOf(), now = NOW): Verdict {
+  const rejected = scheme.checkHeaders({ method, target, headers }, now);
+  const verdict = scheme.checkBytes({ method, target, headers }, body, now);
+  if (verdict instanceof Promise) throw new Error('the secrets of these specs are at hand');
+  // What the headers alone show must not pass once the body is there.
+  if (rejected !== null && !isRejection(verdict)) throw new Error(`checkHeaders alone refused: ${rejected.reason}`);
+  return rejected ?? verdict;
+}
+
+/** The failure, undefined for what is accepted. */
+export function failureOf(received: Received, scheme?: MessageSignatureScheme, now?: number): string | undefined {
+  const verdict = check(received, scheme, now);
+  return isRejection(verdict) ? verdict.failure : undefined;
+}
+
+/** Why it is refused; empty for what is accepted. */
+export function reasonOf(received: Received, scheme?: MessageSignatureScheme, now?: number): string {
+  const verdict = check(received, scheme, now);
+  return isRejection(verdict) ? verdict.reason : '';
+}
