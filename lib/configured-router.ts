@@ -3,7 +3,7 @@ import type { HostApplication } from './http/host-application';
 import { noViews } from './http/views';
 import type { Logger } from './logger';
 import type { ResolvedOptions, RoutingOptions } from './options';
-import type { Handler, Handlers, PathParams } from './routing/handler';
+import type { Handler, Handlers, MixedHandlers, PathParams } from './routing/handler';
 import { type Paths, Router } from './routing/router';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
 
@@ -81,6 +81,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   override get(name: string): unknown;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   override get(path: Paths, ...handlers: Handlers[]): unknown {
     // A path alone is more likely a route whose handler was forgotten than a setting of that name.
     const setting = handlers.length === 0 && typeof path === 'string' && !path.startsWith('/');

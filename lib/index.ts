@@ -17,7 +17,7 @@ export type {
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options';
-export type { ErrorHandler, ForeignHandler, Handler, Handlers, NextFunction, PathParams } from './routing/handler';
+export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, PathParams } from './routing/handler';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';

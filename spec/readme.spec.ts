@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
 import { basename, dirname, resolve } from 'node:path';
 import ts from 'typescript';
@@ -9,7 +9,7 @@ import { bare, examples, fences, read, ROOT, table, type Example, type Exchange 
 import { declarationImports, httpsNames, libraryFiles, libraryText, optionsOf, typeErrors } from './support/program-types';
 import { ProgramRun } from './support/program-run';
 
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md'];
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md', 'docs/request-signatures.md'];
 const README = read('README.md');
 const PROGRAMS = DOCUMENTS.flatMap((file) => examples(read(file)).map((example) => ({ ...example, name: `${file} ${example.name}` })));
 
@@ -61,6 +61,7 @@ function expectHeaders(exchange: Exchange, given: NodeJS.Dict<string | string[]>
 describe('the tables of options', () => {
   const TABLES: [string, string][] = [
     ['CreateServerOptions', 'lib/options.ts'],
+    ['WebhookConfig', 'lib/options.ts'],
     ['XJsonOptions', 'lib/xjson/options.ts'],
     ['SignRequestOptions', 'lib/signature/sign.ts'],
     ['SendFileOptions', 'lib/http/file.ts'],
@@ -160,7 +161,8 @@ describe('the table of dependencies', () => {
   });
 
   test('is what the library imports', () => {
-    const imported = [...libraryText().matchAll(/ from '([^.'][^']*)'/g)].map(([, name]) => name ?? '').filter((name) => !name.startsWith('node:'));
+    const code = libraryText().replace(/^ *(?:\/?\*|\/\/).*$/gm, '');
+    const imported = [...code.matchAll(/(?: from |require\()'([^.'][^']*)'/g)].map(([, name]) => name ?? '').filter((name) => !name.startsWith('node:'));
     expect([...new Set(imported)].sort()).toEqual(written);
   });
 
@@ -173,7 +175,8 @@ describe('the table of dependencies', () => {
 describe('the public names', () => {
   test('are these values', () => {
     expect(Object.keys(waypost).sort()).toEqual([
-      'ERRORS', 'HttpError', 'Request', 'Response', 'Router', 'XJsonResponseHandler', 'createServer', 'signRequest',
+      'ERRORS', 'HttpError', 'MemoryReplayStore', 'RedisReplayStore', 'Request', 'Response', 'Router', 'XJsonResponseHandler', 'createServer', 'express',
+      'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });
 
@@ -188,19 +191,30 @@ describe('the public names', () => {
       return exported === true && name !== undefined ? [name.text] : [];
     });
     expect([...new Set(names)].sort()).toEqual([
-      'Application', 'BodyOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'ErrorBody', 'ErrorCode', 'ErrorHandler',
-      'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'ListenOptions',
-      'LogLevel', 'Logger', 'LoggingOptions', 'NextFunction', 'NodeServer', 'Params', 'PathParams', 'Paths', 'Request', 'RequestSignatureConfig',
-      'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RoutingOptions', 'ScopeEntry', 'SecurityOptions', 'SendFileCallback',
-      'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'StartCallback', 'TrustProxy',
-      'UpgradeListener', 'XJsonOptions', 'XJsonResponseHandler', 'createServer', 'signRequest',
+'Application', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'ErrorBody', 'ErrorCode',
+      'ErrorHandler', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError',
+      'HttpServerOptions', 'HttpsOptions', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'ListenOptions', 'LogLevel',
+      'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler',
+      'Params', 'PathParams', 'Paths', 'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'ReplayOptions', 'ReplayStore', 'Request',
+      'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RouterOptions', 'RoutingOptions', 'ScopeEntry',
+      'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'SendFileCallback', 'SendFileOptions', 'ServerSettings', 'SignRequestOptions',
+      'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'TextParserOptions', 'TrustProxy',
+      'UpgradeListener', 'UrlencodedParserOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer',
+      'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });
 });
 
 describe('the declarations', () => {
   test('name no package that a user would have to add', () => {
-    expect(declarationImports()).toEqual([]);
+    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+    // Those that come with waypost and bring their own types.
+    const brought = (name: string): boolean => {
+      if (!Object.keys(dependencies).includes(name)) return false;
+      const manifest = readFileSync(resolve(ROOT, 'node_modules', name, 'package.json'), 'utf8');
+      return /"types"|\.d\.[cm]?ts/.test(manifest) || existsSync(resolve(ROOT, 'node_modules', name, 'dist/index.d.ts'));
+    };
+    expect(declarationImports().filter((one) => !brought(one.split(': ')[1] ?? ''))).toEqual([]);
   });
 });
 

@@ -269,7 +269,7 @@ describe('state', () => {
   });
 
   test('the application is that of the settings', () => {
-    const app = { name: 'mine' };
+    const app = { name: 'mine' } as never;
     expect(new (requestClass({ app }))(null as never).app).toBe(app);
   });
 

@@ -285,7 +285,7 @@ describe('Response', () => {
   });
 
   it('is the application\'s own', async () => {
-    const app = { name: 'mine' };
+    const app = { name: 'mine' } as never;
     const other = await ResponseServer.waypost({ app });
     let seen: unknown;
     await other.answer((_, res) => { seen = res.app; res.end(); });

@@ -25,7 +25,8 @@ export const kClaims = Symbol('waypost.request.claims');
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
-const kParams = Symbol('waypost.request.params');
+/** Value of `req.params`; undefined until somebody asks, where there are none. */
+export const kParams = Symbol('waypost.request.params');
 const kPath = Symbol('waypost.request.path');
 const kQuery = Symbol('waypost.request.query');
 const kQueryUrl = Symbol('waypost.request.queryUrl');
@@ -81,7 +82,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;
   declare [kCaptured]: CaptureOutcome | undefined;
-  private declare [kParams]: Params | undefined;
+  declare [kParams]: Params | undefined;
   private declare [kPath]: string | undefined;
   private declare [kQuery]: Record<string, unknown> | undefined;
   private declare [kQueryUrl]: string | undefined;

@@ -1,5 +1,9 @@
 import { ServerResponse } from 'node:http';
 
+// As they are now: tracers replace them on the prototype, and want to hear of every head.
+// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
+const { setHeader, writeHead } = ServerResponse.prototype;
+
 /** The head that went out by the short way; undefined where it did not. */
 export const kShortHead = Symbol('waypost.response.shortHead');
 
@@ -20,8 +24,8 @@ export interface ShortHeaded extends ServerResponse {
  */
 export function mayShorten(res: ServerResponse, end: ServerResponse['end']): boolean {
   const { statusCode } = res;
-  return res.writeHead === ServerResponse.prototype.writeHead
-    && res.setHeader === ServerResponse.prototype.setHeader
+  return res.writeHead === writeHead
+    && res.setHeader === setHeader
     && res.end === end
     && !res.headersSent
     // RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: no content.

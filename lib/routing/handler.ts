@@ -15,8 +15,16 @@ export type Handler<P = Params> = (req: Request<P>, res: Response, next: NextFun
 /** Error middleware: told from a handler by its four parameters, as in Express. */
 export type ErrorHandler<P = Params> = (error: unknown, req: Request<P>, res: Response, next: NextFunction) => unknown;
 
-/** Middleware that is typed for another framework, such as an Express application. What it needs of req and res is there. */
-export type ForeignHandler = (...args: never[]) => unknown;
+/**
+ * Middleware that is typed for another framework, such as a package of Express.
+ * What it needs of req and res is there. Any function is one; it is described
+ * without a signature, so that handlers written beside it get their types from
+ * {@link Handler}.
+ */
+export type ForeignHandler = Pick<CallableFunction, 'apply' | 'bind' | 'call'>;
+
+/** Handlers of waypost and of other frameworks, and arrays of them. */
+export type MixedHandlers<P = Params> = Handler<P> | ForeignHandler | readonly MixedHandlers<P>[];
 
 /** What a registration takes: handlers, error handlers, and arrays of them. */
 export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handlers<P>[];

@@ -56,7 +56,7 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
     const own = entry.paths.map((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
     const patterns = underPrefixes(prefixes, own, entry.kind !== 'route');
     const outer = hooksBeneath(around, own, prefixes);
-    const hooks = [...outer, ...hooksFor(mount, null, own)];
+    const hooks = [...outer, ...hooksFor(mount, own)];
     if (entry.kind === 'route') {
       const place: Place = { route: entry.route };
       for (const { method, handlers } of entry.route.stack) {
@@ -66,7 +66,7 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
       for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount, hooks);
     } else {
       const inner: Mount = { router: entry.router, parent: mount, start: layers.length, end: 0 };
-      append(layers, inner, patterns, rules, [...outer, ...hooksFor(mount, inner, own)]);
+      append(layers, inner, patterns, rules, hooks);
       inner.end = layers.length;
     }
   }

@@ -19,19 +19,17 @@ export interface ParamHook {
   readonly handlers: readonly ParamHandler[];
   /** Where the router is mounted that has them. */
   readonly mount: Mount;
-  /** The mount within it whose path holds the parameter; null where the layer's own path does. */
-  readonly inner: Mount | null;
-  /** The paths of that mount, where a path further in captures the same name again; else null, and `req.params` tells the value. */
+  /** The paths of the mount whose path holds the parameter, where a path further in captures the same name again; else null, and `req.params` tells the value. */
   readonly shadowed: readonly Pattern[] | null;
 }
 
 /** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
-export function hooksFor(mount: Mount, inner: Mount | null, patterns: readonly Pattern[]): ParamHook[] {
+export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[] {
   const { params } = mount.router;
   if (params.size === 0) return [];
   return [...namesIn(patterns)].flatMap((name) => {
     const handlers = params.get(name);
-    return handlers === undefined ? [] : [{ name, handlers, mount, inner, shadowed: null }];
+    return handlers === undefined ? [] : [{ name, handlers, mount, shadowed: null }];
   });
 }
 

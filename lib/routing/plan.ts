@@ -20,13 +20,20 @@ export class Step {
   readonly names: readonly string[];
   /** Whether a sibling router's route may take the request; then this layer does not run. */
   readonly sibling: boolean;
+  /**
+   * What the layer adds to `req.baseUrl`, where that is the same text for every
+   * path: the path of middleware, or of the mount that a route is in. Undefined
+   * where the pattern has to find it in the path.
+   */
+  readonly base: string | undefined;
 
-  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean) {
+  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean, exact: boolean) {
     this.layer = layer;
     this.test = test;
     this.captures = captures;
     this.names = captures === undefined ? [] : namesOf(layer.patterns[0] as Pattern);
     this.sibling = sibling;
+    this.base = exact ? staticBase(layer) : undefined;
   }
 }
 
@@ -92,7 +99,7 @@ export class RouteTable {
       }
     }
     const middleware = this.layers.filter((layer) => layer.place === null);
-    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false)));
+    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, this.#exact)));
   }
 
   /** @param path Path of a request target, as sent. */
@@ -169,7 +176,7 @@ export class RouteTable {
     const routes = chosen.filter(({ layer }) => layer.place !== null);
     return new Plan(chosen.map(({ layer, test }) => {
       const sibling = layer.place === null && routes.some((route) => !related(route.layer.mount, layer.mount));
-      return new Step(layer, test, capturesOf(layer, shape), sibling);
+      return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
     }));
   }
 
@@ -181,6 +188,14 @@ export class RouteTable {
     if (patterns.length === layer.patterns.length) return layer;
     return patterns.length === 0 ? null : { ...layer, patterns };
   }
+}
+
+/** See `Step.base`. Only where paths are compared exactly: else the path as sent may be another text than the pattern's. */
+function staticBase({ patterns, place }: Layer): string | undefined {
+  const [pattern] = patterns;
+  if (patterns.length !== 1 || pattern === undefined) return undefined;
+  const segments = place === null ? pattern.segments : pattern.segments.slice(0, pattern.mountLength);
+  return segments.every((segment) => segment.kind === 'static') ? segments.map((segment) => `/${segment.text}`).join('') : undefined;
 }
 
 /** Whether a layer applies to every path. */

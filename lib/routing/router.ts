@@ -1,4 +1,4 @@
-import type { ErrorHandler, ForeignHandler, Handler, Handlers, PathParams } from './handler';
+import type { ErrorHandler, Handler, Handlers, MixedHandlers, PathParams } from './handler';
 import { type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
 
@@ -47,28 +47,36 @@ export class Route {
 
   get(...handlers: Handler[]): this;
   get(...handlers: Handlers[]): this;
+  get(...handlers: MixedHandlers[]): this;
   get(...handlers: Handlers[]): this { return this.add('GET', handlers); }
   post(...handlers: Handler[]): this;
   post(...handlers: Handlers[]): this;
+  post(...handlers: MixedHandlers[]): this;
   post(...handlers: Handlers[]): this { return this.add('POST', handlers); }
   put(...handlers: Handler[]): this;
   put(...handlers: Handlers[]): this;
+  put(...handlers: MixedHandlers[]): this;
   put(...handlers: Handlers[]): this { return this.add('PUT', handlers); }
   delete(...handlers: Handler[]): this;
   delete(...handlers: Handlers[]): this;
+  delete(...handlers: MixedHandlers[]): this;
   delete(...handlers: Handlers[]): this { return this.add('DELETE', handlers); }
   patch(...handlers: Handler[]): this;
   patch(...handlers: Handlers[]): this;
+  patch(...handlers: MixedHandlers[]): this;
   patch(...handlers: Handlers[]): this { return this.add('PATCH', handlers); }
   options(...handlers: Handler[]): this;
   options(...handlers: Handlers[]): this;
+  options(...handlers: MixedHandlers[]): this;
   options(...handlers: Handlers[]): this { return this.add('OPTIONS', handlers); }
   head(...handlers: Handler[]): this;
   head(...handlers: Handlers[]): this;
+  head(...handlers: MixedHandlers[]): this;
   head(...handlers: Handlers[]): this { return this.add('HEAD', handlers); }
   /** Adds handlers for every method. */
   all(...handlers: Handler[]): this;
   all(...handlers: Handlers[]): this;
+  all(...handlers: MixedHandlers[]): this;
   all(...handlers: Handlers[]): this { return this.add(null, handlers); }
 }
 
@@ -129,6 +137,7 @@ export class Router extends Host {
   /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
   get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   get(path: Paths, ...handlers: Handlers[]): this {
     return this.register('GET', path, handlers);
   }
@@ -136,6 +145,7 @@ export class Router extends Host {
   /** Handles POST (INTERFACE section 4.1). */
   post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   post<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  post<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   post(path: Paths, ...handlers: Handlers[]): this {
     return this.register('POST', path, handlers);
   }
@@ -143,6 +153,7 @@ export class Router extends Host {
   /** Handles PUT (INTERFACE section 4.1). */
   put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   put<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  put<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   put(path: Paths, ...handlers: Handlers[]): this {
     return this.register('PUT', path, handlers);
   }
@@ -150,6 +161,7 @@ export class Router extends Host {
   /** Handles DELETE (INTERFACE section 4.1). */
   delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   delete<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   delete(path: Paths, ...handlers: Handlers[]): this {
     return this.register('DELETE', path, handlers);
   }
@@ -157,6 +169,7 @@ export class Router extends Host {
   /** Handles PATCH (INTERFACE section 4.1). */
   patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   patch<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   patch(path: Paths, ...handlers: Handlers[]): this {
     return this.register('PATCH', path, handlers);
   }
@@ -164,6 +177,7 @@ export class Router extends Host {
   /** Handles OPTIONS (INTERFACE section 4.1). */
   options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   options<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  options<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   options(path: Paths, ...handlers: Handlers[]): this {
     return this.register('OPTIONS', path, handlers);
   }
@@ -171,6 +185,7 @@ export class Router extends Host {
   /** Handles HEAD (INTERFACE section 4.1). */
   head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   head<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  head<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   head(path: Paths, ...handlers: Handlers[]): this {
     return this.register('HEAD', path, handlers);
   }
@@ -178,6 +193,7 @@ export class Router extends Host {
   /** Handles every method. */
   all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   all<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
+  all<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   all(path: Paths, ...handlers: Handlers[]): this {
     return this.register(null, path, handlers);
   }
@@ -210,8 +226,8 @@ export class Router extends Host {
    */
   use(...handlers: Handler[]): this;
   use(path: Paths, ...handlers: Handler[]): this;
-  use(...handlers: (Handlers | Router | ForeignHandler)[]): this;
-  use(path: Paths, ...handlers: (Handlers | Router | ForeignHandler)[]): this;
+  use(...handlers: (MixedHandlers | Router)[]): this;
+  use(path: Paths, ...handlers: (MixedHandlers | Router)[]): this;
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;

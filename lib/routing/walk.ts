@@ -1,4 +1,4 @@
-import type { Request } from '../http/request';
+import { kParams, type Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
@@ -76,6 +76,9 @@ export class Walk implements ParamListener {
   /** What has run, kept from the first event on that makes the order of steps say less. */
   #ran: Set<number> | null = null;
   #captured: Place | null = null;
+  /** Index of the step that `#takerFrom` found last, and from where on it looked. */
+  #taker = -1;
+  #takerSince = 0;
   /** What handlers of parameters have been called with, once there was one. */
   #params: ParamCalls | null = null;
   /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
@@ -279,13 +282,17 @@ export class Walk implements ParamListener {
     return taker !== null && !related(taker, step.layer.mount);
   }
 
-  /** The mount of the next route that matches. */
+  /** The mount of the next route that matches. It is the same from every place on the way there. */
   #takerFrom(from: number): Mount | null {
     const { steps } = this.match.plan;
+    if (this.#ran === null && this.#takerSince <= from && from <= this.#taker) return (steps[this.#taker] as Step).layer.mount;
     for (let i = from; i < steps.length; i++) {
       const step = steps[i] as Step;
       if (step.layer.place === null || (this.#ran !== null && this.#skips(step.layer))) continue;
-      if (this.table.applies(step, this.match)) return step.layer.mount;
+      if (!this.table.applies(step, this.match)) continue;
+      this.#takerSince = from;
+      this.#taker = i;
+      return step.layer.mount;
     }
     return null;
   }
@@ -293,7 +300,7 @@ export class Walk implements ParamListener {
   #call(step: Step): void {
     const { layer } = step;
     if (layer.place === null) {
-      this.#enterMiddleware(layer);
+      this.#enterMiddleware(step);
     } else if (layer.place === this.#captured) {
       this.#show(this.url, 0, 0);
       return this.#invoke(layer);
@@ -317,11 +324,12 @@ export class Walk implements ParamListener {
   }
 
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
-  raised(error: unknown, { mount, inner }: ParamHook): void {
+  raised(error: unknown, { mount }: ParamHook): void {
     this.#keepBooks();
-    if (error === 'router' || (error === 'route' && inner !== null)) {
-      (this.#leftMounts ??= []).push(error === 'router' ? mount : inner as Mount);
+    if (error === 'router') {
+      (this.#leftMounts ??= []).push(mount);
     } else if (error === 'route') {
+      // Where a mount's path holds the parameter, each layer within comes to the same.
       const place = this.#current?.place;
       if (place != null) (this.#leftRoutes ??= new Set()).add(place);
     } else {
@@ -382,33 +390,40 @@ export class Walk implements ParamListener {
     // What an error handler is shown may be malformed; the route's other handlers must not be.
     this.#captured = this.#failed ? null : place;
     req.route = place.route;
-    const base = step.layer.mount.parent === null ? this.base : this.base + this.#mountPath(step.layer);
+    const base = this.base + (match.loose ? this.#mountPath(step.layer) : step.base ?? this.#mountPath(step.layer));
     if (req.baseUrl !== base) req.baseUrl = base;
   }
 
   /** Middleware sees the URL relative to its path. */
-  #enterMiddleware(layer: Layer): void {
-    const { req } = this;
+  #enterMiddleware({ layer, base }: Step): void {
+    const { req, match } = this;
     this.#captured = null;
-    const [first] = layer.patterns;
-    if (first?.segments.length === 0) {
+    if (base === '') {
       this.#show(this.url, 0, 0);
       if (req.baseUrl !== this.base) req.baseUrl = this.base;
-      req.params = {};
-      return;
+      // The getter makes them when somebody asks.
+      if (req[kParams] !== undefined) req[kParams] = undefined;
+    } else if (base !== undefined && !match.loose) {
+      req[kParams] = undefined;
+      this.#showBeneath(base.length);
+    } else {
+      const pattern = this.table.alternative(layer, match) as Pattern;
+      const cut = this.table.cut(match);
+      req.params = pattern.bare ? {} : pattern.capture(cut, true, false);
+      this.#showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.table.rules));
     }
-    const pattern = this.table.alternative(layer, this.match) as Pattern;
-    const cut = this.table.cut(this.match);
-    req.params = pattern.bare ? {} : pattern.capture(cut, true, false);
+  }
+
+  /** Shows the URL without so much of its path. */
+  #showBeneath(length: number): void {
     const { url } = this;
     const from = pathStart(url);
-    const length = prefixEnd(this.match.path, pattern.matchesPrefix(cut), this.table.rules);
     const rest = url.slice(from + length);
     // 47 is "/": connect gives what is mounted a path, also where nothing is left.
     const slashed = rest.charCodeAt(0) === 47;
     this.#show(url.slice(0, from) + (slashed ? rest : '/' + rest), from, from + length);
     this.#slashAdded = !slashed;
-    req.baseUrl = this.base + this.match.path.slice(0, length);
+    this.req.baseUrl = this.base + this.match.path.slice(0, length);
   }
 
   #show(url: string, cutFrom: number, cutTo: number): void {

@@ -88,7 +88,7 @@ export class ExpressOracle {
 
   /** The options are waypost's; ETags are made as Express makes them unless they say otherwise. */
   static async start(program: Program, options: CreateServerOptions = {}, masks: readonly Mask[] = []): Promise<ExpressOracle> {
-    const theirs = express().disable('x-powered-by').set('env', 'test');
+    const theirs = express().disable('x-powered-by').set('env', 'test').set('etag', options.etag ?? 'weak');
     const outer = new Side('express');
     program(theirs, outer);
 

@@ -17,12 +17,12 @@ export const DOORS = ['/old', '/norm', '/bounce', '/hop', '/boom', '/leap'] as c
 export const NAMES: readonly string[] = [
   '/', '/health', '/open/x', '/open/key.txt', '/api', '/api/key', '/api/users', '/api/users/1', '/api/v1/secret', '/api/key.txt', '/api/files/key.txt', '/api/files/deep/key.txt',
   '/admin', '/admin/users', '/admin/public', '/admin/public/info', '/admin/public/key.txt', '/admin/key.txt', '/u/12', '/u/me', '/orders', '/acme/private/key', '/acme/private/key.txt', '/acme/public/key',
-  '/f/report.json', '/f/report.txt', '/café/menu', '/moved/private/key', '/moved/public',
+  '/f/report.json', '/f/report.txt', '/café/menu', '/moved/private/key', '/moved/public', '/c/ABC', '/c/abc',
 ];
 
 /** Paths to begin an attack with. */
 export const STARTS: readonly string[] = [
-  ...NAMES, ...NAMES, ...DOORS.flatMap((door) => ['/api/key', '/api/v1/secret', '/admin/users', '/orders', '/u/12', '/acme/private/key', '/f/report.json'].map((name) => door + name)),
+  ...NAMES, ...NAMES, '/api/a%2Fb', '/api/a%2Fb', '/api/a%252Fb', '/api/a%252Fb', ...DOORS.flatMap((door) => ['/api/key', '/api/v1/secret', '/admin/users', '/orders', '/u/12', '/acme/private/key', '/f/report.json'].map((name) => door + name)),
   ...Array.from({ length: 3 }, () => ['/moved/door/key', '/vault/private/key', '/vault/open', '/api/inner/secret', '/api/inner/a/b', '/api/express/secret', '/legacy/secret', '/api/files/key.txt']).flat(),
 ];
 
@@ -57,9 +57,9 @@ export const SCOPES: Readonly<Record<string, GuardedScope>> = {
     guards: (_, name) => !/^\/(?:$|health$|(?:open|old|norm|bounce|hop|boom|leap)\/[^]|moved\/door\/[^])/.test(name),
   },
   'parameters': {
-    includeRoutes: ['/:tenant/private/*', '/f/:name.json', '/café/**', '/moved/private/:key'],
+    includeRoutes: ['/:tenant/private/*', '/f/:name.json', '/café/**', '/moved/private/:key', '/c/:code([A-Z]+)'],
     excludeRoutes: ['/public/private/*'],
-    guards: (_, name) => /^\/(?:(?!public\/)[^/]+\/private\/[^/]+|f\/[^/]+\.json|café(?:\/[^]*)?)$/.test(name),
+    guards: (_, name) => /^\/(?:(?!public\/)[^/]+\/private\/[^/]+|c\/[A-Z]+|f\/[^/]+\.json|café(?:\/[^]*)?)$/.test(name),
   },
   'single paths': {
     includeRoutes: ['/api/v1/secret', '/admin/public/info', '/admin/key.txt', '/orders', '/api/inner/secret', '/api/express/secret', '/legacy/secret'],

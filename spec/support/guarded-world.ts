@@ -166,7 +166,7 @@ export class GuardedWorld {
 
   #addMiddleware(app: Application): void {
     app.use(this.#finder('middleware', (req) => req.path));
-    for (const prefix of ['/api', '/admin', '/admin/public', '/u', '/f', '/café', '/orders', '/moved/private']) {
+    for (const prefix of ['/api', '/admin', '/admin/public', '/u', '/f', '/c', '/café', '/orders', '/moved/private']) {
       app.use(prefix, this.#finder('middleware under a path', (req) => prefix + restOf(req.path)));
       app.use(prefix, this.#finder('middleware that decodes', (req) => prefix + restOf(decode(req.path))));
       app.use(prefix, (error: unknown, req: Request, _res: Response, next: NextFunction) => {
@@ -182,6 +182,7 @@ export class GuardedWorld {
     app.get('/orders', this.#thing('route of a method', '/orders')).post('/orders', this.#thing('route of a method', '/orders'));
     app.post('/api/users', this.#thing('route of a method', '/api/users')).delete('/api/users', this.#thing('route of a method', '/api/users'));
     app.all('/u/:id(\\d+)', this.#finder('constrained route', (req) => `/u/${String(req.params.id)}`));
+    app.all('/c/:code([A-Z]+)', this.#finder('constrained route', (req) => `/c/${String(req.params.code)}`));
     app.all('/f/:name.json', this.#finder('mixed route', (req) => `/f/${String(req.params.name)}.json`));
     app.all('/:tenant/private/:key', this.#finder('route of parameters', (req) => `/${String(req.params.tenant)}/private/${String(req.params.key)}`));
     app.all('/admin/public/**', this.#finder('wildcard that resolves', (req) => posix.normalize(`/admin/public/${String(req.params['**'])}`)));

@@ -28,11 +28,12 @@ export class ProgramRun {
 
   #module(name: string): unknown {
     if (name !== 'waypost') return jest.requireActual(name);
-    return { ...waypost, createServer: (options?: waypost.CreateServerOptions) => this.#create(options) };
+    const express = Object.assign((options?: waypost.CreateServerOptions) => this.#create(waypost.express, options), waypost.express);
+    return { ...waypost, createServer: (options?: waypost.CreateServerOptions) => this.#create(waypost.createServer, options), express };
   }
 
-  #create(options: waypost.CreateServerOptions | undefined): waypost.Application {
-    const app = waypost.createServer({ ...options, logging: options?.logging ?? { level: 'silent' } });
+  #create(make: typeof waypost.createServer, options: waypost.CreateServerOptions | undefined): waypost.Application {
+    const app = make({ ...options, logging: options?.logging ?? { level: 'silent' } });
     this.#applications.push(app);
     return app;
   }

@@ -29,7 +29,7 @@ export function declarationImports(): string[] {
   const program = ts.createProgram(libraryFiles().map((file) => resolve(ROOT, file)), { ...compilerOptions(), noEmit: false, declaration: true, emitDeclarationOnly: true });
   const found: string[] = [];
   program.emit(undefined, (file, text) => {
-    const names = [...text.matchAll(/(?:from|import\() ?['"]([^'"]+)['"]/g)].map(([, name]) => name ?? '');
+    const names = [...text.replace(/\/\*[^]*?\*\//g, '').matchAll(/(?:from|import\() ?['"]([^'"]+)['"]/g)].map(([, name]) => name ?? '');
     found.push(...names.filter((name) => !/^(?:\.|node:)/.test(name)).map((name) => `${file.slice(ROOT.length + 1)}: ${name}`));
   });
   return found;
@@ -40,7 +40,8 @@ export function optionsOf(file: string, name: string): DeclaredOption[] {
   const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022, true);
   const interfaces = new Map<string, ts.InterfaceDeclaration>();
   source.forEachChild((node) => {
-    if (ts.isInterfaceDeclaration(node)) interfaces.set(node.name.text, node);
+    // One with methods is something that does, such as a store, and no group of options.
+    if (ts.isInterfaceDeclaration(node) && !node.members.some(ts.isMethodSignature)) interfaces.set(node.name.text, node);
   });
   const found: DeclaredOption[] = [];
   collect(name, '');

@@ -9,7 +9,7 @@ export const READINGS: Readonly<Record<string, (target: string) => string>> = {
   file: (target) => posix.normalize(decode(withoutQuery(target))),
   fileByUrl: (target) => posix.normalize(decode(pathnameOf(target))),
   servlet: (target) => posix.normalize(decode(withoutQuery(target).replace(/#.*/, '').replace(/;[^/]*/g, ''))),
-  caseless: (target) => trim(posix.normalize(decode(decode(withoutQuery(target))).replaceAll('\\', '/'))).toLowerCase(),
+  caseless: (target) => trim(posix.normalize(decodeAll(withoutQuery(target)).replaceAll('\\', '/'))).toLowerCase(),
 };
 
 /** The part of a path below a prefix as a lenient server sees it, to be put behind the name of the prefix. */
@@ -25,6 +25,11 @@ export function decode(text: string): string {
   } catch {
     return text;
   }
+}
+
+function decodeAll(text: string): string {
+  const decoded = decode(text);
+  return decoded === text ? text : decodeAll(decoded);
 }
 
 function withoutQuery(target: string): string {

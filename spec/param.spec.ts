@@ -1,0 +1,276 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type RequestParamHandler, type Router as ExpressRouter } from 'express';
+import fc from 'fast-check';
+import { createServer, Router } from 'waypost';
+import { ExpressOracle } from './support/express-oracle';
+import { Running } from './support/running';
+import { ask } from './support/wire';
+
+const running = new Running();
+let oracle: ExpressOracle | null = null;
+
+afterEach(async () => {
+  await oracle?.close();
+  oracle = null;
+  await running.close();
+});
+
+interface Traced { trace?: unknown[] }
+type Call = RequestParamHandler;
+
+function note(req: object, ...what: unknown[]): void {
+  ((req as Traced).trace ??= []).push(what);
+}
+
+/** A router in the terms of either side, seeing the parameters of its mount. */
+type Make = () => ExpressRouter;
+
+async function both(program: (app: Express, make: Make) => void): Promise<ExpressOracle> {
+  return (oracle = await ExpressOracle.start((app, side) => {
+    program(app, side.name === 'express' ? () => express.Router({ mergeParams: true }) : Router as unknown as Make);
+    app.use((req, res) => void res.status(404).json({ trace: (req as Traced).trace ?? [] }));
+    app.use(((error, req, res, _next) => res.status(500).json({ failed: String(error), trace: (req as Traced).trace ?? [] })) as ErrorRequestHandler);
+  }));
+}
+
+const traced: Call = (req, _res, next, value, name) => {
+  note(req, name, value);
+  next();
+};
+
+function answer(req: object, res: { json(data: unknown): unknown }): void {
+  res.json({ trace: (req as Traced).trace ?? [], params: (req as { params: unknown }).params });
+}
+
+describe('handlers of a parameter, as in Express,', () => {
+  test('are called before the routes that hold it, with value and name', async () => {
+    await both((app) => {
+      app.param('id', traced);
+      app.get('/users/:id', answer);
+      app.get('/users/:id/posts/:post', answer);
+      app.get('/plain', answer);
+    });
+    expect((await oracle!.ask('/users/7')).body).toBe('{"trace":[["id","7"]],"params":{"id":"7"}}');
+    expect((await oracle!.ask('/users/%C3%A4%2Fb/posts/1')).body).toContain('["id","ä/b"]');
+    expect((await oracle!.ask('/plain')).body).toBe('{"trace":[],"params":{}}');
+  });
+
+  test('are called in order, and again for another value only', async () => {
+    await both((app) => {
+      app.param('a', (req, _res, next, value) => { note(req, 'first', value); next(); });
+      app.param('a', (req, _res, next, value) => { note(req, 'second', value); next(); });
+      app.use('/:a', (req, _res, next) => { note(req, 'middleware', req.params['a']); next(); });
+      app.get('/:a/:b', (req, _res, next) => { note(req, 'route', req.params['a']); next(); });
+      app.get('/:b/:a', (req, res) => answer(req, res));
+    });
+    await oracle!.ask('/x/y');
+    await oracle!.ask('/x/x');
+  });
+
+  test('may change the parameter for what comes below', async () => {
+    await both((app) => {
+      app.param('id', (req, _res, next) => { (req.params as Record<string, unknown>)['id'] = { user: req.params['id'] }; next(); });
+      app.use('/u/:id', (req, _res, next) => { note(req, req.params); next(); });
+      app.get('/u/:id', (req, _res, next) => { note(req, req.params); next(); }, answer);
+    });
+    expect((await oracle!.ask('/u/7')).body).toContain('"params":{"id":{"user":"7"}}');
+  });
+
+  test('several names may be given at once', async () => {
+    await both((app) => {
+      app.param(['a', 'b'], traced);
+      app.get('/:a/:b/:c', answer);
+    });
+    expect((await oracle!.ask('/1/2/3')).body).toContain('[["a","1"],["b","2"]]');
+  });
+
+  test('belong to the router that they are registered in', async () => {
+    await both((app, make) => {
+      const inner = make();
+      inner.param('id', (req, _res, next, value) => { note(req, 'inner', value); next(); });
+      inner.get('/:id', answer);
+      inner.get('/x/:other', answer);
+      app.param('id', (req, _res, next, value) => { note(req, 'outer', value); next(); });
+      app.param('space', traced);
+      app.use('/in/:space', inner);
+      app.get('/out/:id', answer);
+    });
+    for (const path of ['/in/s/7', '/in/s/x/8', '/out/9']) await oracle!.ask(path);
+  });
+
+  test('of a mount path see the mount\'s own value where the name comes up again', async () => {
+    await both((app, make) => {
+      const inner = make();
+      inner.param('id', (req, _res, next, value) => { note(req, 'inner', value); next(); });
+      inner.get('/:id', answer);
+      app.param('id', (req, _res, next, value) => { note(req, 'outer', value); next(); });
+      app.use('/in/:id', inner);
+    });
+    expect((await oracle!.ask('/in/1/2')).body).toBe('{"trace":[["outer","1"],["inner","2"]],"params":{"id":"2"}}');
+  });
+
+  test.each<[string, Call]>([
+    ['an error', (_req, _res, next) => next(new Error('wrong'))],
+    ['an error later', (_req, _res, next) => void setImmediate(() => next(new Error('wrong')))],
+    ['a throw', () => { throw new Error('wrong'); }],
+    ['a rejection', async () => Promise.reject(new Error('wrong'))],
+    ['route', (_req, _res, next) => next('route')],
+    ['router', (_req, _res, next) => next('router')],
+    ['going on later', (_req, _res, next) => void setImmediate(() => next())],
+  ])('may end with %s', async (_name, call) => {
+    await both((app, make) => {
+      const inner = make();
+      inner.param('in', (req, res, next, value, name) => { note(req, name, value); return call(req, res, next, value, name) as unknown; });
+      inner.use('/:in', (req, _res, next) => { note(req, 'inner use'); next(); });
+      inner.get('/:in', (req, _res, next) => { note(req, 'inner get'); next(); });
+      inner.use((req, _res, next) => { note(req, 'inner last'); next(); });
+      inner.use(((error, req, _res, next) => { note(req, 'inner error'); next(error); }) as ErrorRequestHandler);
+      // In a router of its own: what leaves the application itself is answered by defaults.
+      const top = make();
+      top.param('mount', (req, res, next, value, name) => { note(req, name, value); return call(req, res, next, value, name) as unknown; });
+      top.use('/plain', inner);
+      top.use('/mounted/:mount', inner);
+      top.get('/own/:mount', ((req, _res, next) => { note(req, 'own'); next(); }) as RequestHandler, ((error, req, _res, next) => { note(req, 'own error'); next(error); }) as ErrorRequestHandler);
+      top.get('/two/:mount', (req, _res, next) => { note(req, 'one'); next(); }, (req, _res, next) => { note(req, 'two'); next(); });
+      top.get('/own/:other', (req, _res, next) => { note(req, 'other'); next(); });
+      top.get('/mounted/:other/:in', (req, _res, next) => { note(req, 'beside'); next(); });
+      app.use(top);
+    });
+    for (const path of ['/plain/x', '/mounted/m/x', '/own/x', '/two/x', '/mounted/m']) await oracle!.ask(path);
+  });
+
+  test('answer by themselves where they do not go on', async () => {
+    await both((app) => {
+      app.param('id', (req, res, _next, value) => { note(req, value); answer(req, res); });
+      app.get('/:id', (_req, res) => res.send('not reached'));
+    });
+    expect((await oracle!.ask('/7')).body).toContain('"trace":[["7"]]');
+  });
+
+  test('are called in any program as Express calls them', async () => {
+    const outcome = fc.constantFrom('on', 'on', 'later', 'error', 'route', 'change');
+    const layer = fc.tuple(fc.constantFrom('use', 'get', 'all', 'post'), fc.constantFrom('/:a', '/:b', '/:a/:b', '/:b/:a', '/x/:a', '/'));
+    const program = fc.record({
+      outer: fc.array(layer, { minLength: 1, maxLength: 4 }), inner: fc.array(layer, { minLength: 1, maxLength: 4 }), tail: fc.array(layer, { maxLength: 3 }),
+      mount: fc.constantFrom('/', '/:a', '/x', '/:b/:a'), outcomes: fc.record({ x: outcome, y: outcome, z: outcome }), within: fc.boolean(),
+    });
+    const path = fc.array(fc.constantFrom('x', 'y', 'z'), { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join('/')}`);
+    await fc.assert(fc.asyncProperty(program, fc.array(path, { minLength: 1, maxLength: 4 }), async ({ outer, inner, tail, mount, outcomes, within }, paths) => {
+      const one = await both((app, make) => {
+        const failed = new WeakSet<object>();
+        const call = (where: string): Call => (req, _res, next, value, name) => {
+          // Express calls them, too, for middleware that it passes by because of an error.
+          if (failed.has(req)) return next();
+          note(req, where, name, value);
+          switch (outcomes[value[0] as 'x']) {
+            case 'later': return void setImmediate(() => next());
+            case 'error': failed.add(req); return next(new Error(`${where} ${name}`));
+            case 'route': return next('route');
+            case 'change': req.params[name] = `${value}!`; return next();
+            default: return next();
+          }
+        };
+        const fill = (router: ExpressRouter | Express, layers: [string, string][], where: string): void => {
+          layers.forEach(([method, at], index) => {
+            (router as unknown as Record<string, (...given: unknown[]) => void>)[method]!(at, (req: { params: object }, _res: unknown, next: () => void) => {
+              note(req, where, index, Object.entries(req.params).sort());
+              next();
+            });
+          });
+        };
+        for (const name of ['a', 'b']) app.param(name, call('outer') as never);
+        fill(app, outer, 'outer');
+        const router = make();
+        if (within) router.param('a', call('inner') as never);
+        // Something that always applies: waypost enters a router only for what applies in it.
+        router.use((req, _res, next) => { note(req, 'entered'); next(); });
+        fill(router, inner, 'inner');
+        app.use(mount, router);
+        fill(app, tail, 'tail');
+      });
+      try {
+        for (const target of paths) await one.ask(target);
+      } finally {
+        await one.close();
+        oracle = null;
+      }
+    }), { numRuns: 120 });
+  }, 120_000);
+});
+
+describe('handlers of a parameter', () => {
+  test('of a mount path are called only if something in the router applies', async () => {
+    const port = await running.app((app) => {
+      const inner = Router();
+      inner.get('/page', answer);
+      app.param('space', traced as never);
+      app.use('/:space', inner);
+      app.use((req, res) => answer(req, res));
+    });
+    expect((await ask(port, '/s/page')).json).toMatchObject({ trace: [['space', 's']] });
+    expect((await ask(port, '/s/other')).json).toMatchObject({ trace: [] });
+  });
+
+  test('are not called for what an error passes by', async () => {
+    const port = await running.app((app) => {
+      app.param('id', traced as never);
+      app.use(() => { throw new Error('before'); });
+      app.use('/:id', (_req, _res, next) => next());
+      app.use(((_error, req, res, _next) => answer(req, res)) as ErrorRequestHandler as never);
+    });
+    expect((await ask(port, '/7')).json).toMatchObject({ trace: [] });
+  });
+
+  test('are called for wildcards by their names', async () => {
+    const port = await running.app((app) => {
+      app.param(['*', '**'], traced as never);
+      app.get('/one/*', answer);
+      app.get('/all/**', answer);
+    });
+    expect((await ask(port, '/one/x')).json).toMatchObject({ trace: [['*', 'x']] });
+    expect((await ask(port, '/all/x/y')).json).toMatchObject({ trace: [['**', 'x/y']] });
+  });
+
+  test('registered while the server runs count from the next request on', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    const inner = Router();
+    inner.get('/:id', answer);
+    app.use('/in', inner);
+    const port = await running.start(app);
+    expect((await ask(port, '/in/7')).json).toMatchObject({ trace: [] });
+    inner.param('id', traced as never);
+    expect((await ask(port, '/in/7')).json).toMatchObject({ trace: [['id', '7']] });
+  });
+
+  test('go on once, however often they say so', async () => {
+    let calls = 0;
+    const port = await running.app((app) => {
+      app.param('id', (_req, _res, next) => { next(); next(); next(new Error('too late')); });
+      app.get('/:id', (_req, res) => { calls++; res.send('answered'); });
+    });
+    expect([(await ask(port, '/7')).body, calls]).toEqual(['answered', 1]);
+  });
+
+  test('of which thousands leave their routes at once leave room on the stack', async () => {
+    const port = await running.app((app) => {
+      app.param('id', (_req, _res, next) => next('route'));
+      for (let i = 0; i < 2000; i++) app.get('/:id', answer);
+    });
+    expect((await ask(port, '/7')).status).toBe(404);
+  });
+
+  test('a throw of nothing is an error too', async () => {
+    const port = await running.app((app) => {
+      app.param('id', () => { throw undefined; });
+      app.get('/:id', answer);
+      app.use(((error, _req, res, _next) => res.send(String(error))) as ErrorRequestHandler as never);
+    });
+    expect((await ask(port, '/7')).body).toBe('Error: a handler of the parameter \'id\' threw undefined');
+  });
+
+  test('are refused where they are none, with what to write', () => {
+    const router = Router();
+    expect(() => router.param('id', undefined as never)).toThrow(/param\('id', …\) needs a function \(req, res, next, value, name\), got undefined/);
+    expect(() => router.param('', traced as never)).toThrow(/param\(\) needs the name of a parameter such as "id", got ''/);
+    expect(() => router.param(':id', traced as never)).toThrow(/write param\('id', …\)/);
+  });
+});
