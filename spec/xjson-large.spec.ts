@@ -105,6 +105,12 @@ describe('the work on large data', () => {
     ['long arrays of nothing', () => new Array(1_000_000), 50],
     ['properties that are left out', () => Array.from({ length: 50_000 }, () => ({ a: undefined, b: undefined, c: undefined, d: undefined })), 20],
     ['great depth', () => deep(200_000), 30],
+    ['BigInts everywhere', () => Array.from({ length: 200_000 }, (_, i) => BigInt(i)), 40],
+    ['one long name', () => ({ ['n'.repeat(20_000_000)]: 1 }), 50],
+    ['long names', () => Array.from({ length: 100 }, () => ({ ['n'.repeat(200_000)]: { a: 1n } })), 50],
+    ['a large Buffer', () => Buffer.alloc(1_000_000), 100],
+    ['a large typed array', () => new Float64Array(1_000_000), 100],
+    ['a large typed array of BigInts', () => new BigUint64Array(500_000), 50],
     ['toJSON everywhere', () => Array.from({ length: 50_000 }, () => new Date(0)), 50],
   ];
 
@@ -112,6 +118,40 @@ describe('the work on large data', () => {
     const sizes = slices(make());
     expect(sizes.length).toBeGreaterThanOrEqual(least);
     expect(Math.max(...sizes)).toBeLessThan(1_000_000);
+  });
+
+  it('makes no list of a large Buffer or typed array at once: what changes later is seen', () => {
+    const buffer = Buffer.alloc(100_000);
+    const floats = new Float64Array(100_000);
+    const out = new Blocks(true);
+    const serializer = new Serializer([buffer, floats], {}, out);
+    const keys = jest.spyOn(Object, 'keys');
+    let listed: unknown[];
+    try {
+      // One look at the clock, which is late already, and the rest at once.
+      expect(serializer.run(-Infinity)).toBe(false);
+      buffer[99_999] = 7;
+      expect(serializer.run(Infinity)).toBe(true);
+      listed = keys.mock.calls.map(([given]) => given as unknown);
+    } finally {
+      keys.mockRestore();
+    }
+    expect(out.whole().toString()).toBe(JSON.stringify([buffer, floats]));
+    expect(listed).not.toContain(floats);
+  });
+
+  it('goes over no more than 4096 values between two looks at the clock', () => {
+    let seen = 0;
+    const most: number[] = [];
+    const row = new Proxy({ a: 1, b: 'two', c: [3], d: 4n }, { get: (target, key) => { if (key !== 'toJSON') seen++; return Reflect.get(target, key) as unknown; } });
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => { most.push(seen); seen = 0; return 0; });
+    try {
+      new Serializer(Array.from({ length: 20_000 }, () => row), {}, new Blocks(false)).run(1);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(most.length).toBeGreaterThan(20);
+    expect(Math.max(...most)).toBeLessThanOrEqual(4096);
   });
 
   it('of several responses takes one slice a turn', async () => {

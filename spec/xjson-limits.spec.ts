@@ -8,7 +8,7 @@ import { oracle } from './support/xjson-values';
 function serialize(data: unknown, options: XJsonOptions = {}): string {
   const out = new Blocks(true);
   new Serializer(data, options, out).run(Infinity);
-  return out.toString();
+  return out.whole().toString();
 }
 
 /** Both ways to the text must agree. */

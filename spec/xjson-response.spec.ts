@@ -291,6 +291,35 @@ describe('middleware that replaced the methods of the response', () => {
     expect(gunzipSync(got.bytes).toString()).toBe(oracle(data));
   });
 
+  it('hands a small body to it as bytes, which need no encoding', async () => {
+    const data = { é: '€', big: 1n, wide: '😀' };
+    const given: unknown[] = [];
+    listener = (_req, res) => {
+      const { end } = res;
+      res.end = ((...args: unknown[]) => (given.push(...args), end.call(res, args[0] as never, undefined as never))) as never;
+      sendXJson(res, data, undefined, undefined, new Report());
+    };
+    const got = await ask(port(), '/');
+    expect(got.bytes.toString()).toBe(oracle(data));
+    expect(given).toEqual([Buffer.from(oracle(data))]);
+  });
+
+  it('is not there: a small body leaves in one write with its head', async () => {
+    const data = { é: '€', big: 1n, wide: '😀' };
+    const writes: unknown[] = [];
+    listener = (_req, res) => {
+      const socket = res.socket as NonNullable<ServerResponse['socket']>;
+      const { write } = socket;
+      socket.write = ((...args: unknown[]) => (writes.push(args[0]), write.apply(socket, args as never))) as never;
+      sendXJson(res, data, undefined, undefined, new Report());
+    };
+    const got = await ask(port(), '/');
+    expect(got.bytes.toString()).toBe(oracle(data));
+    expect(got.headers['content-length']).toBe(String(Buffer.byteLength(oracle(data))));
+    // Node's last write is empty.
+    expect(writes.filter((one) => one !== '')).toHaveLength(1);
+  });
+
   it('lets writeHead be replaced', async () => {
     const { answer: got } = await answer([1], {}, {}, (res) => {
       const { writeHead } = res;

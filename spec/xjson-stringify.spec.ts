@@ -11,7 +11,7 @@ function serialize(data: unknown, options: XJsonOptions = {}, fuel?: number): st
   const out = new Blocks(true);
   const serializer = new Serializer(data, options, out, fuel);
   while (!serializer.run(fuel === undefined ? Infinity : -Infinity));
-  return out.toString();
+  return out.whole().toString();
 }
 
 const NO_LIMITS = { maxDepth: 1e6, truncateStrings: 1e9 };

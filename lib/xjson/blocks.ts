@@ -1,32 +1,7 @@
-import { isAscii, transcode } from 'node:buffer';
+import { escaped, newBlock, Page, SIZE, SLACK, viewOf } from './page';
 
-import { SHORT_BYTES } from './encode';
-
-/** Bytes of a block. */
-const SIZE = 65_536;
-/** Room behind a block's end for what is written before the next look: a name, a value and the signs between. */
-const SLACK = 2 * SHORT_BYTES + 60;
-
-/** Text of more bytes is not decoded by way of UTF-16, which needs three times the memory meanwhile. */
-const LONGEST_TRANSCODED = 16_777_216;
-
-/** What may not stand in a JSON string as it is; surrogates, because a lone one is escaped. */
- 
-const ESCAPED = /["\\\x00-\x1f\ud800-\udfff]/;
-
-/**
- * Bytes in blocks of one size, as they are written and as they are sent. Text
- * goes straight into the current block: strings that wait to be joined are what
- * makes a serializer in JavaScript slow, since V8's collector copies them.
- *
- * `block`, `at` and `limit` are open to the serializer's inner loops, which
- * write at `block[at]`, and call `turn()` once `at` has reached `limit`; what
- * landed in the slack behind the limit moves to the next block.
- */
-export class Blocks {
-  block: Buffer;
-  at = 0;
-  readonly limit = SIZE;
+/** Bytes in blocks of one size, UTF-8, as they are written and as they are sent. */
+export class Blocks extends Page {
   readonly #kept: boolean;
   #full: Buffer[] = [];
   /** Index and offset of the first byte that `take` has not given away. */
@@ -34,17 +9,10 @@ export class Blocks {
   #headAt = 0;
   #fullBytes = 0;
 
-  /**
-   * The block of the last body that fitted into one. A new one for each small
-   * body would be more work for V8's collector than the body itself.
-   */
-  static #spare: Buffer | null = null;
-
   /** @param kept Whether the bytes are wanted; if not, they are only counted. */
   constructor(kept: boolean) {
+    super();
     this.#kept = kept;
-    this.block = Blocks.#spare ?? newBlock();
-    Blocks.#spare = null;
   }
 
   /** Bytes written so far. */
@@ -52,48 +20,58 @@ export class Blocks {
     return this.#fullBytes + this.at;
   }
 
-  /** Begins the next block. */
   turn(): void {
     const old = this.block;
     const over = this.at - SIZE;
     if (this.#kept) {
       this.#full.push(old.subarray(0, SIZE));
       this.block = newBlock();
+      this.view = viewOf(this.block);
     }
     if (over > 0) old.copy(this.block, 0, SIZE, this.at);
     this.#fullBytes += SIZE;
     this.at = over;
+    this.turns++;
   }
 
-  /** Writes ASCII text of any length as it is. */
+  widen(): void {
+    throw new Error('these bytes are UTF-8 already');
+  }
+
   literal(text: string): void {
     this.#bytes(Buffer.from(text, 'latin1'));
   }
 
-  /** Writes the inside of a JSON string, or a part of it that splits no surrogate pair. */
   text(part: string): void {
-    const inside = ESCAPED.test(part) ? JSON.stringify(part).slice(1, -1) : part;
-    if (this.at + inside.length * 3 > SIZE + SLACK) return this.#bytes(Buffer.from(inside));
-    this.at += this.block.write(inside, this.at);
+    const text = escaped(part);
+    if (this.at + text.length * 3 > SIZE + SLACK) return this.#bytes(Buffer.from(text));
+    this.at += this.block.write(text, this.at);
     if (this.at >= SIZE) this.turn();
   }
 
-  /** Forgets everything; the block serves the next body. */
-  clear(): void {
+  override clear(): void {
+    super.clear();
     this.#full = [];
     this.#head = 0;
     this.#headAt = 0;
     this.#fullBytes = 0;
-    this.at = 0;
   }
 
   /** Says that the bytes are no longer needed. Nothing may be written after. */
   release(): void {
     // Bytes that were given away may still be on their way to a socket.
     const isWhole = this.#head === 0 && this.#headAt === 0 && this.block !== EMPTY;
-    if (isWhole) Blocks.#spare = this.block;
+    if (isWhole) this.spare();
     this.clear();
     this.block = EMPTY;
+  }
+
+  /** All bytes as a string with a unit for each, if they are all in one block; it is no longer needed then. */
+  binary(): string | null {
+    if (this.#full.length > 0) return null;
+    const text = this.block.toString('latin1', 0, this.at);
+    this.release();
+    return text;
   }
 
   /** All bytes in one buffer; the blocks are no longer needed. */
@@ -102,15 +80,6 @@ export class Blocks {
     const bytes = Buffer.from(this.block.subarray(0, this.at));
     this.release();
     return bytes;
-  }
-
-  /** All bytes as text. */
-  toString(): string {
-    const last = this.block.subarray(0, this.at);
-    const bytes = this.#full.length === 0 ? last : Buffer.concat([...this.#full, last]);
-    // Node decodes UTF-8 unit by unit; both ways around that are several times as fast.
-    if (isAscii(bytes)) return bytes.toString('latin1');
-    return bytes.length > LONGEST_TRANSCODED ? bytes.toString() : transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
   }
 
   /**
@@ -160,7 +129,3 @@ export class Blocks {
 }
 
 const EMPTY = Buffer.alloc(0);
-
-function newBlock(): Buffer {
-  return Buffer.allocUnsafeSlow(SIZE + SLACK);
-}

@@ -1,7 +1,13 @@
+import type { Page } from './page';
+
 /** Strings up to this many UTF-16 units are encoded unit by unit; longer ones gain more from the engine's own loops than a call to it costs. */
 export const SHORT = 80;
 /** No function here but `encodeLiteral` writes more bytes than this: six for each unit, and two quotes. */
 export const SHORT_BYTES = SHORT * 6 + 2;
+
+/** The units that are one byte: in UTF-8, and in Latin-1. */
+export const ASCII = 0x80;
+export const LATIN1 = 0x100;
 
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -9,48 +15,47 @@ const MINUS = 0x2d;
 const ZERO = 0x30;
 const HEX = '0123456789abcdef';
 
-/** For each ASCII unit: 0 if it may stand in a JSON string as it is. */
-const SPECIAL = Uint8Array.from({ length: 0x80 }, (_, unit) => (unit < 0x20 || unit === QUOTE || unit === BACKSLASH ? 1 : 0));
+/** For each unit of Latin-1: 0 if it may stand in a JSON string as it is. */
+const SPECIAL = Uint8Array.from({ length: 0x100 }, (_, unit) => (unit < 0x20 || unit === QUOTE || unit === BACKSLASH ? 1 : 0));
 
-/** The letters of the two-character escapes of ECMA-262's QuoteJSONString, by unit. */
-const LETTERS: Readonly<Record<number, string>> = {
-  0x08: 'b',
-  0x09: 't',
-  0x0a: 'n',
-  0x0c: 'f',
-  0x0d: 'r',
-  [QUOTE]: '"',
-  [BACKSLASH]: '\\',
+/** The letters of the two-character escapes of ECMA-262's QuoteJSONString, by unit: b, t, n, f and r. */
+const LETTERS: Readonly<Record<number, number>> = {
+  0x08: 0x62,
+  0x09: 0x74,
+  0x0a: 0x6e,
+  0x0c: 0x66,
+  0x0d: 0x72,
+  [QUOTE]: QUOTE,
+  [BACKSLASH]: BACKSLASH,
 };
 
-/** Writes ASCII text as it is. This and the functions below answer where the next byte goes. */
-export function encodeLiteral(block: Buffer, start: number, text: string): number {
-  let at = start;
+/** Writes ASCII text as it is. */
+export function encodeLiteral(page: Page, text: string): void {
+  const { block } = page;
+  let { at } = page;
   for (let i = 0; i < text.length; i++) block[at++] = text.charCodeAt(i);
-  return at;
+  page.at = at;
 }
 
 /** Writes a number as JSON.stringify does. */
-export function encodeNumber(block: Buffer, start: number, value: number): number {
-  if ((value | 0) !== value || value === -0x8000_0000) {
-    // Infinity and NaN, less themselves, are NaN.
-    return encodeLiteral(block, start, value - value === 0 ? `${value}` : 'null');
-  }
+export function encodeNumber(page: Page, value: number): void {
+  // Infinity and NaN, less themselves, are NaN.
+  if ((value | 0) !== value || value === -0x8000_0000) return encodeLiteral(page, value - value === 0 ? `${value}` : 'null');
   // The digits of a small integer cost less than the string that would hold them.
-  let at = start;
+  const { block } = page;
+  let { at } = page;
   let rest = value;
   if (rest < 0) {
     block[at++] = MINUS;
     rest = -rest;
   }
   at += digits(rest);
-  let digit = at;
+  page.at = at;
   do {
     const tenth = (rest / 10) | 0;
-    block[--digit] = ZERO + rest - tenth * 10;
+    block[--at] = ZERO + rest - tenth * 10;
     rest = tenth;
   } while (rest > 0);
-  return at;
 }
 
 function digits(value: number): number {
@@ -60,9 +65,10 @@ function digits(value: number): number {
 }
 
 /** Writes a string of at most {@link SHORT} units, with its quotes. */
-export function encodeString(block: Buffer, start: number, text: string): number {
+export function encodeString(page: Page, text: string): void {
+  const { block, view, plain } = page;
   const { length } = text;
-  let at = start;
+  let { at } = page;
   let i = 0;
   block[at++] = QUOTE;
   // Four units at a time: V8 looks up the string's representation for each, and the loads overlap.
@@ -71,50 +77,67 @@ export function encodeString(block: Buffer, start: number, text: string): number
     const b = text.charCodeAt(i + 1);
     const c = text.charCodeAt(i + 2);
     const d = text.charCodeAt(i + 3);
-    if ((a | b | c | d) >= 0x80 || SPECIAL[a] !== 0 || SPECIAL[b] !== 0 || SPECIAL[c] !== 0 || SPECIAL[d] !== 0) break;
-    block[at] = a;
-    block[at + 1] = b;
-    block[at + 2] = c;
-    block[at + 3] = d;
+    if ((a | b | c | d) >= plain) break;
+    const four = a | (b << 8) | (c << 16) | (d << 24);
+    // The top bit of a byte is set where the unit is a control, a quote or a backslash, or beyond ASCII.
+    const special = (four - 0x2020_2020) | ((four ^ 0x2222_2222) - 0x0101_0101) | ((four ^ 0x5c5c_5c5c) - 0x0101_0101);
+    if ((special & ~four & 0x8080_8080) !== 0) break;
+    view.setInt32(at, four, true);
     at += 4;
   }
   for (; i < length; i++) {
     const unit = text.charCodeAt(i);
-    if (unit >= 0x80 || SPECIAL[unit] !== 0) {
-      at = encodeRest(block, at, text, i);
-      break;
+    if (unit >= plain || SPECIAL[unit] !== 0) {
+      page.at = at;
+      encodeRest(page, text, i);
+      page.block[page.at++] = QUOTE;
+      return;
     }
     block[at++] = unit;
   }
   block[at++] = QUOTE;
-  return at;
+  page.at = at;
 }
 
-/** Writes what follows the first unit that is not plain ASCII. */
-function encodeRest(block: Buffer, start: number, text: string, from: number): number {
-  let at = start;
+/** Writes what follows the first unit that is not written as it is. */
+function encodeRest(page: Page, text: string, from: number): void {
+  const { block } = page;
+  let { at } = page;
   for (let i = from; i < text.length; i++) {
     const unit = text.charCodeAt(i);
-    if (unit < 0x80) {
+    if (unit < page.plain) {
       if (SPECIAL[unit] === 0) block[at++] = unit;
       else at = encodeEscape(block, at, unit);
-    } else if (unit < 0x800) {
-      block[at++] = 0xc0 | (unit >> 6);
-      block[at++] = 0x80 | (unit & 0x3f);
-    } else if (unit < 0xd800 || unit > 0xdfff) {
-      block[at++] = 0xe0 | (unit >> 12);
-      block[at++] = 0x80 | ((unit >> 6) & 0x3f);
-      block[at++] = 0x80 | (unit & 0x3f);
-    } else if (isHighSurrogate(unit) && i + 1 < text.length && isLowSurrogate(text.charCodeAt(i + 1))) {
-      const point = 0x10000 + ((unit - 0xd800) << 10) + (text.charCodeAt(++i) - 0xdc00);
-      block[at++] = 0xf0 | (point >> 18);
-      block[at++] = 0x80 | ((point >> 12) & 0x3f);
-      block[at++] = 0x80 | ((point >> 6) & 0x3f);
-      block[at++] = 0x80 | (point & 0x3f);
-    } else {
+    } else if (isSurrogate(unit) && !isPair(text, i)) {
       at = encodeEscape(block, at, unit);
+    } else {
+      if (page.plain === LATIN1) {
+        page.at = at;
+        page.widen();
+        at = page.at;
+      }
+      at = encodePoint(block, at, text.codePointAt(i) as number);
+      if (isSurrogate(unit)) i++;
     }
   }
+  page.at = at;
+}
+
+/** Writes a character beyond ASCII as UTF-8 (RFC 3629 section 3). */
+function encodePoint(block: Buffer, start: number, point: number): number {
+  let at = start;
+  if (point < 0x800) {
+    block[at++] = 0xc0 | (point >> 6);
+  } else {
+    if (point < 0x1_0000) {
+      block[at++] = 0xe0 | (point >> 12);
+    } else {
+      block[at++] = 0xf0 | (point >> 18);
+      block[at++] = 0x80 | ((point >> 12) & 0x3f);
+    }
+    block[at++] = 0x80 | ((point >> 6) & 0x3f);
+  }
+  block[at++] = 0x80 | (point & 0x3f);
   return at;
 }
 
@@ -122,10 +145,22 @@ function encodeEscape(block: Buffer, start: number, unit: number): number {
   const letter = LETTERS[unit];
   let at = start;
   block[at++] = BACKSLASH;
-  if (letter !== undefined) return encodeLiteral(block, at, letter);
+  if (letter !== undefined) {
+    block[at++] = letter;
+    return at;
+  }
   block[at++] = 0x75;
   for (let shift = 12; shift >= 0; shift -= 4) block[at++] = HEX.charCodeAt((unit >> shift) & 0xf);
   return at;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+/** Whether the unit there and the next are a surrogate pair. */
+function isPair(text: string, at: number): boolean {
+  return isHighSurrogate(text.charCodeAt(at)) && isLowSurrogate(text.charCodeAt(at + 1));
 }
 
 /** Whether the unit is the first half of a surrogate pair. */

@@ -1,7 +1,8 @@
-import type { Blocks } from './blocks';
 import { QUOTE, SHORT, encodeLiteral, encodeNumber, encodeString, isHighSurrogate } from './encode';
+import { Name } from './name';
 import { XJSON_DEFAULTS, type XJsonOptions } from './options';
-import { isBox, isOmitted, isRawJson, lengthOf, truncated, unboxed } from './value';
+import type { Page } from './page';
+import { ByteList, isBox, isLargeBuffer, isOmitted, isRawJson, lengthOf, type Numbers, numbersIn, truncated, unboxed } from './value';
 
 /** Values visited between two looks at the clock: a fraction of a millisecond. */
 const FUEL = 4096;
@@ -21,19 +22,24 @@ const OBJECT_CLOSE = 0x7d;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
+/** Stands for the names of a typed array's elements. */
+const INDICES: readonly string[] = [];
+
 /** The place where the writing of a container goes on. */
 interface Frame {
   readonly source: object;
-  /** Names of the properties; null for an array. */
+  /** Names of the properties; null for an array, and {@link INDICES} for a large typed array. */
   readonly keys: readonly string[] | null;
   readonly index: number;
   readonly length: number;
   /** Whether nothing of it is written yet. */
   readonly first: boolean;
+  /** The name that was written last, or that an array is in. */
+  readonly name: Name;
 }
 
 /**
- * Writes data as JSON into {@link Blocks}: what JSON.stringify gives, byte for
+ * Writes data as JSON into a {@link Page}: what JSON.stringify gives, byte for
  * byte, with a BigInt as a string of its digits, a cycle as `"[Circular]"`, and
  * the limits of the options (INTERFACE sections 2.3 and 4.3). It reads every
  * property once, so that getters may count.
@@ -44,7 +50,7 @@ interface Frame {
  */
 export class Serializer {
   readonly #data: unknown;
-  readonly #out: Blocks;
+  readonly #out: Page;
   readonly #hidden: boolean;
   /** The limits for data that JSON.stringify does not handle. */
   readonly #safeDepth: number;
@@ -73,12 +79,19 @@ export class Serializer {
   /** Frames left behind by the way out, the innermost first; and those to resume, the innermost last. */
   #left: Frame[] = [];
   #waiting: Frame[] = [];
+  /** The name under which the next value is written. */
+  #name = new Name();
   /** The long string being written, and how far it has come. */
   #long = '';
   #longAt = 0;
+  /** Whether it is a name, and the value that belongs to it. */
+  #named = false;
+  #value: unknown;
+  /** The last that was made. */
+  #bytes: ByteList | null = null;
 
   /** @param fuel Values visited between two looks at the clock; at least 2. */
-  constructor(data: unknown, options: XJsonOptions, out: Blocks, fuel = FUEL) {
+  constructor(data: unknown, options: XJsonOptions, out: Page, fuel = FUEL) {
     this.#tank = fuel;
     this.#fuel = fuel;
     this.#data = data;
@@ -119,7 +132,9 @@ export class Serializer {
   }
 
   #resume(): boolean {
+    this.#calls = 0;
     if (this.#long !== '' && !this.#segments()) return false;
+    if (this.#out.at >= this.#out.limit) this.#out.turn();
     for (let frame = this.#waiting.pop(); frame !== undefined; frame = this.#waiting.pop()) {
       this.#calls = 0;
       if (!this.#proceed(frame)) return false;
@@ -127,36 +142,41 @@ export class Serializer {
     return true;
   }
 
-  #proceed({ source, keys, index, length, first }: Frame): boolean {
-    if (keys === null) return this.#elements(source as readonly unknown[], index, length);
-    return this.#members(source as Readonly<Record<string, unknown>>, keys, index, first);
+  #proceed({ source, keys, index, length, first, name }: Frame): boolean {
+    if (keys === null) return this.#elements(source as readonly unknown[], index, length, name);
+    if (keys === INDICES) return this.#numbers(source as Numbers, index, length, first, name);
+    return this.#members(source as Readonly<Record<string, unknown>>, keys, index, first, name);
   }
 
-  #elements(source: readonly unknown[], from: number, length: number): boolean {
+  #elements(source: readonly unknown[], from: number, length: number, name: Name): boolean {
     const out = this.#out;
     for (let i = from; i < length; i++) {
-      if (--this.#fuel <= 0 && this.#isLate()) return this.#leave(source, null, i, length, false);
+      if (--this.#fuel <= 0 && this.#isLate()) return this.#leave(source, null, i, length, false, name);
       const value = source[i];
       if (i !== 0) out.block[out.at++] = COMMA;
       if (typeof value === 'string' && value.length <= this.#short) {
-        out.at = encodeString(out.block, out.at, value);
+        encodeString(out, value);
       } else if (typeof value === 'number') {
-        out.at = encodeNumber(out.block, out.at, value);
+        encodeNumber(out, value);
       } else {
         const resolved = this.#resolve(value, i);
-        if (isOmitted(resolved)) out.at = encodeLiteral(out.block, out.at, 'null');
-        else if (!this.#write(resolved)) return this.#leave(source, null, i + 1, length, false);
+        if (isOmitted(resolved)) encodeLiteral(out, 'null');
+        else {
+          this.#name = name;
+          if (!this.#write(resolved)) return this.#leave(source, null, i + 1, length, false, name);
+        }
       }
       if (out.at >= out.limit) out.turn();
     }
     return this.#close(source, ARRAY_CLOSE);
   }
 
-  #members(source: Readonly<Record<string, unknown>>, keys: readonly string[], from: number, first: boolean): boolean {
+  #members(source: Readonly<Record<string, unknown>>, keys: readonly string[], from: number, first: boolean, before: Name): boolean {
     const out = this.#out;
+    let name = before;
     let opened = !first;
     for (let i = from; i < keys.length; i++) {
-      if (--this.#fuel <= 0 && this.#isLate()) return this.#leave(source, keys, i, keys.length, !opened);
+      if (--this.#fuel <= 0 && this.#isLate()) return this.#leave(source, keys, i, keys.length, !opened, name);
       const key = keys[i] as string;
       let value = source[key];
       const isShort = typeof value === 'string' && value.length <= this.#short;
@@ -166,12 +186,37 @@ export class Serializer {
       }
       if (opened) out.block[out.at++] = COMMA;
       else opened = true;
-      if (key.length <= SHORT) out.at = encodeString(out.block, out.at, key);
-      else this.#longKey(key);
-      out.block[out.at++] = COLON;
-      if (isShort) out.at = encodeString(out.block, out.at, value as string);
-      else if (typeof value === 'number') out.at = encodeNumber(out.block, out.at, value);
-      else if (!this.#write(value)) return this.#leave(source, keys, i + 1, keys.length, false);
+      if (key.length > SHORT) {
+        this.#name = name;
+        if (!this.#longName(key, value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
+        if (out.at >= out.limit) out.turn();
+        continue;
+      }
+      name = name.write(out, key);
+      if (isShort) encodeString(out, value as string);
+      else if (typeof value === 'number') encodeNumber(out, value);
+      else {
+        this.#name = name;
+        if (!this.#write(value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
+      }
+      if (out.at >= out.limit) out.turn();
+    }
+    return this.#close(source, OBJECT_CLOSE);
+  }
+
+  /** The elements of a typed array, as the properties of an object that they are. */
+  #numbers(source: Numbers, from: number, length: number, first: boolean, name: Name): boolean {
+    const out = this.#out;
+    let opened = !first;
+    for (let i = from; i < length; i++) {
+      if (--this.#fuel <= 0 && this.#isLate()) return this.#leave(source, INDICES, i, length, !opened, name);
+      const given = source[i];
+      const value = typeof given === 'number' ? given : this.#resolve(given, i);
+      if (isOmitted(value)) continue;
+      encodeLiteral(out, opened ? `,"${i}":` : `"${i}":`);
+      opened = true;
+      this.#name = name;
+      if (!this.#write(value)) return this.#leave(source, INDICES, i + 1, length, false, name);
       if (out.at >= out.limit) out.turn();
     }
     return this.#close(source, OBJECT_CLOSE);
@@ -193,7 +238,7 @@ export class Serializer {
     const { toJSON } = given as { toJSON?: unknown };
     if (typeof toJSON === 'function') {
       this.#fuel -= 32;
-      value = Reflect.apply(toJSON, given, [String(key)]);
+      value = isLargeBuffer(given, toJSON) ? { type: 'Buffer', data: (this.#bytes = new ByteList(given)) } : Reflect.apply(toJSON, given, [String(key)]);
     }
     return isBox(value) ? unboxed(value) : value;
   }
@@ -204,34 +249,39 @@ export class Serializer {
       case 'string':
         return this.#string(value);
       case 'number':
-        this.#out.at = encodeNumber(this.#out.block, this.#out.at, value);
+        encodeNumber(this.#out, value);
         return true;
       case 'boolean':
         return this.#literal(value ? 'true' : 'false');
       case 'bigint':
         if (!this.#safe && this.#beginsAnew()) return false;
-        return this.#literal(`"${value}"`);
+        return this.#digits(value);
       default:
         return value === null ? this.#literal('null') : this.#enter(value as object);
     }
   }
 
+  /** Not with its quotes in one string: V8 would join them only to take them apart. */
+  #digits(value: bigint): boolean {
+    const out = this.#out;
+    out.block[out.at++] = QUOTE;
+    this.#literal(value.toString());
+    out.block[out.at++] = QUOTE;
+    return true;
+  }
+
   #literal(text: string): boolean {
     const out = this.#out;
-    if (text.length <= SHORT) out.at = encodeLiteral(out.block, out.at, text);
+    if (text.length <= SHORT) encodeLiteral(out, text);
     else out.literal(text);
     return true;
   }
 
-  #longKey(key: string): void {
-    const out = this.#out;
-    out.block[out.at++] = QUOTE;
-    for (let at = 0; at < key.length; ) {
-      const end = segmentEnd(key, at);
-      out.text(key.slice(at, end));
-      at = end;
-    }
-    out.block[out.at++] = QUOTE;
+  /** Writes a long name, and its value once that is done. */
+  #longName(key: string, value: unknown): boolean {
+    this.#named = true;
+    this.#value = value;
+    return this.#longText(key);
   }
 
   #string(value: string): boolean {
@@ -242,10 +292,14 @@ export class Serializer {
       else this.#passed = true;
     }
     if (text.length <= SHORT) {
-      out.at = encodeString(out.block, out.at, text);
+      encodeString(out, text);
       return true;
     }
-    out.block[out.at++] = QUOTE;
+    return this.#longText(text);
+  }
+
+  #longText(text: string): boolean {
+    this.#out.block[this.#out.at++] = QUOTE;
     this.#long = text;
     this.#longAt = 0;
     return this.#segments();
@@ -263,11 +317,17 @@ export class Serializer {
     }
     this.#long = '';
     out.block[out.at++] = QUOTE;
-    return true;
+    if (!this.#named) return true;
+    this.#named = false;
+    out.block[out.at++] = COLON;
+    const value = this.#value;
+    this.#value = undefined;
+    return this.#write(value);
   }
 
   #enter(container: object): boolean {
-    const isArray = Array.isArray(container);
+    const bytes = container === this.#bytes ? this.#bytes.bytes : null;
+    const isArray = bytes !== null || Array.isArray(container);
     const out = this.#out;
     if (this.#isAncestor(container)) {
       if (!this.#safe && this.#beginsAnew()) return false;
@@ -283,12 +343,20 @@ export class Serializer {
     if (this.#ancestors !== null) this.#ancestors.add(container);
     out.block[out.at++] = isArray ? ARRAY_OPEN : OBJECT_OPEN;
     if (out.at >= out.limit) out.turn();
-    const keys = isArray ? null : this.#hidden ? Object.getOwnPropertyNames(container) : Object.keys(container);
-    const length = keys === null ? lengthOf(container as readonly unknown[]) : keys.length;
-    if (this.#calls >= DEEPEST_CALL) return this.#leave(container, keys, 0, length, true);
+    if (isArray) return this.#go(bytes ?? container, null, lengthOf((bytes ?? container) as readonly unknown[]), this.#name);
+    const numbers = this.#hidden ? -1 : numbersIn(container);
+    if (numbers >= 0) return this.#go(container, INDICES, numbers, this.#name.inner);
+    const keys = this.#hidden ? Object.getOwnPropertyNames(container) : Object.keys(container);
+    return this.#go(container, keys, keys.length, this.#name.inner);
+  }
+
+  /** Goes on with what a container holds, by recursion as long as that is not deep. */
+  #go(source: object, keys: readonly string[] | null, length: number, name: Name): boolean {
+    if (this.#calls >= DEEPEST_CALL) return this.#leave(source, keys, 0, length, true, name);
     this.#calls++;
-    if (keys === null) return this.#elements(container as readonly unknown[], 0, length);
-    return this.#members(container as Readonly<Record<string, unknown>>, keys, 0, true);
+    if (keys === null) return this.#elements(source as readonly unknown[], 0, length, name);
+    if (keys === INDICES) return this.#numbers(source as Numbers, 0, length, true, name);
+    return this.#members(source as Readonly<Record<string, unknown>>, keys, 0, true, name);
   }
 
   #close(container: object, sign: number): boolean {
@@ -302,8 +370,8 @@ export class Serializer {
   }
 
   /** Leaves the container for now. */
-  #leave(source: object, keys: readonly string[] | null, index: number, length: number, first: boolean): false {
-    this.#left.push({ source, keys, index, length, first });
+  #leave(source: object, keys: readonly string[] | null, index: number, length: number, first: boolean, name: Name): false {
+    this.#left.push({ source, keys, index, length, first, name });
     return false;
   }
 
@@ -340,6 +408,8 @@ export class Serializer {
     this.#anew = false;
     this.#left = [];
     this.#waiting = [];
+    this.#long = '';
+    this.#named = false;
     this.#depth = 0;
     this.#ancestors = null;
   }

@@ -26,10 +26,21 @@ export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOpti
     bytes.release();
     res.end();
   } else if (length <= STREAMING_THRESHOLD || ((options.enableStreaming === false) && length <= constants.MAX_LENGTH)) {
-    res.end(bytes.whole());
+    endAtOnce(res, bytes);
   } else {
     new Transfer(res, bytes, options.chunkSize ?? XJSON_DEFAULTS.chunkSize).begin();
   }
+}
+
+/**
+ * Node sends a string in one write with the head, and a buffer in a second. An
+ * `end` that was put on the response gets the buffer: it may overlook the
+ * encoding.
+ */
+function endAtOnce(res: ServerResponse, bytes: Blocks): void {
+  const text = Object.hasOwn(res, 'end') ? null : bytes.binary();
+  if (text === null) res.end(bytes.whole());
+  else res.end(text, 'latin1');
 }
 
 /** Takes away what must not stand in a response without content (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5). */

@@ -1,4 +1,4 @@
-import { types } from 'node:util';
+import { isDeepStrictEqual, types } from 'node:util';
 
 import { isHighSurrogate, isLowSurrogate } from './encode';
 
@@ -42,4 +42,57 @@ export function truncated(text: string, units: number): string {
   let kept = units - 1;
   if (kept > 0 && isHighSurrogate(text.charCodeAt(kept - 1)) && isLowSurrogate(text.charCodeAt(kept))) kept--;
   return `${text.slice(0, kept)}…`;
+}
+
+/** Elements from which arrays of bytes and numbers are not left to steps that cannot be cut into slices. */
+const MANY = 4096;
+
+/** Inherits what all arrays do. */
+const LIST: object = [];
+const bufferToJson: unknown = Reflect.get(Buffer.prototype as object, 'toJSON');
+
+/** What stands for the array that a Buffer's toJSON makes of its bytes, which would take eight times their memory. */
+export class ByteList {
+  constructor(readonly bytes: Uint8Array) {}
+}
+
+/** Whether it is a large Buffer, and its toJSON is Node's own, as are all that what it makes would be asked for. */
+export function isLargeBuffer(given: unknown, toJSON: unknown): given is Buffer {
+  return (
+    toJSON === bufferToJson && types.isUint8Array(given) && Object.getPrototypeOf(given) === Buffer.prototype &&
+    !Object.hasOwn(given, 'length') && given.length > MANY && !('toJSON' in LIST)
+  );
+}
+
+/** What the engine itself says of a typed array, whatever its class overrides. */
+const TypedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
+const nameOf = getterOf(Symbol.toStringTag) as Getter<string | undefined>;
+const lengthIn = getterOf('length') as Getter<number>;
+
+/** A large typed array, as far as it matters here. */
+export type Numbers = Readonly<Record<number, number | bigint | undefined>>;
+
+/**
+ * How many elements it has, if it is a large typed array with no properties but
+ * them, so that their names need not be made at once; otherwise -1. There is no
+ * way to ask for the others alone, but by comparing it with an array on the
+ * same memory.
+ */
+export function numbersIn(container: object): number {
+  if (!ArrayBuffer.isView(container)) return -1;
+  const name = nameOf.call(container);
+  if (name === undefined) return -1;
+  const length = lengthIn.call(container);
+  if (length <= MANY) return -1;
+  const Elements = (globalThis as unknown as Record<string, Uint8ArrayConstructor>)[name];
+  if (Elements === undefined) return -1;
+  const bare = new Elements(container.buffer, container.byteOffset, length);
+  Object.setPrototypeOf(bare, Object.getPrototypeOf(container) as object);
+  return isDeepStrictEqual(container, bare) ? length : -1;
+}
+
+type Getter<T> = (this: unknown) => T;
+
+function getterOf(key: PropertyKey): unknown {
+  return Reflect.get(Object.getOwnPropertyDescriptor(TypedArray, key) ?? {}, 'get');
 }

@@ -1,0 +1,55 @@
+/** How many rounds a figure is taken in. */
+export const ROUNDS = Number(process.argv[2] ?? 41);
+
+/** Prints a figure beside its goal. */
+export function line(name: string, figure: number, goal?: number, unit = ''): void {
+  const verdict = goal === undefined ? '' : `   goal ${goal.toFixed(2)}${unit}  ${figure <= goal ? 'met' : 'MISSED'}`;
+  console.log(`  ${name.padEnd(60)} ${figure.toFixed(2).padStart(8)}${unit}${verdict}`);
+}
+
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** The value that this part of the values does not exceed. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number;
+}
+
+type Work = () => unknown;
+
+/** How long both sides run before they are timed, so that V8 has compiled them, in ms. */
+const WARM_UP = 100;
+
+/** Time of one run, in ns. */
+async function time(work: Work, times: number): Promise<number> {
+  const start = process.hrtime.bigint();
+  for (let i = 0; i < times; i++) {
+    const made = work();
+    if (made instanceof Promise) await made;
+  }
+  return Number(process.hrtime.bigint() - start) / times;
+}
+
+async function warm(work: Work): Promise<void> {
+  for (const end = performance.now() + WARM_UP; performance.now() < end; ) await time(work, 1);
+}
+
+/**
+ * The median of the ratios of two times. The two are taken in turn, so that a
+ * busy machine slows both sides of each ratio; which goes first is left to
+ * chance, so that no collection of garbage always meets the same one.
+ */
+export async function ratio(work: Work, against: Work, times: number, rounds = ROUNDS): Promise<number> {
+  await warm(work);
+  await warm(against);
+  const ratios: number[] = [];
+  for (let i = 0; i < rounds; i++) {
+    const leads = Math.random() < 0.5;
+    const first = await time(leads ? work : against, times);
+    const second = await time(leads ? against : work, times);
+    ratios.push(leads ? first / second : second / first);
+  }
+  return median(ratios);
+}

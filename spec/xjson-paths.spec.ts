@@ -1,0 +1,282 @@
+import fc from 'fast-check';
+import { Blocks } from '../lib/xjson/blocks';
+import type { XJsonOptions } from '../lib/xjson/options';
+import { Serializer } from '../lib/xjson/serializer';
+import { stringify } from '../lib/xjson/stringify';
+import { Text } from '../lib/xjson/text';
+import { bigData, oracle, type OracleOptions, plainData, text } from './support/xjson-values';
+
+const NO_LIMITS = { maxDepth: 1e6, truncateStrings: 1e9 };
+
+/** The serializer's own way to bytes, in one go or stopping after every value. */
+function bytes(data: unknown, options: XJsonOptions = {}, fuel?: number): string {
+  const out = new Blocks(true);
+  const serializer = new Serializer(data, options, out, fuel);
+  while (!serializer.run(fuel === undefined ? Infinity : -Infinity));
+  return out.whole().toString();
+}
+
+/** Its way to text. */
+function written(data: unknown, options: XJsonOptions = {}, fuel?: number): string {
+  const out = new Text();
+  const serializer = new Serializer(data, options, out, fuel);
+  while (!serializer.run(fuel === undefined ? Infinity : -Infinity));
+  const made = out.take();
+  out.release();
+  return made;
+}
+
+/** Every way there is, each held against what is expected. */
+function expectAll(data: unknown, expected: string, options: XJsonOptions = {}): void {
+  expect(bytes(data, options)).toBe(expected);
+  expect(bytes(data, options, 2)).toBe(expected);
+  expect(written(data, options)).toBe(expected);
+  expect(written(data, options, 2)).toBe(expected);
+  expect(stringify(data, options)).toBe(expected);
+}
+
+function withPrototype(prototype: object, key: string, value: unknown, work: () => void): void {
+  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
+  try {
+    work();
+  } finally {
+    Reflect.deleteProperty(prototype, key);
+  }
+}
+
+describe('long arrays, which JSON.stringify is asked for first', () => {
+  it('come out as JSON.stringify has them, 50,000 elements and more', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(fc.array(plainData, { minLength: 32, maxLength: 70, size: 'max' }), (values) => {
+        expect(stringify(values)).toBe(JSON.stringify(values));
+        expect(written(values)).toBe(JSON.stringify(values));
+        compared += values.length;
+      }),
+      { numRuns: 1200 },
+    );
+    expect(compared).toBeGreaterThanOrEqual(50_000);
+  }, 120_000);
+
+  it('equal a replacer on JSON.stringify where they hold BigInts, at the root and in envelopes', () => {
+    fc.assert(
+      fc.property(fc.array(bigData, { minLength: 32, maxLength: 50, size: 'max' }), fc.nat(3), (values, depth) => {
+        let data: unknown = values;
+        for (let i = 0; i < depth; i++) data = { page: i, items: data };
+        // Deeper than the default limit is nothing here, and no string is longer.
+        expect(stringify(data)).toBe(oracle(data));
+      }),
+      { numRuns: 300 },
+    );
+  }, 120_000);
+
+  it('are asked for once, and other data never', () => {
+    const rows = (count: number, last: unknown = 'x'): unknown[] => Array.from({ length: count }, (_, id) => ({ id, value: id === count - 1 ? last : 'x' }));
+    const cases: [unknown, number][] = [
+      [rows(32), 1],
+      [rows(31), 0],
+      [{ data: { rows: rows(32), total: 32 } }, 1],
+      [{ a: { b: { c: { d: rows(32) } } } }, 0],
+      [rows(32, 1n), 0],
+      [[1n, ...rows(32)], 0],
+      [[...rows(16), { value: 1n }, ...rows(16)], 1],
+      [new Proxy(rows(32), {}), 0],
+      ['text', 0],
+    ];
+    for (const [data, times] of cases) {
+      const spy = jest.spyOn(JSON, 'stringify');
+      let asked: unknown[];
+      try {
+        stringify(data);
+        asked = spy.mock.calls.filter(([given]) => given === data);
+      } finally {
+        spy.mockRestore();
+      }
+      expect(asked).toHaveLength(times);
+    }
+  });
+
+  it('are looked at beforehand without running a getter or a trap', () => {
+    const calls: string[] = [];
+    const traps = new Proxy({}, { get: (_target, trap) => { calls.push(String(trap)); return undefined; } });
+    const make = (): unknown[] => {
+      const row = { get id() { calls.push('id'); return 1; } };
+      const list: unknown[] = [row, ...Array.from({ length: 40 }, () => 1), new Proxy({ a: 1 }, traps)];
+      return Object.defineProperty(list, 3, { get: () => calls.push('3'), enumerable: true });
+    };
+    JSON.stringify(make());
+    const native = calls.splice(0);
+    stringify(make());
+    expect(calls).toEqual(native);
+    expect(native).toContain('3');
+  });
+
+  it('of errors: what the data itself throws is passed on, and so is a text that is too long', () => {
+    const failure = new Error('broken');
+    const list = Array.from({ length: 40 }, () => 1);
+    expect(() => stringify([...list, { get a() { throw failure; } }])).toThrow(failure);
+    const long = 'x'.repeat(200_000_000);
+    expect(() => stringify([...list, long, long, long])).toThrow(new RangeError('Invalid string length'));
+  }, 60_000);
+});
+
+describe('data that is not long', () => {
+  it('has each property read once, BigInts or not', () => {
+    for (const big of [1, 1n]) {
+      let calls = 0;
+      const data = { get a() { return ++calls; }, b: [{ toJSON: () => ++calls }, big], get c() { return ++calls; } };
+      expect(JSON.parse(stringify(data))).toEqual({ a: 1, b: [2, typeof big === 'bigint' ? '1' : 1], c: 3 });
+      expect(calls).toBe(3);
+    }
+  });
+});
+
+describe('rows, whose names are copied from the row before', () => {
+  const NAMES = ['id', 'name', 'é', 'größe', '€', '名前', '😀', '\ud83d', 'a"b', 'line\n', '', 'x'.repeat(80), 'x'.repeat(81), 'é'.repeat(80), '\u0001'.repeat(80), 'k'.repeat(4097), '0', '__proto__', 'constructor'];
+  const value = fc.oneof({ weight: 5, arbitrary: fc.oneof(text, fc.integer(), fc.constant(undefined), fc.double()) }, { weight: 1, arbitrary: fc.constant('é'.repeat(200)) });
+  const row = fc.letrec((tie) => ({
+    row: fc.oneof(
+      { maxDepth: 2 },
+      value,
+      fc.subarray(NAMES, { maxLength: 5 }).chain((names) => fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), tie('row')))).map((entries) => Object.fromEntries(entries) as unknown)),
+      fc.array(tie('row'), { maxLength: 3 }),
+    ),
+  })).row;
+
+  it('of shapes that change at random', () => {
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 4 }), fc.array(fc.nat(3), { minLength: 5, maxLength: 12, size: 'max' }), (kinds, order) => {
+        const data = { rows: order.map((i) => kinds[i % Math.max(kinds.length, 1)]), last: kinds };
+        const expected = JSON.stringify(data);
+        expectAll(data, expected);
+        expectAll({ data, big: 1n }, `{"data":${expected},"big":"1"}`, NO_LIMITS);
+      }),
+      { numRuns: 400 },
+    );
+  }, 120_000);
+
+  it('across the ends of blocks', () => {
+    const rows = Array.from({ length: 12 }, (_, id) => ({ id, größe: 1.5, ['n'.repeat(79)]: 'wide €', inner: { id, z: ['a', { id }] } }));
+    for (let before = 64_000; before < 65_700; before += 13) {
+      const data = ['x'.repeat(before), rows];
+      expect(bytes(data)).toBe(JSON.stringify(data));
+      expect(written(data)).toBe(JSON.stringify(data));
+    }
+  }, 60_000);
+
+  it('that stop after a long name, at the end of a block', () => {
+    const wide = (unit: string): string => unit.repeat(80);
+    const row = { ['k'.repeat(4097)]: wide('\u0001'), [wide('\u0002')]: wide('\u0003') };
+    for (let before = 61_380; before < 61_460; before++) {
+      const data = ['x'.repeat(before), row];
+      expect(bytes(data, {}, 2)).toBe(JSON.stringify(data));
+      expect(written(data, {}, 2)).toBe(JSON.stringify(data));
+    }
+  });
+
+  it('with more different names than are kept in mind', () => {
+    const data = Array.from({ length: 3 }, () => Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`name${i}`, { [`inner${i}`]: i }])));
+    expectAll(data, JSON.stringify(data));
+  });
+
+  it('that begin anew under the default limits', () => {
+    const rows = Array.from({ length: 20 }, (_, id) => ({ id, body: 'y'.repeat(11_000) }));
+    const data = [...rows, { id: 1n }];
+    expectAll(data, oracle(data, { maxDepth: 20, truncateStrings: 10_000 }));
+  });
+});
+
+describe('text', () => {
+  it('changes between Latin-1 and all of Unicode, anywhere', () => {
+    const part = fc.oneof(
+      fc.tuple(fc.constantFrom('a', 'ÿ', 'é"', 'Ā', '€', '😀', '\ude00'), fc.constantFrom(1, 30, 79, 80, 81, 500, 5000)).map(([fill, times]) => fill.repeat(times)),
+      text,
+    );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(part, fc.record({ é: part, k: part })), { minLength: 1, maxLength: 60, size: 'max' }), (data) => {
+        expectAll([data, data], JSON.stringify([data, data]));
+      }),
+      { numRuns: 150 },
+    );
+  }, 60_000);
+
+  it('made while other text is being made', () => {
+    const inner = { toJSON: () => ({ text: stringify({ big: 1n, é: '€' }) }) };
+    const data = ['before', 'é', inner, '€', inner, 'after'];
+    expectAll(data, JSON.stringify(data));
+  });
+});
+
+describe('large Buffers and typed arrays, whose elements are written one by one', () => {
+  const floats = (): Float64Array => Float64Array.from({ length: 5000 }, (_, i) => [i / 3, -0, NaN, Infinity][i % 4] as number);
+  class Wide extends Float32Array {
+    override get length(): number {
+      return 2;
+    }
+  }
+  const extra = <T extends object>(made: T, key: PropertyKey): T => Object.defineProperty(made, key, { value: ['x'], enumerable: true });
+  const hidden = <T extends object>(made: T, key: string, value: unknown): T => Object.defineProperty(made, key, { value });
+  const detached = (): unknown => {
+    const view = new Uint8Array(5000);
+    structuredClone(view.buffer, { transfer: [view.buffer] });
+    return view;
+  };
+  const cases: [string, () => unknown][] = [
+    ['a Buffer', () => Buffer.alloc(5000, 'é')],
+    ['a Buffer with properties of its own', () => extra(Buffer.alloc(5000), 'x')],
+    ['a Buffer that says it is shorter', () => hidden(Buffer.alloc(5000), 'length', 3)],
+    ['a Buffer with a toJSON of its own', () => hidden(Buffer.alloc(5000), 'toJSON', () => 'own')],
+    ['a Uint8Array with the toJSON of Buffers', () => hidden(new Uint8Array(5000), 'toJSON', Reflect.get(Buffer.prototype, 'toJSON'))],
+    ['a Buffer twice', () => { const twice = Buffer.alloc(5000, 1); return [twice, { twice }, twice]; }],
+    ['a Uint8Array', () => new Uint8Array(5000).fill(200)],
+    ['part of a larger one', () => new Int16Array(new ArrayBuffer(20_000), 100, 5000).fill(-7)],
+    ['a Float64Array', floats],
+    ['a Float64Array with a name of its own', () => extra(floats(), 'x')],
+    ['a Float64Array with a symbol of its own', () => extra(floats(), Symbol('x'))],
+    ['a Float64Array with a toJSON', () => hidden(floats(), 'toJSON', (key: string) => ({ key }))],
+    ['a class that says it is shorter', () => new Wide(5000)],
+    ['one of another prototype', () => Object.setPrototypeOf(new Float32Array(5000), null) as unknown],
+    ['one in a proxy', () => new Proxy(floats(), {})],
+    ['a DataView', () => new DataView(new ArrayBuffer(5000))],
+    ['one whose memory was given away', detached],
+    ['a BigInt64Array', () => BigInt64Array.from({ length: 5000 }, (_, i) => BigInt(i) - 9n)],
+  ];
+
+  it.each(cases)('%s', (_name, make) => {
+    for (const wrap of [(data: unknown) => data, (data: unknown) => ({ before: 1, data, after: [data] })]) {
+      expectAll(wrap(make()), oracle(wrap(make())), NO_LIMITS);
+    }
+  });
+
+  it('under limits', () => {
+    const limits: OracleOptions[] = [{ maxDepth: 1 }, { maxDepth: 2 }, { maxDepth: 3, truncateStrings: 2 }, { includeNonEnumerable: true }];
+    for (const options of limits) {
+      for (const make of [() => Buffer.alloc(5000), floats]) expectAll([make(), make()], oracle([make(), make()], options), options);
+    }
+    const open = hidden(floats(), 'hidden', 1);
+    const shown = JSON.parse(bytes(open, { includeNonEnumerable: true })) as Record<string, unknown>;
+    expect(shown['hidden']).toBe(1);
+    const data = ['z'.repeat(10_001), new BigInt64Array(5000)];
+    expectAll(data, oracle(data, { truncateStrings: 10_000 }));
+  });
+
+  it.each<[string, () => object]>([['Array', () => Array.prototype as object], ['Object', () => Object.prototype]])('where %s.prototype has a toJSON', (_name, prototype) => {
+    const data = { buffer: Buffer.alloc(5000), floats: floats(), list: [1] };
+    let expected = '';
+    let got: string[] = [];
+    withPrototype(prototype(), 'toJSON', function (this: unknown) { return Array.isArray(this) ? `list of ${this.length}` : this; }, () => {
+      expected = JSON.stringify(data);
+      got = [bytes(data), bytes(data, {}, 2), written(data), stringify(data)];
+    });
+    expect(got).toEqual([expected, expected, expected, expected]);
+  });
+
+  it('where BigInt.prototype has a toJSON', () => {
+    const data = [new BigInt64Array(5000).fill(3n), ...Array.from({ length: 40 }, (_, i) => BigInt(i))];
+    for (const toJSON of [function (this: bigint) { return Number(this); }, function (this: bigint, key: string) { return `${this}@${key}`; }, () => undefined]) {
+      let pair: string[] = [];
+      withPrototype(BigInt.prototype, 'toJSON', toJSON, () => { pair = [JSON.stringify(data), bytes(data), bytes(data, {}, 2), written(data), stringify(data)]; });
+      expect(new Set(pair).size).toBe(1);
+    }
+  });
+});
