@@ -19,7 +19,7 @@ import { Walk, type WalkHost } from './routing/walk';
 import { kExpectsContinue, Listener, type NodeServer } from './server';
 import { signatureHooks } from './signature/guard';
 import type { SignatureHook } from './signature/hook';
-import { beforeQuery, pathEnd, pathOf, pathStart } from './target';
+import { guardedPart, pathEnd, pathOf, pathStart } from './target';
 import { kAnswering } from './xjson/handler';
 
 const kWalk = Symbol('waypost.request.walk');
@@ -216,7 +216,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** Hands the request to the upgrade listeners once the hooks from there on let it through. */
   #switch(req: Request, socket: Duplex, head: Buffer, from: number): void {
-    const path = beforeQuery(req.url);
+    const path = guardedPart(req.url);
     const index = this.#hooks.findIndex((hook, at) => at >= from && hook.requires(req.method, path));
     const hook = this.#hooks[index];
     if (hook === undefined) {
@@ -225,7 +225,11 @@ export class Application extends ConfiguredRouter implements WalkHost {
     }
     const admitted = hook.admitsUpgrade(req, socket);
     if (admitted === true) this.#switch(req, socket, head, index + 1);
-    else if (admitted !== false) void admitted.then((passed) => passed && this.#switch(req, socket, head, index + 1));
+    else if (admitted !== false) {
+      admitted.then((passed) => {
+        if (passed) this.#switch(req, socket, head, index + 1);
+      }).catch(() => socket.destroy());
+    }
   }
 
   #callUpgrades(req: Request, socket: Duplex, head: Buffer): void {
@@ -344,7 +348,6 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const hook = this.#hooks.length === 0 ? undefined : this.#nextHook(walk);
     if (hook === undefined) return walk.falls ? this.#fall(walk) : this.#read(walk);
     const { req, res } = walk;
-    (walk.checked ??= []).push(hook);
     if (!hook.admits(req, res)) return;
     if (!hook.readsBody || !hasBody(req)) return this.#decide(walk, hook, undefined);
     // A body announced as too large is refused without asking for it.
@@ -358,7 +361,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** The next hook whose scope the request is in, and which has not checked it. */
   #nextHook({ method, url, checked }: Walk): SignatureHook | undefined {
-    const path = beforeQuery(url);
+    const path = guardedPart(url);
     for (const hook of this.#hooks) {
       if (checked?.includes(hook) !== true && hook.requires(method, path)) return hook;
     }
@@ -375,8 +378,17 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   #decide(walk: Walk, hook: SignatureHook, body: Buffer | undefined): void {
     const admitted = hook.verifies(walk.req, walk.res, body);
-    if (admitted === true) this.#check(walk);
-    else if (admitted !== false) void admitted.then((passed) => passed && this.#check(walk));
+    if (admitted === true) this.#passed(walk, hook);
+    else if (admitted !== false) {
+      admitted.then((passed) => {
+        if (passed) this.#passed(walk, hook);
+      }).catch((error: unknown) => this.#answerFailure(walk.req, walk.res, error));
+    }
+  }
+
+  #passed(walk: Walk, hook: SignatureHook): void {
+    (walk.checked ??= []).push(hook);
+    this.#check(walk);
   }
 
   /** Captures and parses the body if a route can take the request and the type is one that is parsed. */

@@ -31,7 +31,12 @@ const secrets: Field<readonly string[]> = (given, name, warnings) => {
 const secret: Field<readonly string[] | SecretLookup> = (given, name, warnings) =>
   typeof given === 'function' ? (given as SecretLookup) : secrets(given, name, warnings);
 
-const headerName = is<string>('a header name (RFC 9110 section 5.1)', isHeaderName);
+// Headers that Node joins in another way, drops or sets by itself, and names that every object has.
+const TAKEN: ReadonlySet<string> = new Set(['connection', 'content-length', 'content-type', 'host', 'set-cookie', 'transfer-encoding']);
+const headerName = is<string>(
+  'a header name (RFC 9110 section 5.1) that nothing else uses',
+  (given) => isHeaderName(given) && !TAKEN.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
+);
 const maxAge = is<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
 const clockSkew = is<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
 
@@ -111,13 +116,19 @@ const webhook: Field<ResolvedWebhook> = (given, name) => {
   return Object.freeze({ ...settings, secrets: held });
 };
 
+const webhooks = then(listOf(webhook, 'an array of webhooks { path, preset, secret }'), (list, name) => {
+  const twice = list.findIndex(({ path }, index) => list.findIndex((other) => other.path === path) !== index);
+  if (twice !== -1) refuse(`${name}[${twice}].path`, 'a path that no webhook before it has, since a request would have to be signed both ways', describe(list[twice]?.path));
+  return list;
+});
+
 /** `security`: a misspelt guard throws, since it would not start. */
 export const security: Field<ResolvedSecurity> = then(
   section(
     {
       requestSignature: optional(signature),
       routeConfig: optional(section({ requestSignature: optional(section(SIGNATURE_ROUTES, homeOf)) }, homeOf)),
-      webhooks: otherwise(Object.freeze([]), listOf(webhook, 'an array of webhooks { path, preset, secret }')),
+      webhooks: otherwise(Object.freeze([]), webhooks),
     },
     homeOf,
   ),

@@ -23,12 +23,14 @@ export function queryOf(target: string): string {
 }
 
 /**
- * The target up to its query. Unlike {@link pathOf} it keeps what a `#` begins:
- * there is no fragment in a request target (RFC 9112 section 3.2), and what
- * takes the request may read on behind it.
+ * What a guard judges a target by: the target up to its query. Unlike
+ * {@link pathOf} it keeps what a `#` begins, since there is no fragment in a
+ * request target (RFC 9112 section 3.2), and what takes the request may read on
+ * behind it. Of `//…` it is all: URL parsers take that for an authority, and
+ * fail on some, and what programs do then nobody knows.
  */
-export function beforeQuery(target: string): string {
-  const query = target.indexOf('?');
+export function guardedPart(target: string): string {
+  const query = target.startsWith('//') ? -1 : target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
 }
 

@@ -124,13 +124,13 @@ describe('on the wire', () => {
     expect(handled).toHaveLength(1);
   });
 
-  test('a second Content-Type, which Node drops, changes nothing; a first one that was not signed is refused', async () => {
+  test('a second Content-Type is refused, though Node drops it: whoever passes the request on might not; so is a first one that was not signed', async () => {
     const port = await serve();
     const headers = { ...sign({ method: 'POST', url: '/', body: '{}', headers: json }), ...close };
     const fields = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`).join('');
     const start = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n${fields}`;
-    const answer = await Wire.tell(port, `${start}Content-Type: application/json\r\nContent-Type: text/plain\r\n\r\n{}`);
-    expect(answer).toMatch(/^HTTP\/1.1 200 [^]*\{"body":\{\},/);
+    expect(await status(port, `${start}Content-Type: application/json\r\n\r\n{}`)).toBe(200);
+    expect(await status(port, `${start}Content-Type: application/json\r\nContent-Type: text/plain\r\n\r\n{}`)).toBe(401);
     expect(await status(port, `${start}Content-Type: text/plain\r\nContent-Type: application/json\r\n\r\n{}`)).toBe(401);
   });
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { HttpError } from '../lib/errors';
-import type { Request } from '../lib/http/request';
+import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
 import { RouteTable } from '../lib/routing/plan';
 import { Router } from '../lib/routing/router';
@@ -176,7 +176,7 @@ class Subject {
 
   visits(path: string): Visit[] {
     this.#visits = [];
-    const req = { method: 'GET', url: path, baseUrl: '', params: {} } as unknown as Request;
+    const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '' });
     const host: WalkHost = {
       obstacle: () => undefined,
       reclaim: () => undefined,

@@ -19,7 +19,7 @@ export const kSettings = Symbol('waypost.request.settings');
 export const kBody = Symbol('waypost.request.body');
 /** True once application code has assigned `req.body`. */
 export const kBodySet = Symbol('waypost.request.bodySet');
-/** By store of used signatures, the one that the request has claimed there. */
+/** By store of used signatures, those that the request has claimed there. */
 export const kClaims = Symbol('waypost.request.claims');
 /** Target as received: to be set before anything may change `req.url`. */
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
@@ -78,7 +78,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare [kBodySet]: boolean;
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
-  declare [kClaims]: Map<object, string> | undefined;
+  declare [kClaims]: Map<object, Set<string>> | undefined;
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;
   declare [kCaptured]: CaptureOutcome | undefined;

@@ -46,10 +46,16 @@ export class Walk implements ParamListener {
   readonly outer: NextFunction | undefined;
   /** The walk that this one is a part of. */
   readonly parent: Walk | undefined;
-  /** The checks of signatures that the request has passed, or is in; null for none. */
+  /** The checks of signatures that the request has passed; null for none. */
   checked: object[] | null = null;
   /** The URL with and without the suffix `.xJson` that it was routed without. */
   suffixed: { readonly sent: string; readonly stripped: string } | undefined = undefined;
+  /**
+   * Whether a new target is looked at, its signature perhaps checked. Until it
+   * may go on nothing runs, whatever `next` is called: a handler behind the
+   * check would be reached by calling it twice.
+   */
+  held = false;
   /** Whether the list has ended and the fallback takes the request. */
   falls = false;
   /** Whether the body has been captured, or has failed to be. */
@@ -110,6 +116,9 @@ export class Walk implements ParamListener {
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
   resume(match: Match): void {
+    this.held = false;
+    // An error came in between, and was answered.
+    if (this.#over) return;
     this.match = match;
     this.#index = this.#failed ? this.#below(this.#current) : 0;
     this.#restarts = this.#failed;
@@ -139,9 +148,17 @@ export class Walk implements ParamListener {
   /** An error whose source can't be told from the place in the list, such as a file that could not be read. */
   fail(error: unknown): void {
     if (this.#over) return this.host.ended(this, true, error);
+    if (this.held) return this.#interrupt(error);
     this.#keepBooks();
     this.#enterError(error, this.#current);
     this.#run();
+  }
+
+  /** An error while the walk is held ends it; anything else that `next` is given then is of no account. */
+  #interrupt(error: unknown): void {
+    if (!error || error === 'route' || error === 'router') return;
+    this.#over = true;
+    this.host.ended(this, true, error);
   }
 
   #advance(error: unknown): void {
@@ -149,6 +166,7 @@ export class Walk implements ParamListener {
       if (error !== undefined && error !== null && error !== 'route' && error !== 'router') this.host.ended(this, true, error);
       return;
     }
+    if (this.held) return this.#interrupt(error);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.req.url !== this.#seenUrl || this.req.method !== this.method;
     if (error !== undefined || rewritten) {
@@ -231,6 +249,7 @@ export class Walk implements ParamListener {
     req.baseUrl = this.base;
     this.#cutFrom = this.#cutTo = 0;
     this.#captured = null;
+    this.held = true;
     this.host.rewritten(this);
   }
 
@@ -325,6 +344,7 @@ export class Walk implements ParamListener {
 
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
   raised(error: unknown, { mount }: ParamHook): void {
+    if (this.held) return this.#interrupt(error);
     this.#keepBooks();
     if (error === 'router') {
       (this.#leftMounts ??= []).push(mount);
@@ -366,6 +386,7 @@ export class Walk implements ParamListener {
     // A handler may throw anything; only a truthy value can be told from no error.
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
     if (this.#over) return this.host.ended(this, true, raised);
+    if (this.held) return this.#interrupt(raised);
     this.#keepBooks();
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     this.#enterError(raised, layer);

@@ -18,12 +18,16 @@ export function contentDigest(body: string | Uint8Array): string {
   return `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
 }
 
+/** Both digests, and room for one of an algorithm that is passed over. */
+const LONGEST = 512;
+
 /**
  * The digests of a `Content-Digest` header that can be relied on. Undefined if
  * there is none, or one that is not of its hash's form. Deprecated hashes (`md5`,
  * `sha` and others of RFC 9530 section 5) prove nothing and are left out.
  */
 export function parseContentDigest(text: string): readonly ContentDigest[] | undefined {
+  if (text.length > LONGEST) return undefined;
   const dictionary = canonicalDictionary(text);
   if (dictionary === undefined) return undefined;
   const digests: ContentDigest[] = [];

@@ -7,6 +7,7 @@ import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request';
 import type { Response } from '../http/response';
 import type { Logger } from '../logger';
 import type { ReplayStore } from '../options';
+import { kAnswering } from '../xjson/handler';
 import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope';
 
@@ -81,6 +82,7 @@ export class SignatureHook {
   /** Answers 413: a body that is too large to be checked is not let through. */
   refuseSize(req: Request, res: Response): void {
     this.#logRefusal(req, 'the body is larger than body.limit');
+    if (this.#isTaken(req, res)) return;
     res.shouldKeepAlive = false;
     answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
   }
@@ -110,7 +112,7 @@ export class SignatureHook {
     // The store forgets a signature at that moment; one that waited for its secret until then could be used twice.
     if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
     // An application and one that is mounted in it may share a store: the request that holds a claim is no replay.
-    if (req[kClaims]?.get(store) === verdict.digest) return verdict;
+    if (req[kClaims]?.get(store)?.has(verdict.digest) === true) return verdict;
     const claimed: unknown = store.claim(verdict.digest, verdict.expires);
     if (typeof claimed === 'boolean') return settled(req, store, claimed, verdict);
     return Promise.resolve(claimed).then((first) => settled(req, store, first, verdict));
@@ -119,7 +121,7 @@ export class SignatureHook {
   #conclude(req: Request, res: Response, outcome: Outcome): boolean {
     if (outcome instanceof Unknown) {
       this.#logUnknown(req, outcome);
-      answerJson(res, 503, UNAVAILABLE);
+      if (!this.#isTaken(req, res)) answerJson(res, 503, UNAVAILABLE);
       return false;
     }
     if (isRejection(outcome)) return this.#refuse(req, res, outcome);
@@ -143,13 +145,23 @@ export class SignatureHook {
     return !socket.destroyed;
   }
 
+  /** Whether something else has answered meanwhile, such as a limit of time: what it left open is cut off. */
+  #isTaken(req: Request, res: Response): boolean {
+    if (!res.headersSent && !res[kAnswering]) return false;
+    this.#logger.warn({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'A request was refused by the signature check after it had been answered');
+    if (!res.writableEnded) res.destroy();
+    return true;
+  }
+
   #accept(req: Request, { keyId }: Acceptance): void {
-    if (keyId !== undefined) req.signatureKeyId = keyId;
+    // Of this check, and of no other application's that came before.
+    req.signatureKeyId = keyId;
     if (this.#debug) this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature was accepted');
   }
 
   #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
     this.#logRefusal(req, reason);
+    if (this.#isTaken(req, res)) return false;
     res.setHeader('WWW-Authenticate', this.#scheme.challenge);
     answerJson(res, 401, this.#scheme.failureBody(failure));
     return false;
@@ -173,6 +185,9 @@ class Unknown {
 
 type Outcome = Verdict | Unknown;
 
+/** How long a client that was refused an upgrade may take to read it and close, in milliseconds. */
+const LINGER = 2000;
+
 const UNAVAILABLE: ErrorBody = { error: statusText(503), message: 'The request signature could not be checked' };
 
 function unknown(error: unknown): Unknown {
@@ -183,16 +198,26 @@ function settled(req: Request, store: ReplayStore, first: unknown, verdict: Acce
   if (first === false) return rejection('invalid', 'the signature was used before');
   // A store that forgets its `return` knows nothing of replays.
   if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must answer true or false, and answered ${typeof first}`);
-  (req[kClaims] ??= new Map()).set(store, verdict.digest);
+  // A store that took long may have been asked after it forgot.
+  if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
+  const claims = (req[kClaims] ??= new Map<object, Set<string>>());
+  const digests = claims.get(store);
+  if (digests === undefined) claims.set(store, new Set([verdict.digest]));
+  else digests.add(verdict.digest);
   return verdict;
 }
 
 function received(req: Request): ReceivedRequest {
-  return { method: req[kOriginalMethod] ?? req.method, target: req[kOriginalUrl] ?? req.url, headers: req.headers };
+  const { headers, rawHeaders } = req;
+  return { method: req[kOriginalMethod] ?? req.method, target: req[kOriginalUrl] ?? req.url, headers, rawHeaders };
 }
 
 function answerSocket(socket: Duplex, status: number, headers: readonly string[], given: ErrorBody): void {
   const body = JSON.stringify(given);
+  // Of an upgrade Node's own limits of time no longer hold, nor does it close what the client keeps open.
+  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.once('close', () => clearTimeout(timer));
+  socket.resume();
   socket.end([
     `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8',
     ...headers, `Content-Length: ${Buffer.byteLength(body)}`, '', body,

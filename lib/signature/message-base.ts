@@ -52,7 +52,7 @@ export function messageMac(secret: Secret, base: string): Buffer {
  * does, and anything normalised here could be routed otherwise than it was
  * checked.
  */
-export function componentValue({ method, target, headers }: ReceivedRequest, component: string): string | undefined {
+export function componentValue({ method, target, headers, rawHeaders }: ReceivedRequest, component: string): string | undefined {
   const mark = target.indexOf('?');
   switch (component) {
     case '@method':
@@ -69,8 +69,15 @@ export function componentValue({ method, target, headers }: ReceivedRequest, com
       // behind a proxy does not know; clients leave it out of Host.
       return headers.host === undefined || headers.host === '' ? undefined : fieldValue(headers.host.toLowerCase());
     default:
-      return FIELD_NAME.test(component) ? fieldValue(headers[component]) : undefined;
+      return FIELD_NAME.test(component) && isWhole(component, headers[component], rawHeaders) ? fieldValue(headers[component]) : undefined;
   }
+}
+
+/** Whether Node's value holds every line of the field. Of Content-Type and others it keeps the first, and who passes the request on may send both. */
+function isWhole(name: string, value: unknown, rawHeaders: readonly string[] | undefined): boolean {
+  if (rawHeaders === undefined) return true;
+  const lines = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+  return lines.length < 2 || lines.join(', ') === value;
 }
 
 function fieldValue(value: unknown): string | undefined {

@@ -31,12 +31,18 @@ const PARAMETERS: ReadonlySet<string> = new Set(['created', 'expires', 'nonce', 
 /** What is told apart here; the library's type names classes of browsers. */
 type Parameters = ReadonlyMap<string, unknown>;
 
+// Anyone can have headers parsed. A label, some 20 components and a long nonce take a quarter of this.
+const LONGEST_INPUT = 4096;
+const LONGEST_SIGNATURE = 512;
+
 /** Reads the two headers, or says what is wrong with them. */
 export function parseMessageSignature(headers: IncomingHttpHeaders): MessageSignature | Rejection {
   const signature = headers.signature;
   const input = headers['signature-input'];
   if (typeof signature !== 'string') return rejection('missing', 'the Signature header is absent');
   if (typeof input !== 'string') return rejection('invalid', 'the Signature-Input header is absent');
+  if (signature.length > LONGEST_SIGNATURE) return rejection('invalid', `the Signature header is longer than ${LONGEST_SIGNATURE} characters`);
+  if (input.length > LONGEST_INPUT) return rejection('invalid', `the Signature-Input header is longer than ${LONGEST_INPUT} characters`);
   // A second label would be a second signature, of which nobody says which one counts.
   const signatures = onlyMember(signature);
   const inputs = onlyMember(input);

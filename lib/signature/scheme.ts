@@ -17,6 +17,8 @@ export interface ReceivedRequest {
   readonly target: string;
   /** As Node gives them: names in lower case, a header sent twice as `a, b`. */
   readonly headers: IncomingHttpHeaders;
+  /** Names and values in turn, as received; of some headers that are sent twice Node keeps but the first. @default not known */
+  readonly rawHeaders?: readonly string[];
 }
 
 /** What is known of a request whose signature holds. */

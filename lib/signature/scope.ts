@@ -11,7 +11,8 @@ export { canonicalPath };
 // escape, no backslash, `;`, `?`, `#`, control or non-ASCII character, no empty
 // or dot segment, no trailing slash, no `.xJson`.
 const PLAIN = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[!"$&-.0-:<->@-[\]-~]+)+)$/;
-const NO_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/(?:[/?#]|$)/i;
+// RFC 9112 section 3.2.2. Where such a target's authority ends, URL parsers agree on only if it is a plain host and port.
+const ORIGIN = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?(?=[/?#]|$)/i;
 const SUFFIX = /\.xjson$/i;
 
 /** A registered route or mount, as {@link SignatureScope.uncovered} takes it. */
@@ -94,8 +95,7 @@ export class SignatureScope {
     const routed = pathOf(path);
     // RFC 9112 section 3.2: a target may be `*` or `host:port`. Neither holds a path to judge by.
     if (!sent.startsWith('/') || !routed.startsWith('/')) return true;
-    // Some take what follows an empty authority for the path, others for the host.
-    if (NO_AUTHORITY.test(path)) return true;
+    if (path !== '' && !path.startsWith('/') && !ORIGIN.test(path)) return true;
     const form = canonical(sent);
     const pieces = form.ambiguous ? tokens(form.text) : undefined;
     const own = new Path(routed, this.#rules);

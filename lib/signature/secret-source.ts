@@ -36,7 +36,9 @@ export class KeyedSecrets implements SecretSource {
   /** @throws TypeError for an answer that is no secret; and what the lookup throws. */
   find(keyId: string): readonly Secret[] | Promise<readonly Secret[]> {
     const answer = this.#lookup(keyId);
-    return answer instanceof Promise ? answer.then(secretsOf) : secretsOf(answer);
+    // Queries of some database packages are thenables and no promises.
+    if (typeof (answer as PromiseLike<SecretAnswer> | null | undefined)?.then === 'function') return Promise.resolve(answer).then(secretsOf);
+    return secretsOf(answer as SecretAnswer);
   }
 }
 
