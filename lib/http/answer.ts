@@ -13,25 +13,29 @@ import { mayShorten, sendShortHead } from './short-head';
  * `setHeader` and `end`, so that middleware which replaced them sees it all.
  */
 export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
-  if (body !== undefined && type !== undefined && res[kSettings].etag === undefined && mayShorten(res, res[kEnd])) {
+  // Asked for once: each question for a single field costs as much.
+  const fields = res.getHeaderNames();
+  const { etag } = res[kSettings];
+  if (fields.length === 0 && body !== undefined && type !== undefined && etag === undefined && mayShorten(res, res[kEnd])) {
     sendShortHead(res, type, typeof body === 'string' ? Buffer.byteLength(body) : body.length);
     endWith(res, body);
     return res;
   }
   if (type !== undefined) res.setHeader('Content-Type', type);
+  let validator = fields.includes('etag') || fields.includes('last-modified');
   if (body !== undefined) {
     // The two must not stand together (RFC 9112 section 6.2).
-    if (!res.hasHeader('transfer-encoding')) {
+    if (!fields.includes('transfer-encoding')) {
       // Text, as Express has it: middleware reads it, and some of it logs it.
       res.setHeader('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
     }
-    const { etag } = res[kSettings];
-    if (etag !== undefined && !res.hasHeader('etag')) {
+    if (etag !== undefined && !fields.includes('etag')) {
       const tag = etag(body);
       if (tag) res.setHeader('ETag', tag);
+      validator ||= Boolean(tag);
     }
   }
-  if (isFresh(res)) res.statusCode = 304;
+  if (validator && isFresh(res)) res.statusCode = 304;
   const status = res.statusCode;
   if (status === 204 || status === 205 || status === 304) {
     stripBody(res, status);

@@ -16,9 +16,9 @@ export interface ShortHeaded extends ServerResponse {
 }
 
 /**
- * Whether the head may go out as one flat list. `setHeader` keeps each field in
- * a map that `writeHead` walks again when it sends; where nobody has set a
- * field, and nobody listens for one, that is a tenth of Node's own work.
+ * Whether the head of a response without any field may go out as one flat list.
+ * `setHeader` keeps each field in a map that `writeHead` walks again when it
+ * sends; where nobody listens for them, that is a tenth of Node's own work.
  * Middleware listens by replacing these methods, as on-headers and compression do.
  * @param end The response class's own `end`.
  */
@@ -29,8 +29,7 @@ export function mayShorten(res: ServerResponse, end: ServerResponse['end']): boo
     && res.end === end
     && !res.headersSent
     // RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: no content.
-    && statusCode >= 200 && statusCode !== 204 && statusCode !== 205 && statusCode !== 304
-    && res.getHeaderNames().length === 0;
+    && statusCode >= 200 && statusCode !== 204 && statusCode !== 205 && statusCode !== 304;
 }
 
 /** Sends the head. Node keeps nothing of it, so what loggers ask for afterwards is kept here. */
