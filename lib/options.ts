@@ -155,7 +155,10 @@ export interface RequestSignatureConfig {
   includeQuery?: boolean;
   /** How far ahead the sender's clock may be, in milliseconds. @default 30000 (30 seconds) */
   clockSkew?: number;
-  /** What to do with a body whose first bytes could have been the end of the URL. @default 'accept' */
+  /**
+   * What to do with a body that could have been the end of the URL, on methods other than GET, HEAD and DELETE; on those
+   * three it is always refused. @default 'accept'
+   */
   ambiguousBody?: 'accept' | 'reject';
   /** Lets each signature through once. @default none: a signature holds until it is too old */
   replay?: ReplayOptions;

@@ -312,7 +312,7 @@ describe('scope', () => {
     'an exclude exempts only a path that has nothing to canonicalise: not %s',
     async (target) => {
       const port = await serve({ exclude: ['/public/**'] }, (app) => app.use(echo));
-      expect(await Wire.tell(port, head(`GET ${target}`, { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 40[01] /);
+      expect(await Wire.tell(port, head(`GET ${target}`, { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 401 /);
     },
   );
 
@@ -518,13 +518,13 @@ describe('attacks on the format', () => {
   test('a JSON body moves into the URL', async () => {
     const port = await serve();
     const signed = { ...sign('POST', '/pay', '{"to":"x"}'), Connection: 'close' };
-    expect(await Wire.tell(port, head('POST /pay{"to":"x"}', signed))).toMatch(/^HTTP\/1\.1 40[01] /);
-    expect(await Wire.tell(port, head('POST /pay{"to":"x', signed))).toMatch(/^HTTP\/1\.1 40[01] /);
+    expect(await Wire.tell(port, head('POST /pay{"to":"x"}', signed))).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await Wire.tell(port, head('POST /pay{"to":"x', signed))).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   test.each(['{', '"', '<', '>', '\\', '`', '}'])('a target with a raw %s in its path', async (character) => {
     const url = `/a${character}b`;
-    expect(await Wire.tell(await serve(), head(`GET ${url}`, { ...sign('GET', url), Connection: 'close' }))).toMatch(/^HTTP\/1\.1 40[01] /);
+    expect(await Wire.tell(await serve(), head(`GET ${url}`, { ...sign('GET', url), Connection: 'close' }))).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   test('bytes that decode alike', async () => {
@@ -563,7 +563,7 @@ describe('attacks on the format', () => {
   test('a signature behind thousands of headers', async () => {
     const port = await serve({}, undefined, { server: { maxHeaderSize: 1_000_000 } });
     const many = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`h${index}`, 'x']));
-    expect(await Wire.tell(port, head('GET /', { Connection: 'close', ...many, ...sign('GET', '/') }))).toMatch(/^HTTP\/1\.1 (?:200|401) /);
+    expect(await Wire.tell(port, head('GET /', { Connection: 'close', ...many, ...sign('GET', '/') }))).toMatch(/^HTTP\/1\.1 401 /);
     expect(await Wire.tell(port, head('GET /', { Connection: 'close', ...many }))).toMatch(/^HTTP\/1\.1 401 /);
   });
 
