@@ -23,6 +23,7 @@ export interface ParseOptions {
 /** Hears what a body was parsed to, or why it was not. `value` is undefined where the type is none that is parsed. */
 export type ParseListener = (error: HttpError | null, value: unknown) => void;
 
+const PLAIN_JSON = 'application/json';
 const TEXT_TYPE = /^text\/[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const JSON_SUFFIX = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+\+json$/;
 
@@ -34,6 +35,8 @@ const JSON_SUFFIX = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+\+json$/
  */
 export function bodyKind(contentType: string | undefined): BodyKind | undefined {
   if (contentType === undefined) return undefined;
+  // What nearly every client sends has nothing in it to parse.
+  if (contentType === PLAIN_JSON) return 'json';
   return kindOf(parseContentType(contentType, { parameters: false }).type);
 }
 
@@ -72,6 +75,7 @@ class BodyParse {
 
   /** Undefined where the headers alone decide; `done` has been called then. */
   static of(headers: IncomingHttpHeaders, options: ParseOptions, done: ParseListener): BodyParse | undefined {
+    if (headers['content-type'] === PLAIN_JSON) return new BodyParse('json', undefined, options, done);
     const { type, parameters } = parseContentType(headers['content-type'] ?? '');
     const kind = kindOf(type);
     if (kind === undefined) {
@@ -102,23 +106,23 @@ class BodyParse {
         break;
       case 'gzip':
       case 'x-gzip':
-        gunzip(raw, bounds, this.#inflated);
+        gunzip(raw, bounds, (error, bytes) => this.#inflated(error, bytes));
         break;
       case 'deflate':
-        inflate(raw, bounds, this.#inflated);
+        inflate(raw, bounds, (error, bytes) => this.#inflated(error, bytes));
         break;
       case 'br':
-        brotliDecompress(raw, bounds, this.#inflated);
+        brotliDecompress(raw, bounds, (error, bytes) => this.#inflated(error, bytes));
         break;
       default:
         this.#done(HttpError.of('UNSUPPORTED_ENCODING'), undefined);
     }
   }
 
-  readonly #inflated = (error: Error | null, bytes: Buffer): void => {
+  #inflated(error: Error | null, bytes: Buffer): void {
     if (error === null) this.#finish(bytes);
     else this.#done(inflateError(error), undefined);
-  };
+  }
 
   #finish(bytes: Buffer): void {
     let value: unknown;
