@@ -7,7 +7,8 @@ import { READINGS } from './support/target-reading';
 /** Targets that are sent without a signature, over all scopes. */
 const TARGETS = Number(process.env.SCOPE_TARGETS ?? 200_000);
 /** Where the choices begin. A failure names it; given, the run is repeated. */
-const SEED = Number(process.env.SCOPE_SEED ?? Date.now() % 1_000_000_000);
+// Fixed, since a rare disguise must come up for each place to be reached; other seeds look further.
+const SEED = Number(process.env.SCOPE_SEED ?? 20_261_121);
 /** One target in so many is also sent signed, and to the same application without a check. */
 const SAMPLE = 8;
 /** Misses that are shown of one application, each made as short as can be. */
