@@ -37,19 +37,24 @@ async function warm(work: Work): Promise<void> {
 }
 
 /**
- * The median of the ratios of two times. The two are taken in turn, so that a
- * busy machine slows both sides of each ratio; which goes first is left to
+ * The median of the ratios of two measures. The two are taken in turn, so that
+ * a busy machine slows both sides of each ratio; which goes first is left to
  * chance, so that no collection of garbage always meets the same one.
  */
-export async function ratio(work: Work, against: Work, times: number, rounds = ROUNDS): Promise<number> {
-  await warm(work);
-  await warm(against);
+export async function pairedRatio(measure: () => Promise<number>, against: () => Promise<number>, rounds = ROUNDS): Promise<number> {
   const ratios: number[] = [];
   for (let i = 0; i < rounds; i++) {
     const leads = Math.random() < 0.5;
-    const first = await time(leads ? work : against, times);
-    const second = await time(leads ? against : work, times);
+    const first = await (leads ? measure : against)();
+    const second = await (leads ? against : measure)();
     ratios.push(leads ? first / second : second / first);
   }
   return median(ratios);
+}
+
+/** The median of the ratios of two times. */
+export async function ratio(work: Work, against: Work, times: number, rounds = ROUNDS): Promise<number> {
+  await warm(work);
+  await warm(against);
+  return pairedRatio(() => time(work, times), () => time(against, times), rounds);
 }

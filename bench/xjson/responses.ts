@@ -1,45 +1,50 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { XJsonResponseHandler } from '../../lib/xjson/handler';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
 import { ask } from './client';
-import { rows } from './data';
-import { line, ratio } from './figures';
+import { line, pairedRatio } from './figures';
+import type { Responder } from './responder';
 
 const SIZES = [
-  { size: 1000, times: 20, goals: [1.05, 1.8, 2.7] },
-  { size: 10_000, times: 15, goals: [1.05, 1.6, 2.7] },
-  { size: 1_000_000, times: 2, goals: [1.05, 1.6, 2.7] },
+  { size: 1000, requests: 1000, goals: [1.05, 1.8, 2.7] },
+  { size: 10_000, requests: 300, goals: [1.05, 1.6, 2.7] },
+  { size: 1_000_000, requests: 15, goals: [1.05, 1.6, 2.7] },
 ] as const;
+const KINDS = [['none', ''], ['all', ', a BigInt in every row'], ['last', ', a BigInt in the last row']] as const;
+const CONNECTIONS = 8;
 
-/** Whole responses, from the request to the last byte, one after the other. */
+/**
+ * Whole responses, from the request to the last byte: processor time of a
+ * server in a process of its own, so that the client's work is no part of it.
+ */
 export async function compareResponses(): Promise<void> {
-  const handler = new XJsonResponseHandler();
-  let respond: (res: ServerResponse) => void = (res) => res.end();
-  const server = createServer((_req, res) => respond(res)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const { port } = server.address() as AddressInfo;
-  const asked = (answer: (res: ServerResponse) => void) => (): Promise<number> => {
-    respond = answer;
-    return ask(port, '/', agent);
+  const server = fork(join(__dirname, 'responder.ts'));
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const told = async (): Promise<Responder> => {
+    server.send('usage');
+    return ((await once(server, 'message')) as [Responder])[0];
   };
-  // The server and the client too are compiled as they run: without this, the first figure would be theirs.
-  for (const data of [[], rows(10_000, 'all')]) {
-    await ratio(asked((res) => handler.send(res, data)), asked((res) => res.end(JSON.stringify(data.length))), 20);
-  }
-  console.log('\nwhole responses: time against res.end(JSON.stringify(x)) of the same rows without BigInts');
-  for (const { size, times, goals } of SIZES) {
-    const plain = rows(size, 'none');
-    const native = (res: ServerResponse): void => {
-      res.setHeader('Content-Type', 'application/json');
-      res.end(JSON.stringify(plain));
-    };
-    const cases = [['', plain], [', a BigInt in every row', rows(size, 'all')], [', a BigInt in the last row', rows(size, 'last')]] as const;
-    for (const [i, [name, data]] of cases.entries()) {
-      line(`${size.toLocaleString('en')} bytes${name}`, await ratio(asked((res) => handler.send(res, data)), asked(native), times), goals[i]);
+  const { port } = await told();
+  const load = async (path: string, requests: number): Promise<number> => {
+    const before = await told();
+    let left = requests;
+    await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
+      while (left-- > 0) await ask(port, path, agent);
+    }));
+    return (await told()).cpu - before.cpu;
+  };
+  console.log('\nwhole responses: processor time of the server against res.end(JSON.stringify(x)) of the same rows without BigInts');
+  for (const { size, requests, goals } of SIZES) {
+    const native = `/native/none/${size}`;
+    for (const [i, [kind, name]] of KINDS.entries()) {
+      const path = `/xjson/${kind}/${size}`;
+      // Both are compiled before they are compared.
+      for (const warm of [path, native, path, native]) await load(warm, requests);
+      const figure = await pairedRatio(() => load(path, requests), () => load(native, requests));
+      line(`${size.toLocaleString('en')} bytes${name}`, figure, goals[i]);
     }
   }
   agent.destroy();
-  server.close();
+  server.disconnect();
 }
