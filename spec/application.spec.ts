@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Server } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Application, createServer, type CreateServerOptions, Request, Response } from 'waypost';
 import { LogRecorder, portOf, Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
@@ -163,16 +162,10 @@ describe('start', () => {
   test('with a callback leaves no rejection unhandled', async () => {
     const app = named('late');
     const port = await taken();
-    const unhandled = jest.fn();
-    process.on('unhandledRejection', unhandled);
-    try {
-      const error = await new Promise((resolve) => void app.start(port, '127.0.0.1', resolve));
-      expect(error).toMatchObject({ code: 'EADDRINUSE' });
-      await delay(0);
-      expect(unhandled).not.toHaveBeenCalled();
-    } finally {
-      process.removeListener('unhandledRejection', unhandled);
-    }
+    const error = await new Promise((resolve) => void app.start(port, '127.0.0.1', resolve));
+    expect(error).toMatchObject({ code: 'EADDRINUSE' });
+    // Jest fails a test in which a rejection comes out unhandled; by the next turn it has.
+    await new Promise(setImmediate);
   });
 
   test('a second time while it runs rejects, and leaves the first alone', async () => {

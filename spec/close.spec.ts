@@ -40,22 +40,28 @@ class Slow {
     this.app.post('/upload', (req, res) => res.send(`got ${String(req.body)}`));
   }
 
-  /** Resolves when a slow handler has been called. */
-  entered(): Promise<void> {
-    return new Promise((resolve) => {
+  /** Starts it, and has a client wait for `GET /slow`. */
+  async asked(): Promise<{ port: number; wire: Wire }> {
+    const port = await running.start(this.app);
+    const wire = await Wire.open(port);
+    const entered = new Promise<void>((resolve) => {
       this.#entered = resolve;
     });
+    wire.write(head('GET /slow'));
+    await entered;
+    return { port, wire };
+  }
+
+  /** The next event of its server: all that is handed to its listeners. */
+  next(event: 'connection' | 'request'): Promise<unknown[]> {
+    return once(this.app.server as NonNullable<Application['server']>, event);
   }
 }
 
 describe('close', () => {
   test('lets a request in flight finish, with Connection: close', async () => {
     const slow = new Slow();
-    const port = await running.start(slow.app);
-    const wire = await Wire.open(port);
-    const entered = slow.entered();
-    wire.write(head('GET /slow'));
-    await entered;
+    const { wire } = await slow.asked();
     const closed = slow.app.close({ timeout: NEVER });
     slow.finish();
     await wire.end;
@@ -81,7 +87,7 @@ describe('close', () => {
     const slow = new Slow();
     const port = await running.start(slow.app);
     const wire = await Wire.open(port);
-    const arrived = once(slow.app.server as NonNullable<Application['server']>, 'request');
+    const arrived = slow.next('request');
     wire.write(head('POST /upload', { 'Content-Type': 'text/plain', 'Content-Length': 4 }) + 'ab');
     await arrived;
     const closed = slow.app.close({ timeout: NEVER });
@@ -95,7 +101,7 @@ describe('close', () => {
   test('lets a request whose head is half in arrive, and closes its connection', async () => {
     const slow = new Slow();
     const port = await running.start(slow.app);
-    const connected = once(slow.app.server as NonNullable<Application['server']>, 'connection') as Promise<[Socket]>;
+    const connected = slow.next('connection') as Promise<[Socket]>;
     const wire = await Wire.open(port);
     const [socket] = await connected;
     wire.write('GET /fast HTTP/1.1\r\n');
@@ -110,11 +116,7 @@ describe('close', () => {
 
   test('takes no new connections from the call on', async () => {
     const slow = new Slow();
-    const port = await running.start(slow.app);
-    const wire = await Wire.open(port);
-    const entered = slow.entered();
-    wire.write(head('GET /slow'));
-    await entered;
+    const { port } = await slow.asked();
     const closed = slow.app.close({ timeout: NEVER });
     await expect(ask(port, '/fast')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     slow.finish();
@@ -123,11 +125,7 @@ describe('close', () => {
 
   test('serves no second request on a connection that is kept alive', async () => {
     const slow = new Slow();
-    const port = await running.start(slow.app);
-    const wire = await Wire.open(port);
-    const entered = slow.entered();
-    wire.write(head('GET /slow'));
-    await entered;
+    const { wire } = await slow.asked();
     const closed = slow.app.close({ timeout: NEVER });
     slow.finish();
     wire.write(head('GET /fast'));
@@ -201,10 +199,7 @@ describe('close', () => {
 describe('the timeout', () => {
   test('cuts off a handler that does not end, and says so', async () => {
     const slow = new Slow();
-    const wire = await Wire.open(await running.start(slow.app));
-    const entered = slow.entered();
-    wire.write(head('GET /slow'));
-    await entered;
+    const { wire } = await slow.asked();
     await slow.app.close({ timeout: 20 });
     await wire.end;
     expect(wire.text).toBe('');
@@ -217,7 +212,7 @@ describe('the timeout', () => {
     const header = await Wire.open(port);
     header.write('GET /slow HTTP/1.1\r\nHost: ');
     const body = await Wire.open(port);
-    const arrived = once(slow.app.server as NonNullable<Application['server']>, 'request');
+    const arrived = slow.next('request');
     body.write(head('POST /upload', { 'Content-Type': 'text/plain', 'Content-Length': 4 }) + 'ab');
     await arrived;
     await slow.app.close({ timeout: 50 });
@@ -235,19 +230,21 @@ describe('the timeout', () => {
       res.end(Buffer.alloc(64 * 1024 * 1024));
       begun();
     });
-    const wire = await Wire.open(await running.start(app));
+    const port = await running.start(app);
+    const connected = once(app.server as NonNullable<Application['server']>, 'connection') as Promise<[Socket]>;
+    const wire = await Wire.open(port);
     wire.pause().write(head('GET /'));
     await started;
+    const [socket] = await connected;
+    expect(socket.destroyed).toBe(false);
     await app.close({ timeout: 20 });
+    expect(socket.destroyed).toBe(true);
     wire.cut();
   });
 
   test('is 10 seconds by default', async () => {
     const slow = new Slow();
-    const wire = await Wire.open(await running.start(slow.app));
-    const entered = slow.entered();
-    wire.write(head('GET /slow'));
-    await entered;
+    await slow.asked();
     const timer = jest.spyOn(global, 'setTimeout');
     try {
       const closed = slow.app.close();
@@ -273,35 +270,39 @@ describe('start and stop', () => {
 });
 
 describe('process signals', () => {
-  /** A process that serves `GET /slow`; `close` waits for its end. */
-  async function launch(handleSignals: boolean): Promise<{ child: ChildProcess; port: number; said: () => string }> {
+  /** A process that serves `GET /slow`, which is answered when its input ends. */
+  function launch(handleSignals: boolean, signal: NodeJS.Signals): { child: ChildProcess; says: (part: RegExp) => Promise<string> } {
+    // Its own listener comes after the framework's: what it says comes when the drain has begun.
     const program = `
       const { createServer } = require('./lib/index');
       const app = createServer({ logging: { level: 'silent' }, server: { handleSignals: ${handleSignals} } });
-      app.get('/slow', (req, res) => { process.stdout.write('entered;'); setTimeout(() => res.send('slow'), 300); });
-      app.start(0).then((server) => process.stdout.write('port=' + server.address().port + ';'));`;
-    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: ['ignore', 'pipe', 'inherit'] });
+      app.get('/slow', (req, res) => { process.stdout.write('entered;'); process.stdin.resume().on('end', () => res.send('slow')); });
+      app.start(0).then((server) => {
+        if (${handleSignals}) process.once('${signal}', () => process.stdout.write('signalled;'));
+        process.stdout.write('port=' + server.address().port + ';');
+      });`;
+    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: ['pipe', 'pipe', 'inherit'] });
     children.push(child);
     let text = '';
-    let heard: () => void = () => undefined;
-    child.stdout?.on('data', (chunk) => {
-      text += String(chunk);
-      heard();
-    });
-    while (!text.includes(';')) {
-      await new Promise<void>((resolve) => {
-        heard = resolve;
-      });
-    }
-    return { child, port: Number(/port=(\d+)/.exec(text)?.[1]), said: () => text };
+    child.stdout?.on('data', (chunk) => (text += String(chunk)));
+    const says = async (part: RegExp): Promise<string> => {
+      while (!part.test(text)) await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+      return part.exec(text)?.[1] ?? '';
+    };
+    return { child, says };
   }
 
   async function signalled(handleSignals: boolean, signal: NodeJS.Signals): Promise<{ answer: string; code: number | null; killed: string | null }> {
-    const { child, port } = await launch(handleSignals);
-    const answer = ask(port, '/slow').then(({ body }) => body, (error: NodeJS.ErrnoException) => String(error.code));
-    await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+    const { child, says } = launch(handleSignals, signal);
+    const ended = once(child, 'close') as Promise<[number | null, string | null]>;
+    const answer = ask(Number(await says(/port=(\d+);/)), '/slow').then(({ body }) => body, (error: NodeJS.ErrnoException) => String(error.code));
+    await says(/entered;/);
     child.kill(signal);
-    const [code, killed] = (await once(child, 'close')) as [number | null, string | null];
+    if (handleSignals) {
+      await says(/signalled;/);
+      child.stdin?.end();
+    }
+    const [code, killed] = await ended;
     return { answer: await answer, code, killed };
   }
 

@@ -200,15 +200,19 @@ describe('demo/server.mjs', () => {
     expect(page.match(/<h1>/g)).toHaveLength(1);
     expect(page.match(/<main>/g)).toHaveLength(1);
     const levels = [...page.matchAll(/<h(\d)/g)].map(([, level]) => Number(level));
+    expect(levels.length).toBeGreaterThan(2);
     for (const [index, level] of levels.entries()) expect(level - (levels[index - 1] ?? 0)).toBeLessThanOrEqual(1);
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
-    for (const [, id] of page.matchAll(/aria-labelledby="([^"]+)"|href="#([^"]+)"/g)) if (id !== undefined) expect(ids).toContain(id);
+    const named = [...page.matchAll(/(?:aria-labelledby="|href="#)([^"]+)"/g)].map(([, id]) => id);
+    expect(named.length).toBeGreaterThan(2);
+    expect(ids).toEqual(expect.arrayContaining(named));
     expect(page).not.toMatch(/<script/);
   });
 
   it('escapes what it shows, and lets in no style but its own', async () => {
     const shown = [...page.matchAll(/<code>([^]*?)<\/code>|<p>([^]*?)<\/p>/g)].map(([, code, paragraph]) => (code ?? paragraph ?? '').replace(/<\/?data[^>]*>/g, ''));
+    expect(shown.length).toBeGreaterThan(lines.size);
     for (const content of shown) expect(content).toMatch(/^(?:[^&<>"']|&(?:amp|lt|gt|quot|#39);)*$/);
     const style = /<style>([^]*)<\/style>/.exec(page)?.[1] ?? '';
     const policy = (await ask(server.port, '/')).headers['content-security-policy'];
@@ -414,5 +418,7 @@ describe('the short programs', () => {
 
 it('names every program in demo/README.md', () => {
   const readme = readFileSync(join(ROOT, 'demo/README.md'), 'utf8');
-  for (const name of readdirSync(join(ROOT, 'demo')).filter((file) => /\.(mjs|sh|py)$/.test(file) && file !== 'secret.mjs')) expect(readme).toContain(`\`${name}\``);
+  const programs = readdirSync(join(ROOT, 'demo')).filter((file) => /\.(mjs|sh|py)$/.test(file) && file !== 'secret.mjs');
+  expect(programs).toContain('server.mjs');
+  for (const name of programs) expect(readme).toContain(`\`${name}\``);
 });

@@ -14,17 +14,12 @@ import { ask, post } from './support/wire';
 type Exports = Pick<typeof theirs, 'json' | 'urlencoded' | 'text' | 'raw' | 'static'>;
 
 const running = new Running();
-let oracle: ExpressOracle | null = null;
 
-afterEach(async () => {
-  await oracle?.close();
-  oracle = null;
-  await running.close();
-});
+afterEach(() => running.close());
 
 /** The same program with the middleware of Express there, and that of waypost here. */
 async function both(program: (app: Express, middleware: Exports) => void, options: CreateServerOptions = {}): Promise<ExpressOracle> {
-  return (oracle = await ExpressOracle.start((app, side) => {
+  return running.keep(await ExpressOracle.start((app, side) => {
     program(app, side.name === 'express' ? theirs : waypost as unknown as Exports);
     app.use(answerErrors);
   }, options));
@@ -113,9 +108,7 @@ test('text and raw answer as express.text and express.raw do', async () => {
       echo(app);
     }, { body: false });
     for (const [body, type] of [['text', 'text/plain'], ['longer text', 'text/plain'], ['bytes', 'application/octet-stream'], ['{"a":1}', 'application/json']] as const) await one.post('/', body, type);
-    await one.close();
   }
-  oracle = null;
 });
 
 describe('static answers as express.static does', () => {

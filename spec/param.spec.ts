@@ -6,13 +6,8 @@ import { Running } from './support/running';
 import { ask } from './support/wire';
 
 const running = new Running();
-let oracle: ExpressOracle | null = null;
 
-afterEach(async () => {
-  await oracle?.close();
-  oracle = null;
-  await running.close();
-});
+afterEach(() => running.close());
 
 interface Traced { trace?: unknown[] }
 type Call = RequestParamHandler;
@@ -25,7 +20,7 @@ function note(req: object, ...what: unknown[]): void {
 type Make = () => ExpressRouter;
 
 async function both(program: (app: Express, make: Make) => void): Promise<ExpressOracle> {
-  return (oracle = await ExpressOracle.start((app, side) => {
+  return running.keep(await ExpressOracle.start((app, side) => {
     program(app, side.name === 'express' ? () => express.Router({ mergeParams: true }) : Router as unknown as Make);
     app.use((req, res) => void res.status(404).json({ trace: (req as Traced).trace ?? [] }));
     app.use(((error, req, res, _next) => res.status(500).json({ failed: String(error), trace: (req as Traced).trace ?? [] })) as ErrorRequestHandler);
@@ -43,48 +38,48 @@ function answer(req: object, res: { json(data: unknown): unknown }): void {
 
 describe('handlers of a parameter, as in Express,', () => {
   test('are called before the routes that hold it, with value and name', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.param('id', traced);
       app.get('/users/:id', answer);
       app.get('/users/:id/posts/:post', answer);
       app.get('/plain', answer);
     });
-    expect((await oracle!.ask('/users/7')).body).toBe('{"trace":[["id","7"]],"params":{"id":"7"}}');
-    expect((await oracle!.ask('/users/%C3%A4%2Fb/posts/1')).body).toContain('["id","ä/b"]');
-    expect((await oracle!.ask('/plain')).body).toBe('{"trace":[],"params":{}}');
+    expect((await oracle.ask('/users/7')).body).toBe('{"trace":[["id","7"]],"params":{"id":"7"}}');
+    expect((await oracle.ask('/users/%C3%A4%2Fb/posts/1')).body).toContain('["id","ä/b"]');
+    expect((await oracle.ask('/plain')).body).toBe('{"trace":[],"params":{}}');
   });
 
   test('are called in order, and again for another value only', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.param('a', (req, _res, next, value) => { note(req, 'first', value); next(); });
       app.param('a', (req, _res, next, value) => { note(req, 'second', value); next(); });
       app.use('/:a', (req, _res, next) => { note(req, 'middleware', req.params['a']); next(); });
       app.get('/:a/:b', (req, _res, next) => { note(req, 'route', req.params['a']); next(); });
       app.get('/:b/:a', (req, res) => answer(req, res));
     });
-    await oracle!.ask('/x/y');
-    await oracle!.ask('/x/x');
+    await oracle.ask('/x/y');
+    await oracle.ask('/x/x');
   });
 
   test('may change the parameter for what comes below', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.param('id', (req, _res, next) => { (req.params as Record<string, unknown>)['id'] = { user: req.params['id'] }; next(); });
       app.use('/u/:id', (req, _res, next) => { note(req, req.params); next(); });
       app.get('/u/:id', (req, _res, next) => { note(req, req.params); next(); }, answer);
     });
-    expect((await oracle!.ask('/u/7')).body).toContain('"params":{"id":{"user":"7"}}');
+    expect((await oracle.ask('/u/7')).body).toContain('"params":{"id":{"user":"7"}}');
   });
 
   test('several names may be given at once', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.param(['a', 'b'], traced);
       app.get('/:a/:b/:c', answer);
     });
-    expect((await oracle!.ask('/1/2/3')).body).toContain('[["a","1"],["b","2"]]');
+    expect((await oracle.ask('/1/2/3')).body).toContain('[["a","1"],["b","2"]]');
   });
 
   test('belong to the router that they are registered in', async () => {
-    await both((app, make) => {
+    const oracle = await both((app, make) => {
       const inner = make();
       inner.param('id', (req, _res, next, value) => { note(req, 'inner', value); next(); });
       inner.get('/:id', answer);
@@ -94,18 +89,18 @@ describe('handlers of a parameter, as in Express,', () => {
       app.use('/in/:space', inner);
       app.get('/out/:id', answer);
     });
-    for (const path of ['/in/s/7', '/in/s/x/8', '/out/9']) await oracle!.ask(path);
+    for (const path of ['/in/s/7', '/in/s/x/8', '/out/9']) await oracle.ask(path);
   });
 
   test('of a mount path see the mount\'s own value where the name comes up again', async () => {
-    await both((app, make) => {
+    const oracle = await both((app, make) => {
       const inner = make();
       inner.param('id', (req, _res, next, value) => { note(req, 'inner', value); next(); });
       inner.get('/:id', answer);
       app.param('id', (req, _res, next, value) => { note(req, 'outer', value); next(); });
       app.use('/in/:id', inner);
     });
-    expect((await oracle!.ask('/in/1/2')).body).toBe('{"trace":[["outer","1"],["inner","2"]],"params":{"id":"2"}}');
+    expect((await oracle.ask('/in/1/2')).body).toBe('{"trace":[["outer","1"],["inner","2"]],"params":{"id":"2"}}');
   });
 
   test.each<[string, Call]>([
@@ -117,7 +112,7 @@ describe('handlers of a parameter, as in Express,', () => {
     ['router', (_req, _res, next) => next('router')],
     ['going on later', (_req, _res, next) => void setImmediate(() => next())],
   ])('may end with %s', async (_name, call) => {
-    await both((app, make) => {
+    const oracle = await both((app, make) => {
       const inner = make();
       inner.param('in', (req, res, next, value, name) => { note(req, name, value); return call(req, res, next, value, name) as unknown; });
       inner.use('/:in', (req, _res, next) => { note(req, 'inner use'); next(); });
@@ -135,15 +130,15 @@ describe('handlers of a parameter, as in Express,', () => {
       top.get('/mounted/:other/:in', (req, _res, next) => { note(req, 'beside'); next(); });
       app.use(top);
     });
-    for (const path of ['/plain/x', '/mounted/m/x', '/own/x', '/two/x', '/mounted/m']) await oracle!.ask(path);
+    for (const path of ['/plain/x', '/mounted/m/x', '/own/x', '/two/x', '/mounted/m']) await oracle.ask(path);
   });
 
   test('answer by themselves where they do not go on', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.param('id', (req, res, _next, value) => { note(req, value); answer(req, res); });
       app.get('/:id', (_req, res) => res.send('not reached'));
     });
-    expect((await oracle!.ask('/7')).body).toContain('"trace":[["7"]]');
+    expect((await oracle.ask('/7')).body).toContain('"trace":[["7"]]');
   });
 
   test('are called in any program as Express calls them', async () => {
@@ -155,7 +150,7 @@ describe('handlers of a parameter, as in Express,', () => {
     });
     const path = fc.array(fc.constantFrom('x', 'y', 'z'), { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join('/')}`);
     await fc.assert(fc.asyncProperty(program, fc.array(path, { minLength: 1, maxLength: 4 }), async ({ outer, inner, tail, mount, outcomes, within }, paths) => {
-      const one = await both((app, make) => {
+      const oracle = await both((app, make) => {
         const failed = new WeakSet<object>();
         const call = (where: string): Call => (req, _res, next, value, name) => {
           // Express calls them, too, for middleware that it passes by because of an error.
@@ -188,10 +183,9 @@ describe('handlers of a parameter, as in Express,', () => {
         fill(app, tail, 'tail');
       });
       try {
-        for (const target of paths) await one.ask(target);
+        for (const target of paths) await oracle.ask(target);
       } finally {
-        await one.close();
-        oracle = null;
+        await oracle.close();
       }
     }), { numRuns: 120 });
   }, 120_000);

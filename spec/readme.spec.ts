@@ -76,13 +76,13 @@ describe('the tables of options', () => {
     expect(written).toEqual(declared);
   });
 
-  test.each(TABLES)('%s says the unit of each option that has one', (name, file) => {
-    const meanings = new Map(table(README, name).map(([option, , , meaning]) => [bare(option), meaning ?? '']));
-    for (const { option, text } of optionsOf(file, name)) {
-      for (const unit of ['milliseconds', 'bytes', 'UTF-16 units']) {
-        if (text.includes(unit)) expect(`${option}: ${meanings.get(option)}`).toContain(unit);
-      }
-    }
+  const UNITS = TABLES.flatMap(([name, file]) => optionsOf(file, name).flatMap(({ option, text }) => (
+    ['milliseconds', 'bytes', 'UTF-16 units'].filter((unit) => text.includes(unit)).map((unit) => [name, option, unit])
+  )));
+
+  test.each(UNITS)('%s says of %s that it is in %s', (name, option, unit) => {
+    const row = table(README, name ?? '').find(([cell]) => bare(cell) === option);
+    expect(row?.[3]).toContain(unit);
   });
 
   test('give the defaults that the code gives', () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { MemoryReplayStore, type RedisReplayClient, RedisReplayStore } from 'waypost';
+import { ChildProgram } from './support/child-program';
+import { read } from './support/document';
 
 const NOW = 1_700_000_000_000;
 
@@ -137,6 +139,36 @@ describe('MemoryReplayStore', () => {
     }
     expect([granted, again]).toEqual([5 * maxEntries, 0]);
     expect(store.size).toBeLessThanOrEqual(maxEntries);
+  });
+
+  test('holds a signature in the bytes that the documents say', async () => {
+    // In a process of its own, whose heap nothing else changes.
+    const program = `
+      const { createHash } = require('node:crypto');
+      const { MemoryReplayStore } = require('./lib/signature/memory-replay-store');
+      const memory = () => {
+        for (let round = 0; round < 3; round++) gc();
+        const { heapUsed, arrayBuffers } = process.memoryUsage();
+        return heapUsed + arrayBuffers;
+      };
+      const fill = (entries) => {
+        const store = new MemoryReplayStore({ maxEntries: entries });
+        const expires = Date.now() + 600_000;
+        for (let i = 0; i < entries; i++) store.claim(createHash('sha256').update(String(i)).digest('hex'), expires);
+        return store;
+      };
+      fill(1000);
+      const before = memory();
+      const store = fill(300_000);
+      console.log(store.size, (memory() - before) / store.size);`;
+    const { output, errors } = await ChildProgram.run(['--expose-gc', '-r', 'ts-node/register/transpile-only', '-e', program]);
+    expect(errors + output).toMatch(/^300000 [\d.]+\n$/m);
+    const said = [/(\d+) bytes each/.exec(read('docs/request-signatures.md')), /(\d+) bytes each/.exec(read('lib/signature/memory-replay-store.ts'))].map((match) => Number(match?.[1]));
+    expect(said).toEqual([32, 32]);
+    // Beside the store some hundred kilobytes of the heap come and go.
+    const bytes = Number(output.split(' ')[1]);
+    expect(bytes).toBeGreaterThan(32 * 0.75);
+    expect(bytes).toBeLessThan(32 * 1.25);
   });
 
   test('drops what has expired a few at a time', () => {

@@ -1,35 +1,16 @@
-import { once } from 'node:events';
-import http from 'node:http';
-import type { Server, ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import http, { type ServerResponse } from 'node:http';
 import express from 'express';
 import fc from 'fast-check';
 import proxyAddr from 'proxy-addr';
-import { kBody, kBodySet, kSettings, Request, type RequestSettings } from '../lib/http/request';
+import { kBody, kBodySet, Request, type RequestSettings } from '../lib/http/request';
 import { pathOf, queryOf } from '../lib/target';
+import { requestClass } from './support/request-class';
+import { Running } from './support/running';
+import { Wire } from './support/wire';
 
-const servers: Server[] = [];
+const running = new Running();
 
-afterAll(async () => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-});
-
-async function listen(server: Server): Promise<number> {
-  servers.push(server);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
-function requestClass(settings: Partial<RequestSettings>) {
-  class Configured extends Request {}
-  Object.defineProperty(Configured.prototype, kSettings, { value: { ...Request.prototype[kSettings], ...settings } });
-  return Configured;
-}
+afterAll(() => running.close());
 
 /** A request by its head alone: no server in between. */
 function requestOf(url: string, headers: Record<string, string> = {}): Request {
@@ -41,9 +22,7 @@ function requestOf(url: string, headers: Record<string, string> = {}): Request {
 }
 
 async function exchange(port: number, head: string): Promise<unknown> {
-  const socket = connect({ port, host: '127.0.0.1' });
-  socket.end(`${head}\r\nConnection: close\r\n\r\n`, 'latin1');
-  const answer = (await buffer(socket)).toString();
+  const answer = await Wire.tell(port, `${head}\r\nConnection: close\r\n\r\n`);
   return JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
 }
 
@@ -115,7 +94,7 @@ describe.each(Object.entries(TRUSTS))('as Express 5 sees it, trusting %s', (_nam
       res.removeHeader('ETag');
       res.end(found);
     };
-    ours = await listen(
+    ours = await running.listen(
       http.createServer({ IncomingMessage: requestClass({ trustProxy: trustOf(trust) }) }, (req, res) => {
         // What the application does on a request's arrival.
         req.res = res as never;
@@ -126,7 +105,7 @@ describe.each(Object.entries(TRUSTS))('as Express 5 sees it, trusting %s', (_nam
     const app = express();
     app.set('trust proxy', trust);
     app.use((req, res) => answer(req as unknown as Request, res));
-    theirs = await listen(http.createServer(app));
+    theirs = await running.serve(app);
   });
 
   test.each(HEADS)('%j', async (head) => {
@@ -258,12 +237,10 @@ describe('state', () => {
   });
 
   test('a foreign request that is adopted has the whole surface', async () => {
-    const port = await listen(
-      http.createServer((foreign, res) => {
-        const req = Object.setPrototypeOf(foreign, requestClass({ trustProxy: () => true }).prototype) as Request;
-        res.end(JSON.stringify(survey(req)));
-      }),
-    );
+    const port = await running.serve((foreign, res) => {
+      const req = Object.setPrototypeOf(foreign, requestClass({ trustProxy: () => true }).prototype) as Request;
+      res.end(JSON.stringify(survey(req)));
+    });
     const head = 'GET /a?b=c HTTP/1.1\r\nHost: x.y.example.com\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Proto: https';
     expect(await exchange(port, head)).toMatchObject({ path: '/a', query: { b: 'c' }, ip: '1.2.3.4', protocol: 'https', secure: true, subdomains: ['y', 'x'] });
   });

@@ -6,16 +6,11 @@ import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
 
 const running = new Running();
-let oracle: ExpressOracle | null = null;
 
-afterEach(async () => {
-  await oracle?.close();
-  oracle = null;
-  await running.close();
-});
+afterEach(() => running.close());
 
 async function both(program: (app: Express) => void, options: CreateServerOptions = {}): Promise<ExpressOracle> {
-  return (oracle = await ExpressOracle.start(program, options));
+  return running.keep(await ExpressOracle.start(program, options));
 }
 
 function silent(options: CreateServerOptions = {}): Application {
@@ -37,17 +32,17 @@ describe('"trust proxy" means what it means in Express', () => {
     ['true', true], ['false', false], ['0', 0], ['1', 1], ['2', 2], ['loopback', 'loopback'], ['a list as text', '127.0.0.1, 10.0.0.0/8'],
     ['a list', ['loopback', '10.0.0.0/8']], ['nothing', undefined], ['a function', (address: string, hop: number) => address.endsWith('1') && hop < 3],
   ])('as %s', async (_name, value) => {
-    const { ask: send } = await both((app) => {
+    const oracle = await both((app) => {
       app.set('trust proxy', value);
       origin(app);
-    }).then((one) => ({ ask: one.ask.bind(one) }));
+    });
     await fc.assert(fc.asyncProperty(addresses, fc.constantFrom('http', 'https', 'https, http'), fc.constantFrom('a.b.example.com', 'x.example.com:8080, y.example.com', '[::1]:80'), async (via, proto, host) => {
-      await send('/', { headers: { ...(via === '' ? {} : { 'x-forwarded-for': via }), 'x-forwarded-proto': proto, 'x-forwarded-host': host, host: 'one.two.three.example.org:3000' } });
+      await oracle.ask('/', { headers: { ...(via === '' ? {} : { 'x-forwarded-for': via }), 'x-forwarded-proto': proto, 'x-forwarded-host': host, host: 'one.two.three.example.org:3000' } });
     }), { numRuns: 25 });
   });
 
   test('the compiled function is there for packages that ask for it, and may be set by itself', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.set('trust proxy', 1);
       app.get('/', (req, res) => {
         const trusts = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
@@ -58,14 +53,14 @@ describe('"trust proxy" means what it means in Express', () => {
         res.json([req.protocol, req.app.get('trust proxy')]);
       });
     });
-    expect((await oracle!.ask('/')).body).toBe('[true,false,1]');
-    expect((await oracle!.ask('/own', { headers: { 'x-forwarded-proto': 'https' } })).body).toBe('["https",1]');
+    expect((await oracle.ask('/')).body).toBe('[true,false,1]');
+    expect((await oracle.ask('/own', { headers: { 'x-forwarded-proto': 'https' } })).body).toBe('["https",1]');
   });
 });
 
 describe('"etag" means what it means in Express', () => {
   test.each([['weak', 'weak'], ['strong', 'strong'], ['true', true], ['false', false], ['a function', (body: Buffer) => `"${body.toString('hex').slice(0, 8)}"`], ['a function that makes none', () => undefined]])('as %s', async (_name, value) => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.set('etag', value);
       app.get('/text', (_req, res) => res.send('some text, ä'));
       app.get('/bytes', (_req, res) => res.send(Buffer.from([1, 2, 3])));
@@ -73,10 +68,10 @@ describe('"etag" means what it means in Express', () => {
       app.get('/own', (_req, res) => res.set('ETag', '"mine"').send('x'));
     });
     for (const path of ['/text', '/bytes', '/json', '/own']) {
-      const { headers } = await oracle!.ask(path);
+      const { headers } = await oracle.ask(path);
       const tag = headers['etag'] as string | undefined;
       expect(tag === undefined).toBe(path !== '/own' && (value === false || (typeof value === 'function' && value(Buffer.from('x')) === undefined)));
-      if (tag !== undefined) expect((await oracle!.ask(path, { headers: { 'if-none-match': tag } })).status).toBe(304);
+      if (tag !== undefined) expect((await oracle.ask(path, { headers: { 'if-none-match': tag } })).status).toBe(304);
     }
   });
 });
@@ -86,14 +81,14 @@ describe('"query parser" means what it means in Express', () => {
     .map((pairs) => pairs.map(([name, value]) => `${encodeURI(name).replace(/%25/g, '%')}=${value}`).join('&'));
 
   test.each([['simple', 'simple'], ['true', true], ['false', false], ['extended', 'extended'], ['a function', (text: string | null) => ({ text: text ?? '' })]])('as %s', async (_name, value) => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.set('query parser', value);
       app.get('/', (req, res) => res.json(req.query));
     });
     await fc.assert(fc.asyncProperty(queries, async (query) => {
-      await oracle!.ask(`/?${query}`);
+      await oracle.ask(`/?${query}`);
     }), { numRuns: 40 });
-    await oracle!.ask('/');
+    await oracle.ask('/');
   });
 });
 
@@ -104,23 +99,23 @@ describe('the settings of JSON mean what they mean in Express', () => {
     ['spaces', { 'json spaces': 2 }], ['an indent', { 'json spaces': '\t' }], ['a replacer', { 'json replacer': (key: string, value: unknown) => (key === 'secret' ? undefined : value) }],
     ['a list of names', { 'json replacer': ['a', 'b'] }], ['escape', { 'json escape': true }], ['all of them', { 'json escape': true, 'json spaces': 1, 'json replacer': ['b'] }],
   ])('%s', async (_name, settings) => {
-    await both((app) => {
+    const oracle = await both((app) => {
       for (const [name, value] of Object.entries(settings)) app.set(name, value);
       app.get('/json', (_req, res) => res.json(data));
       app.get('/send', (_req, res) => res.send(data));
       app.get('/jsonp', (_req, res) => res.jsonp(data));
       app.get('/none', (_req, res) => res.json(undefined));
     });
-    for (const path of ['/json', '/send', '/jsonp', '/jsonp?callback=f', '/none']) await oracle!.ask(path);
+    for (const path of ['/json', '/send', '/jsonp', '/jsonp?callback=f', '/none']) await oracle.ask(path);
   });
 
   test('"jsonp callback name"', async () => {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.set('jsonp callback name', 'call');
       app.get('/', (_req, res) => res.jsonp({ a: 1 }));
     });
-    expect((await oracle!.ask('/?call=f')).body).toContain('f({"a":1})');
-    expect((await oracle!.ask('/?callback=f')).body).toBe('{"a":1}');
+    expect((await oracle.ask('/?call=f')).body).toContain('f({"a":1})');
+    expect((await oracle.ask('/?callback=f')).body).toBe('{"a":1}');
   });
 
   test('data that the replacer fails on is answered as all data that cannot be written', async () => {
@@ -135,24 +130,22 @@ describe('the settings of JSON mean what they mean in Express', () => {
 
 test('"subdomain offset" means what it means in Express', async () => {
   for (const offset of [0, 1, 2, 3]) {
-    await both((app) => {
+    const oracle = await both((app) => {
       app.set('subdomain offset', offset);
       origin(app);
     });
-    for (const host of ['a.b.c.example.com', 'example.com', 'localhost', '192.0.2.1']) await oracle!.ask('/', { headers: { host } });
-    await oracle!.close();
+    for (const host of ['a.b.c.example.com', 'example.com', 'localhost', '192.0.2.1']) await oracle.ask('/', { headers: { host } });
   }
-  oracle = null;
 });
 
 test.each([[true, true], [true, false], [false, true], [false, false]])('"case sensitive routing" %s and "strict routing" %s mean what they mean in Express', async (caseSensitive, strict) => {
-  await both((app) => {
+  const oracle = await both((app) => {
     app.set('case sensitive routing', caseSensitive).set('strict routing', strict);
     app.get('/Users/:id', (req, res) => res.send(`user ${req.params.id}`));
     app.get('/slash/', (_req, res) => res.send('slash'));
     app.use((req, res) => res.status(404).send(`none ${req.url}`));
   });
-  for (const path of ['/Users/Ada', '/users/Ada', '/Users/Ada/', '/USERS/x/', '/slash', '/slash/', '/SLASH']) await oracle!.ask(path);
+  for (const path of ['/Users/Ada', '/users/Ada', '/Users/Ada/', '/USERS/x/', '/slash', '/slash/', '/SLASH']) await oracle.ask(path);
 });
 
 describe('set, get, enable, disable, enabled and disabled', () => {

@@ -579,25 +579,34 @@ describe('attacks on the format', () => {
     expect((await send(port, '/x', '', { ...sign('DELETE', '/x'), 'x-http-method-override': 'DELETE' })).json).toEqual(INVALID);
   });
 
-  test('any single change to a signed request is refused', async () => {
-    const port = await serve();
+  describe('any single change to a signed request is refused:', () => {
     const base = { method: 'POST', url: '/orders/17?unit=eur', body: '{"amount":100}' };
     const signed = sign(base.method, base.url, base.body);
-    const digit = fc.integer({ min: 0, max: 63 });
-    const change = fc.oneof(
-      fc.constantFrom('PUT', 'PATCH', 'DELETE').map((method) => ({ ...base, method })),
-      fc.constantFrom('/orders/18?unit=eur', '/orders/17?unit=usd', '/orders/17', '/orders/17?unit=eur&x', '/Orders/17?unit=eur', '/orders/17/?unit=eur', '/orders/%31%37?unit=eur').map((url) => ({ ...base, url })),
-      fc.constantFrom('{"amount":101}', '{"amount":100} ', '', '{"amount":1e2}').map((body) => ({ ...base, body })),
-    );
-    await fc.assert(fc.asyncProperty(change, async ({ method, url, body }) => {
-      expect((await ask(port, url, { method, body, headers: { ...signed, 'content-type': 'application/json', 'content-length': body.length } })).status).toBe(401);
-    }), { numRuns: 40 });
-    await fc.assert(fc.asyncProperty(digit, async (index) => {
+
+    test.each([
+      ...['PUT', 'PATCH', 'DELETE'].map((method) => ({ method })),
+      ...['/orders/18?unit=eur', '/orders/17?unit=usd', '/orders/17', '/orders/17?unit=eur&x', '/Orders/17?unit=eur', '/orders/17/?unit=eur', '/orders/%31%37?unit=eur'].map((url) => ({ url })),
+      ...['{"amount":101}', '{"amount":100} ', '', '{"amount":1e2}'].map((body) => ({ body })),
+    ])('%j', async (change) => {
+      const port = await serve();
+      const { method, url, body } = { ...base, ...change };
+      expect(await ask(port, url, { method, body, headers: { ...signed, 'content-type': 'application/json', 'content-length': body.length } })).toMatchObject({ status: 401, json: INVALID });
+      expect((await send(port, base.url, base.body, signed)).status).toBe(200);
+    });
+
+    test('each digit of the signature, each bit', async () => {
+      const port = await serve();
       const signature = signed['Svc-Request-Sig'] as string;
-      const other = (parseInt(signature[index] as string, 16) ^ 1).toString(16);
-      expect((await send(port, base.url, base.body, { ...signed, 'Svc-Request-Sig': signature.slice(0, index) + other + signature.slice(index + 1) })).status).toBe(401);
-    }), { numRuns: 40 });
-    expect((await send(port, base.url, base.body, signed)).status).toBe(200);
+      expect(signature).toHaveLength(64);
+      for (const [index, digit] of [...signature].entries()) {
+        for (const bit of [1, 2, 4, 8]) {
+          const other = (parseInt(digit, 16) ^ bit).toString(16);
+          const { status } = await send(port, base.url, base.body, { ...signed, 'Svc-Request-Sig': signature.slice(0, index) + other + signature.slice(index + 1) });
+          expect([index, bit, status]).toEqual([index, bit, 401]);
+        }
+      }
+      expect((await send(port, base.url, base.body, signed)).status).toBe(200);
+    });
   });
 });
 

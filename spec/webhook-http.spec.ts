@@ -115,13 +115,11 @@ describe.each(PRESETS)('a webhook of %s', (preset) => {
     ];
     for (const [type, body] of bodies) {
       const passed = await post(port, path, body, type, sign(body));
-      expect([type, passed.status]).not.toEqual([type, 401]);
+      expect([type, passed.status, passed.bytes.equals(body)]).toEqual([type, 200, true]);
       const reread = Buffer.from(body.toString());
       // Bytes that decode to the same text are not the same bytes.
       if (!reread.equals(body)) expect((await post(port, path, reread, type, sign(body))).status).toBe(401);
     }
-    const binary = Buffer.from([0xff, 0xfe, 0, 13, 10]);
-    expect((await post(port, path, binary, 'application/octet-stream', sign(binary))).bytes.equals(binary)).toBe(true);
   });
 
   test('that holds malformed JSON is refused as such only when its signature holds', async () => {

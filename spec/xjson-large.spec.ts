@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request } from 'node:http';
 import { Blocks } from '../lib/xjson/blocks';
 import { type FailureReport, sendXJson } from '../lib/xjson/handler';
 import { Serializer } from '../lib/xjson/serializer';
+import { PlainServer } from './support/plain-server';
 
 /** The longest string that V8 makes on 64-bit machines with pointer compression off. */
 const LONGEST_STRING = 536_870_888;
@@ -11,21 +11,13 @@ const LONGEST_STRING = 536_870_888;
 const report: FailureReport = { development: true, onError: (error) => { throw error; } };
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-let server: Server;
-let listener: RequestListener;
+const server = new PlainServer();
 
-beforeAll(async () => {
-  server = createServer((req, res) => listener(req, res));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-});
-
-afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+beforeAll(() => server.start());
+afterAll(() => server.close());
 
 async function ask(method = 'GET'): Promise<IncomingMessage> {
-  const sent = request({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', agent: false, method }).end();
+  const sent = request({ port: server.port, host: '127.0.0.1', agent: false, method }).end();
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   return answer;
 }
@@ -36,7 +28,7 @@ describe('JSON longer than the longest string', () => {
 
   it('is sent whole', async () => {
     expect(bytes).toBeGreaterThan(LONGEST_STRING);
-    listener = (_req, res) => sendXJson(res, data, undefined, undefined, report);
+    server.listener = (_req, res) => sendXJson(res, data, undefined, undefined, report);
     const answer = await ask();
     expect(answer.headers['content-length']).toBe(String(bytes));
     let received = 0;
@@ -59,7 +51,7 @@ describe('JSON longer than the longest string', () => {
   }, 120_000);
 
   it('is measured for HEAD', async () => {
-    listener = (_req, res) => sendXJson(res, [data, data, data, data, data, data, data, data], undefined, undefined, report);
+    server.listener = (_req, res) => sendXJson(res, [data, data, data, data, data, data, data, data], undefined, undefined, report);
     const answer = await ask('HEAD');
     expect(answer.headers['content-length']).toBe(String(8 * (bytes + 1) + 1));
     answer.resume();
@@ -171,7 +163,7 @@ describe('the work on large data', () => {
       return run.call(this, until);
     });
     const started = new Set<Serializer>();
-    listener = (_req, res) => sendXJson(res, data, undefined, undefined, report);
+    server.listener = (_req, res) => sendXJson(res, data, undefined, undefined, report);
     try {
       const answers = await Promise.all(Array.from({ length: 5 }, () => ask()));
       const bodies = await Promise.all(answers.map(async (answer) => {
@@ -193,7 +185,7 @@ describe('the work on large data', () => {
     const data = Array.from({ length: 500_000 }, (_, id) => ({ id, name: `row ${id}` }));
     const order: string[] = [];
     let small: Promise<void> = Promise.resolve();
-    listener = (req, res) => {
+    server.listener = (req, res) => {
       if (req.method === 'OPTIONS') return void res.end();
       sendXJson(res, data, undefined, undefined, report);
       small = ask('OPTIONS').then((answer) => { order.push('small'); answer.resume(); });

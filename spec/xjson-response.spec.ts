@@ -1,27 +1,18 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, request, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { gunzipSync, createGzip } from 'node:zlib';
 import fc from 'fast-check';
 import { type FailureReport, kXJsonOptions, sendXJson, serializationFailure, XJsonResponseHandler } from '../lib/xjson/handler';
 import type { XJsonOptions } from '../lib/xjson/options';
 import { Response } from '../lib/http/response';
+import { PlainServer } from './support/plain-server';
 import { type Answer, ask, type Question } from './support/wire';
 import { bigData, oracle } from './support/xjson-values';
 
-let server: Server;
-let listener: RequestListener;
-const port = () => (server.address() as AddressInfo).port;
+const server = new PlainServer();
 
-beforeAll(async () => {
-  server = createServer((req, res) => listener(req, res));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-});
-
-afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+beforeAll(() => server.start());
+afterAll(() => server.close());
 
 class Report implements FailureReport {
   readonly errors: unknown[] = [];
@@ -41,7 +32,7 @@ interface Written {
 async function answer(data: unknown, options?: XJsonOptions, question?: Question, prepare?: (res: ServerResponse) => void): Promise<Written> {
   const sizes: number[] = [];
   const report = new Report();
-  listener = (_req, res) => {
+  server.listener = (_req, res) => {
     const { write, end } = res;
     res.write = function (this: ServerResponse, ...args: unknown[]) {
       sizes.push(Buffer.byteLength(args[0] as Buffer));
@@ -54,7 +45,7 @@ async function answer(data: unknown, options?: XJsonOptions, question?: Question
     prepare?.(res);
     sendXJson(res, data, options, undefined, report);
   };
-  const got = await ask(port(), '/', question);
+  const got = await ask(server.port, '/', question);
   expect(report.errors).toEqual([]);
   return { sizes, answer: got };
 }
@@ -129,8 +120,8 @@ describe('HEAD', () => {
   });
 
   it('of data that fails has the head of the failure', async () => {
-    listener = (_req, res) => sendXJson(res, { get a() { throw new Error('no'); } }, undefined, undefined, new Report());
-    const got = await ask(port(), '/', { method: 'HEAD' });
+    server.listener = (_req, res) => sendXJson(res, { get a() { throw new Error('no'); } }, undefined, undefined, new Report());
+    const got = await ask(server.port, '/', { method: 'HEAD' });
     expect(got.status).toBe(500);
     expect(got.headers['content-length']).toBe(String(JSON.stringify(serializationFailure(0, false)).length));
   });
@@ -194,7 +185,7 @@ describe('streaming', () => {
     let mustWait = false;
     let early = 0;
     let writes = 0;
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       const { write } = res;
       res.on('drain', () => { mustWait = false; });
       res.write = function (this: ServerResponse, chunk: Buffer) {
@@ -205,7 +196,7 @@ describe('streaming', () => {
       } as never;
       sendXJson(res, ofBytes(20_000_000), undefined, undefined, new Report());
     };
-    const sent = request({ port: port(), host: '127.0.0.1', agent: false }).end();
+    const sent = request({ port: server.port, host: '127.0.0.1', agent: false }).end();
     const [got] = (await once(sent, 'response')) as [IncomingMessage];
     let bytes = 0;
     for await (const chunk of got) bytes += (chunk as Buffer).length;
@@ -217,7 +208,7 @@ describe('streaming', () => {
   it('stops when the client goes away, and keeps no listener', async () => {
     let written = 0;
     const gone = new Promise<ServerResponse>((resolve) => {
-      listener = (_req, res) => {
+      server.listener = (_req, res) => {
         const { write } = res;
         res.write = function (this: ServerResponse, chunk: Buffer) {
           written += chunk.length;
@@ -227,7 +218,7 @@ describe('streaming', () => {
         sendXJson(res, ofBytes(50_000_000), undefined, undefined, new Report());
       };
     });
-    const sent = request({ port: port(), host: '127.0.0.1', agent: false }).end();
+    const sent = request({ port: server.port, host: '127.0.0.1', agent: false }).end();
     const [got] = (await once(sent, 'response')) as [IncomingMessage];
     got.on('error', () => undefined);
     got.destroy();
@@ -243,12 +234,12 @@ describe('streaming', () => {
     let visited = 0;
     const endless = new Proxy([], { get: (_target, key) => (key === 'length' ? 1e9 : key === 'toJSON' ? undefined : visited++) });
     const gone = new Promise<void>((resolve) => {
-      listener = (_req, res) => {
+      server.listener = (_req, res) => {
         res.on('close', resolve);
         sendXJson(res, endless, undefined, undefined, new Report());
       };
     });
-    const sent = request({ port: port(), host: '127.0.0.1', agent: false }).on('error', () => undefined);
+    const sent = request({ port: server.port, host: '127.0.0.1', agent: false }).on('error', () => undefined);
     sent.end();
     while (visited === 0) await new Promise((resolve) => setImmediate(resolve));
     sent.destroy();
@@ -282,11 +273,11 @@ describe('middleware that replaced the methods of the response', () => {
 
   it.each([100, 1_000_000])('sends %d bytes through it', async (bytes) => {
     const data = Array.from({ length: bytes / 20 }, (_, i) => ({ i, big: BigInt(i) }));
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       compress(res);
       sendXJson(res, data, undefined, undefined, new Report());
     };
-    const got = await ask(port(), '/');
+    const got = await ask(server.port, '/');
     expect(got.headers['content-encoding']).toBe('gzip');
     expect(gunzipSync(got.bytes).toString()).toBe(oracle(data));
   });
@@ -294,12 +285,12 @@ describe('middleware that replaced the methods of the response', () => {
   it('hands a small body to it as bytes, which need no encoding', async () => {
     const data = { é: '€', big: 1n, wide: '😀' };
     const given: unknown[] = [];
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       const { end } = res;
       res.end = ((...args: unknown[]) => (given.push(...args), end.call(res, args[0] as never, undefined as never))) as never;
       sendXJson(res, data, undefined, undefined, new Report());
     };
-    const got = await ask(port(), '/');
+    const got = await ask(server.port, '/');
     expect(got.bytes.toString()).toBe(oracle(data));
     expect(given).toEqual([Buffer.from(oracle(data))]);
   });
@@ -307,13 +298,13 @@ describe('middleware that replaced the methods of the response', () => {
   it('is not there: a small body leaves in one write with its head', async () => {
     const data = { é: '€', big: 1n, wide: '😀' };
     const writes: unknown[] = [];
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       const socket = res.socket as NonNullable<ServerResponse['socket']>;
       const { write } = socket;
       socket.write = ((...args: unknown[]) => (writes.push(args[0]), write.apply(socket, args as never))) as never;
       sendXJson(res, data, undefined, undefined, new Report());
     };
-    const got = await ask(port(), '/');
+    const got = await ask(server.port, '/');
     expect(got.bytes.toString()).toBe(oracle(data));
     expect(got.headers['content-length']).toBe(String(Buffer.byteLength(oracle(data))));
     // Node's last write is empty.
@@ -347,13 +338,13 @@ describe('data that fails to serialize', () => {
   it.each(cases)('because of %s is answered with 500', async (_name, make) => {
     for (const development of [false, true]) {
       const report = new Report(development);
-      listener = (_req, res) => {
+      server.listener = (_req, res) => {
         res.statusCode = 201;
         res.statusMessage = 'Made';
         res.setHeader('Cache-Control', 'max-age=60').setHeader('ETag', '"x"').setHeader('X-Kept', '1');
         sendXJson(res, make(), undefined, undefined, report);
       };
-      const got = await ask(port(), '/');
+      const got = await ask(server.port, '/');
       expect(got.status).toBe(500);
       const expected = { error: 'Serialization failed', message: 'Unable to serialize response object' };
       expect(got.json).toEqual(development ? { ...expected, originalError: 'no such luck' } : expected);
@@ -377,45 +368,45 @@ describe('data that fails to serialize', () => {
 describe('a response that is sent already', () => {
   it('is left alone, and the error reported', async () => {
     const report = new Report();
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       res.end('first');
       sendXJson(res, { get a() { throw new Error(); } }, undefined, undefined, report);
     };
-    expect((await ask(port(), '/')).body).toBe('first');
+    expect((await ask(server.port, '/')).body).toBe('first');
     expect(report.errors).toHaveLength(1);
     expect(String(report.errors[0])).toContain('sent already');
   });
 
   it('is cut off if only its beginning is out', async () => {
     const report = new Report();
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       res.write('half');
       sendXJson(res, 1, undefined, undefined, report);
     };
-    await expect(ask(port(), '/')).rejects.toThrow();
+    await expect(ask(server.port, '/')).rejects.toThrow();
     expect(report.errors).toHaveLength(1);
   });
 
   it('by another while the data was serialized keeps that answer', async () => {
     const report = new Report();
     const reported = new Promise<void>((resolve) => { report.onError = (error) => { report.errors.push(error); resolve(); }; });
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       sendXJson(res, Array.from({ length: 500_000 }, (_, i) => ({ i })), undefined, undefined, report);
       expect(res.headersSent).toBe(false);
       res.end('timed out');
     };
-    expect((await ask(port(), '/')).body).toBe('timed out');
+    expect((await ask(server.port, '/')).body).toBe('timed out');
     await reported;
     expect(String(report.errors[0])).toContain('another response was sent');
   });
 
   it('with a status that Node refuses becomes a 500', async () => {
     const report = new Report();
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       res.statusCode = 99;
       sendXJson(res, 1, undefined, undefined, report);
     };
-    expect((await ask(port(), '/')).status).toBe(500);
+    expect((await ask(server.port, '/')).status).toBe(500);
     expect(report.errors).toHaveLength(1);
   });
 });
@@ -423,42 +414,42 @@ describe('a response that is sent already', () => {
 describe('XJsonResponseHandler', () => {
   it('sends on a plain node:http response, the options of the call before its own', async () => {
     const handler = new XJsonResponseHandler({ truncateStrings: 3, maxDepth: 1 });
-    listener = (_req, res) => { expect(handler.send(res, { a: 'text', b: [1n] })).toBeUndefined(); };
-    expect((await ask(port(), '/')).body).toBe('{"a":"te…","b":"[Array]"}');
-    listener = (_req, res) => handler.send(res, { a: 'text', b: [1n] }, { maxDepth: 5 });
-    expect((await ask(port(), '/')).body).toBe('{"a":"te…","b":["1"]}');
+    server.listener = (_req, res) => { expect(handler.send(res, { a: 'text', b: [1n] })).toBeUndefined(); };
+    expect((await ask(server.port, '/')).body).toBe('{"a":"te…","b":"[Array]"}');
+    server.listener = (_req, res) => handler.send(res, { a: 'text', b: [1n] }, { maxDepth: 5 });
+    expect((await ask(server.port, '/')).body).toBe('{"a":"te…","b":["1"]}');
   });
 
   it('keeps the options it was made with', async () => {
     const options = { truncateStrings: 3 };
     const handler = new XJsonResponseHandler(options);
     options.truncateStrings = -1;
-    listener = (_req, res) => handler.send(res, 'text');
-    expect((await ask(port(), '/')).body).toBe('"te…"');
+    server.listener = (_req, res) => handler.send(res, 'text');
+    expect((await ask(server.port, '/')).body).toBe('"te…"');
   });
 
   it('throws for a wrong option of the call, and sends nothing', async () => {
     const handler = new XJsonResponseHandler();
-    listener = (_req, res) => {
+    server.listener = (_req, res) => {
       expect(() => handler.send(res, 1, { chunkSize: -5 })).toThrow('xJson option chunkSize must be a positive integer, got -5');
       expect(res.headersSent).toBe(false);
       res.end('ok');
     };
-    expect((await ask(port(), '/')).body).toBe('ok');
+    expect((await ask(server.port, '/')).body).toBe('ok');
   });
 
   it('warns of a failure by a process warning, and shows it in development', async () => {
     const handler = new XJsonResponseHandler();
-    const fail = (error: unknown) => { listener = (_req, res) => handler.send(res, { get a() { throw error; } }); };
+    const fail = (error: unknown) => { server.listener = (_req, res) => handler.send(res, { get a() { throw error; } }); };
     const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     fail(new RangeError('too far'));
-    expect((await ask(port(), '/')).json).not.toHaveProperty('originalError');
+    expect((await ask(server.port, '/')).json).not.toHaveProperty('originalError');
     expect(warn).toHaveBeenLastCalledWith('xJson could not answer: too far', { detail: expect.stringContaining('RangeError') });
     const before = process.env['NODE_ENV'];
     process.env['NODE_ENV'] = 'development';
     try {
       fail('just text');
-      expect((await ask(port(), '/')).json).toHaveProperty('originalError', 'just text');
+      expect((await ask(server.port, '/')).json).toHaveProperty('originalError', 'just text');
       expect(warn).toHaveBeenLastCalledWith('xJson could not answer: just text', {});
     } finally {
       process.env['NODE_ENV'] = before;
@@ -475,17 +466,17 @@ describe('XJsonResponseHandler', () => {
   };
 
   it('makes middleware that adds xJson to a plain response', async () => {
-    listener = (_req, res) => { expect(through(res, undefined).xJson({ n: 18n })).toBeUndefined(); };
-    expect((await ask(port(), '/')).body).toBe('{"n":"18"}');
+    server.listener = (_req, res) => { expect(through(res, undefined).xJson({ n: 18n })).toBeUndefined(); };
+    expect((await ask(server.port, '/')).body).toBe('{"n":"18"}');
   });
 
   it('makes middleware that nests: call, then the later, then the earlier, then defaults', async () => {
     const data = { a: 'text', b: [[1n]] };
     const outer = { truncateStrings: 3, maxDepth: 1 };
-    listener = (_req, res) => through(res, outer, { maxDepth: 2 }).xJson(data);
-    expect((await ask(port(), '/')).body).toBe('{"a":"te…","b":["[Array]"]}');
-    listener = (_req, res) => through(res, outer, { maxDepth: 2 }).xJson(data, { truncateStrings: 2 });
-    expect((await ask(port(), '/')).body).toBe('{"a":"t…","b":["[Array]"]}');
+    server.listener = (_req, res) => through(res, outer, { maxDepth: 2 }).xJson(data);
+    expect((await ask(server.port, '/')).body).toBe('{"a":"te…","b":["[Array]"]}');
+    server.listener = (_req, res) => through(res, outer, { maxDepth: 2 }).xJson(data, { truncateStrings: 2 });
+    expect((await ask(server.port, '/')).body).toBe('{"a":"t…","b":["[Array]"]}');
   });
 
   it("leaves waypost's own xJson in its place and hands it the options", () => {

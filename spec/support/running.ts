@@ -41,6 +41,7 @@ export class LogRecorder implements Logger {
 export class Running {
   readonly #apps: Application[] = [];
   readonly #servers: Server[] = [];
+  readonly #others: { close(): unknown }[] = [];
 
   /** A silent application, started once its routes are there. */
   async app(register: (app: Application) => void, options: CreateServerOptions = {}): Promise<number> {
@@ -55,14 +56,25 @@ export class Running {
   }
 
   /** Listens with a server of plain node:http. */
-  async serve(listener: RequestListener): Promise<number> {
-    const server = createHttpServer(listener);
+  serve(listener: RequestListener): Promise<number> {
+    return this.listen(createHttpServer(listener));
+  }
+
+  /** Listens with a server of the test's own making. */
+  async listen(server: Server): Promise<number> {
     this.#servers.push(server);
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     return portOf(server);
   }
 
+  /** Closes something else with the rest, and before it: an oracle, a client. */
+  keep<T extends { close(): unknown }>(other: T): T {
+    this.#others.push(other);
+    return other;
+  }
+
   async close(): Promise<void> {
+    for (const other of this.#others.splice(0)) await other.close();
     for (const app of this.#apps.splice(0)) await app.close({ timeout: 0 });
     for (const server of this.#servers.splice(0)) {
       server.closeAllConnections();
