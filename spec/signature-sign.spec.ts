@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import fc from 'fast-check';
+import { HmacKey } from '../lib/signature/hmac';
 import { digest, requestTarget, signedUrl, signRequest, type SignRequestOptions } from '../lib/signature/sign';
 
 const secret = 'waypost-fixed-vector-secret-0001';
@@ -149,7 +150,8 @@ test('signedUrl cuts the query when it is not included', () => {
 });
 
 test('digest hashes an empty body like none', () => {
-  const none = digest('sha256', secret, 'GET', '/', undefined, '1');
-  expect(digest('sha256', secret, 'GET', '/', '', '1')).toEqual(none);
-  expect(digest('sha256', secret, 'GET', '/', Buffer.alloc(0), '1')).toEqual(none);
+  const key = new HmacKey('sha256', secret);
+  const none = digest(key, 'GET', '/', undefined, '1');
+  expect(digest(key, 'GET', '/', '', '1')).toEqual(none);
+  expect(digest(key, 'GET', '/', Buffer.alloc(0), '1')).toEqual(none);
 });

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ErrorBody } from '../errors';
 import { type Failure, failureBody, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
-import { isKeyId, type SecretSource } from './secret-source';
-import { type Secret, signedUrl } from './sign';
-import { checkBody, checkDigest, checkHeaders, type SignatureConfig, type SignedRequest } from './verify';
+import { isKeyId, type SecretSource, SharedSecrets } from './secret-source';
+import { HmacKey, type Secret } from './hmac';
+import { signedUrl } from './sign';
+import { checkAge, checkBody, checkDigest, checkHeaders, type SignatureConfig, type SignedRequest } from './verify';
 
 /** What the scheme needs beside {@link SignatureConfig}. */
 export interface HmacSchemeConfig extends SignatureConfig {
@@ -20,8 +21,8 @@ export class HmacScheme implements SignatureScheme {
   readonly #signatureName: string;
   readonly #timestampName: string;
   readonly #keyIdName: string;
-  /** Compared with where a key is unknown, so that the answer takes as long as for a known one. */
-  readonly #decoy: readonly Secret[] = [randomBytes(32)];
+  /** Keys that every client shares; with a secret for each client, one that nobody has. */
+  readonly #keys: readonly HmacKey[];
 
   constructor(config: HmacSchemeConfig, source: SecretSource) {
     this.#config = config;
@@ -31,6 +32,7 @@ export class HmacScheme implements SignatureScheme {
     this.#signatureName = config.headerName.toLowerCase();
     this.#timestampName = config.timestampHeaderName.toLowerCase();
     this.#keyIdName = config.keyIdHeaderName.toLowerCase();
+    this.#keys = this.#keysOf(source instanceof SharedSecrets ? source.find() : [randomBytes(32)]);
   }
 
   checkHeaders(request: ReceivedRequest, now: number): Rejection | null {
@@ -40,12 +42,15 @@ export class HmacScheme implements SignatureScheme {
   }
 
   checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+    const signed = this.#signed(request);
     // Time has passed while the body came in.
-    const rejected = this.checkHeaders(request, now) ?? checkBody(request, body, this.#config);
+    const rejected = checkAge(Number(signed.timestamp), this.#config, now) ?? checkBody(request, body, this.#config);
     if (rejected !== null) return rejected;
-    const secrets = this.#source.find(this.#keyId(request));
-    if (secrets instanceof Promise) return secrets.then((found) => this.#compare(request, body, found));
-    return this.#compare(request, body, secrets);
+    if (!this.#source.named) return this.#compare(signed, body, this.#keys, undefined);
+    const keyId = this.#keyId(request);
+    const secrets = this.#source.find(keyId);
+    if (secrets instanceof Promise) return secrets.then((found) => this.#compareNamed(signed, body, found, keyId));
+    return this.#compareNamed(signed, body, secrets, keyId);
   }
 
   describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
@@ -66,16 +71,21 @@ export class HmacScheme implements SignatureScheme {
     return failureBody(failure, this.#config.headerName);
   }
 
-  #compare(request: ReceivedRequest, body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
-    const signed = this.#signed(request);
-    const rejected = checkDigest(signed, body, this.#config, secrets.length > 0 ? secrets : this.#decoy);
-    if (secrets.length === 0) return rejection('invalid', 'no secret is known for the key id');
+  #compareNamed(signed: SignedRequest, body: Buffer | undefined, secrets: readonly Secret[], keyId: string | undefined): Verdict {
+    if (secrets.length > 0) return this.#compare(signed, body, this.#keysOf(secrets), keyId);
+    // Where a key is unknown, the answer takes as long as for a known one.
+    checkDigest(signed, body, this.#config, this.#keys);
+    return rejection('invalid', 'no secret is known for the key id');
+  }
+
+  #compare(signed: SignedRequest, body: Buffer | undefined, keys: readonly HmacKey[], keyId: string | undefined): Verdict {
+    const rejected = checkDigest(signed, body, this.#config, keys);
     if (rejected !== null) return rejected;
-    return {
-      digest: signed.signature as string,
-      expires: Number(signed.timestamp) + this.#config.maxAge + this.#config.clockSkew,
-      keyId: this.#source.named ? this.#keyId(request) : undefined,
-    };
+    return { digest: signed.signature as string, expires: Number(signed.timestamp) + this.#config.maxAge + this.#config.clockSkew, keyId };
+  }
+
+  #keysOf(secrets: readonly Secret[]): HmacKey[] {
+    return secrets.map((secret) => new HmacKey(this.#config.algorithm, secret));
   }
 
   #signed({ method, target, headers }: ReceivedRequest): SignedRequest {

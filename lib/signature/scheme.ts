@@ -23,7 +23,7 @@ export interface ReceivedRequest {
 
 /** What is known of a request whose signature holds. */
 export interface Acceptance {
-  /** The signature's own bytes, as text: no other request that is accepted has the same, however it is written. */
+  /** Names the signature by its own bytes: no other request that is accepted has the same, however it is written. */
   readonly digest: string;
   /** Until when the same signature is accepted again, in milliseconds since the epoch. */
   readonly expires: number;
@@ -46,8 +46,8 @@ export interface SignatureScheme {
   /** Checks what can be checked before a byte of the body is read: presence, grammar, age. Null means: nothing wrong so far. */
   checkHeaders(request: ReceivedRequest, now: number): Rejection | null;
   /**
-   * Checks the signature over the bytes as received. It trusts nothing that
-   * `checkHeaders` has seen before, since time has passed since.
+   * Checks the signature over the bytes as received, of a request that
+   * `checkHeaders` has let pass; its age again, since time has passed since.
    * @param body Undefined when there is none.
    */
   checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;

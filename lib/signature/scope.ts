@@ -54,6 +54,7 @@ export class SignatureScope {
    * @param path The target as sent, up to its query.
    */
   requires(method: string, path: string): boolean {
+    if (this.#includes.length === 0 && this.#excludes.length === 0) return true;
     const verb = method.toUpperCase();
     const plain = PLAIN.test(path) && !SUFFIX.test(path);
     if (this.#includes.length > 0 && !(plain ? this.#includesPlain(verb, path) : this.#includesOther(verb, path))) return false;

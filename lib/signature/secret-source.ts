@@ -1,5 +1,5 @@
 import type { SecretAnswer, SecretLookup } from '../options';
-import type { Secret } from './sign';
+import type { Secret } from './hmac';
 
 /** Where the secrets that a signature is checked with come from. */
 export interface SecretSource {

@@ -1,10 +1,9 @@
-import { createHmac } from 'node:crypto';
 import type { SignatureAlgorithm } from '../options';
+import { HmacKey, type Secret } from './hmac';
 import { type MessageToSign, signMessage } from './message-sign';
 import { isKeyId } from './secret-source';
 
-/** A key shared by client and server. A string stands for its UTF-8 bytes. */
-export type Secret = string | Uint8Array;
+export type { Secret } from './hmac';
 
 /** What {@link signRequest} signs, and how. The server must be configured alike. */
 export interface SignRequestOptions {
@@ -66,7 +65,7 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   const timestamp = timestampText(options.timestamp ?? Date.now());
   const url = signedUrl(requestTarget(options.url), includeQuery);
   const body = includeBody ? checkedBody(options.body) : undefined;
-  const mac = digest(algorithm, signingSecret(options.secret), checkedMethod(options.method), url, body, timestamp);
+  const mac = digest(new HmacKey(algorithm, signingSecret(options.secret)), checkedMethod(options.method), url, body, timestamp);
   const headers = { [headerName]: mac.toString('hex'), [timestampHeaderName]: timestamp };
   if (options.keyId !== undefined) headers[options.keyIdHeaderName ?? 'X-Key-Id'] = checkedKeyId(options.keyId);
   return headers;
@@ -78,18 +77,8 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
  * hashed as bytes: distinct bytes may decode to one text, so text never stands
  * in for them.
  */
-export function digest(
-  algorithm: SignatureAlgorithm,
-  secret: Secret,
-  method: string,
-  url: string,
-  body: string | Uint8Array | undefined,
-  timestamp: string,
-): Buffer {
-  const hmac = createHmac(algorithm, secret);
-  const head = method.toUpperCase() + url;
-  if (body === undefined || body.length === 0) return hmac.update(head + timestamp).digest();
-  return hmac.update(head).update(body).update(timestamp).digest();
+export function digest(key: HmacKey, method: string, url: string, body: string | Uint8Array | undefined, timestamp: string): Buffer {
+  return key.digest(method.toUpperCase() + url, body, timestamp);
 }
 
 /** The part of a request target that is signed: all of it, or what stands before the `?`. */

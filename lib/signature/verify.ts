@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { RequestSignatureConfig } from '../options';
 import { type Rejection, rejection } from './scheme';
-import { digest, signedUrl, type Secret } from './sign';
+import type { HmacKey } from './hmac';
+import { digest, signedUrl } from './sign';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
@@ -74,15 +75,15 @@ export function checkBody(
 }
 
 /**
- * Compares the signature with the one each secret gives, in constant time and
+ * Compares the signature with the one each key gives, in constant time and
  * without stopping at the first match: neither the place of a wrong digit nor
- * the secret that matched can be timed.
+ * the key that matched can be timed.
  */
 export function checkDigest(
   request: SignedRequest,
   body: Uint8Array | undefined,
   config: SignatureConfig,
-  secrets: readonly Secret[],
+  keys: readonly HmacKey[],
 ): Rejection | null {
   const { signature, timestamp } = request;
   // Buffer.from(…, 'hex') drops what is not hexadecimal, and timingSafeEqual
@@ -94,8 +95,8 @@ export function checkDigest(
   const url = signedUrl(request.target, config.includeQuery);
   const signed = config.includeBody ? body : undefined;
   let matches = 0;
-  for (const secret of secrets) {
-    const expected = digest(config.algorithm, secret, request.method, url, signed, timestamp);
+  for (const key of keys) {
+    const expected = digest(key, request.method, url, signed, timestamp);
     matches |= Number(timingSafeEqual(given, expected));
   }
   return matches === 1 ? null : rejection('invalid', 'the signature matches none of the secrets');
