@@ -1,11 +1,15 @@
-import { errorBody, statusOf } from '../errors';
+import { asFailure, errorBody, headersOf, statusOf } from '../errors';
 import { type FailureReport, isBodiless, sendFailure } from '../xjson/failure';
 import { kAnswering } from '../xjson/handler';
 import { STALE_FIELDS } from '../xjson/failure';
 import { isFresh } from './etag';
+import { fieldsOf } from './fields';
 import { JSON_TYPE } from './media-type';
 import { type ConfiguredResponse, kEnd, kSettings } from './response-state';
 import { mayShorten, sendShortHead } from './short-head';
+
+/** Fields of an error's own that would belie the default answer. */
+const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'transfer-encoding', 'trailer']);
 
 /**
  * Ends a response with a whole body: type, length, ETag and 304 where they
@@ -13,23 +17,24 @@ import { mayShorten, sendShortHead } from './short-head';
  * `setHeader` and `end`, so that middleware which replaced them sees it all.
  */
 export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
-  // Asked for once: each question for a single field costs as much.
-  const fields = res.getHeaderNames();
+  const fields = fieldsOf(res);
   const { etag } = res[kSettings];
-  if (fields.length === 0 && body !== undefined && type !== undefined && etag === undefined && mayShorten(res, res[kEnd])) {
+  if (fields === null && body !== undefined && type !== undefined && etag === undefined && mayShorten(res, res[kEnd])) {
     sendShortHead(res, type, typeof body === 'string' ? Buffer.byteLength(body) : body.length);
     endWith(res, body);
     return res;
   }
+  const tagged = fields !== null && 'etag' in fields;
+  let validator = tagged || (fields !== null && 'last-modified' in fields);
+  const framed = fields !== null && 'transfer-encoding' in fields;
   if (type !== undefined) res.setHeader('Content-Type', type);
-  let validator = fields.includes('etag') || fields.includes('last-modified');
   if (body !== undefined) {
     // The two must not stand together (RFC 9112 section 6.2).
-    if (!fields.includes('transfer-encoding')) {
+    if (!framed) {
       // Text, as Express has it: middleware reads it, and some of it logs it.
       res.setHeader('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
     }
-    if (etag !== undefined && !fields.includes('etag')) {
+    if (etag !== undefined && !tagged) {
       const tag = etag(body);
       if (tag) res.setHeader('ETag', tag);
       validator ||= Boolean(tag);
@@ -48,6 +53,8 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
 /** Ends a response with the body, or without it where the request is HEAD. */
 export function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
   if (body === undefined || isBodiless(res)) res.end();
+  // As Express gives it: loggers that put themselves in the place of `end` join what they hear as buffers.
+  else if (typeof body === 'string' && body !== '' && res.end !== res[kEnd]) res.end(Buffer.from(body));
   else res.end(body, 'utf8');
 }
 
@@ -70,32 +77,46 @@ export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R 
 
 /**
  * Answers for an error that nothing else answers, with the body of every such
- * error: `error` and `message`. A response that `xJson` is still making is its
- * own, and the error is only logged.
+ * error: `error` and `message`. The status is the error's own, which may bring
+ * headers too, else that of the response if it says that something failed,
+ * else 500. A response that `xJson` is still making is its own, and the error
+ * is only logged.
  */
 export function answerError(res: ConfiguredResponse, error: unknown): void {
-  const status = statusOf(error);
-  if (status >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
+  const own = statusOf(error);
+  const status = own ?? asFailure(res.statusCode) ?? 500;
+  if (own === undefined || own >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
   if (res[kAnswering]) return;
   if (res.headersSent) {
     if (!res.writableEnded) res.destroy();
     return;
   }
-  answerJson(res, status, errorBody(error, status, res[kSettings].development));
+  answerJson(res, status, errorBody(error, status, res[kSettings].development), own === undefined ? undefined : headersOf(error));
 }
 
 /**
  * The framework's own answer in place of a handler's: nothing that middleware
  * said of the body it did not send stands, nor does a `json` it replaced.
  */
-export function answerJson(res: ConfiguredResponse, status: number, body: object): void {
+export function answerJson(res: ConfiguredResponse, status: number, body: object, headers: readonly [name: string, value: unknown][] = []): void {
   for (const name of STALE_FIELDS) {
     // RFC 9110 section 15.5.17: with 416 it tells the length there is.
     if (name !== 'Content-Range' || status !== 416) res.removeHeader(name);
   }
+  for (const [name, value] of headers) setQuietly(res, name, value);
   res.statusCode = status;
   res.statusMessage = '';
   finish(res, JSON.stringify(body), JSON_TYPE);
+}
+
+/** Sets a field that an error brought, unless it speaks of a body that is not sent, or is none that Node can send. */
+function setQuietly(res: ConfiguredResponse, name: string, value: unknown): void {
+  if (UNFIT.has(name.toLowerCase())) return;
+  try {
+    res.setHeader(name, value as string);
+  } catch (error) {
+    logFailure(res, error);
+  }
 }
 
 /** What was thrown may be anything, and may itself throw when the logger looks at it. */

@@ -1,8 +1,10 @@
 import { kParams, type Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target';
+import { Books } from './books';
+import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import { related, within, type Layer, type Mount, type Place } from './layer';
+import { related, type Layer, type Mount, type Place } from './layer';
 import { ParamCalls, type ParamHook, type ParamListener } from './param';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
@@ -68,19 +70,10 @@ export class Walk implements ParamListener {
   #over = false;
   /** The layer whose handler was called last. */
   #current: Layer | null = null;
-  #failed = false;
-  #error: unknown = undefined;
-  /** The place of the route where an error was raised: only there do the route's own error handlers count. */
-  #raiser: Place | null = null;
-  /** The mount that an error comes from: it meets error middleware there and in the mounts around. */
-  #source: Mount | null = null;
-  /** Whether nothing raised the error: then `#source` is the mount of the route that could not run. */
-  #unraised = false;
-  /** Routes and mounts that were left by next('route') and next('router'). */
-  #leftRoutes: Set<Place> | null = null;
-  #leftMounts: Mount[] | null = null;
-  /** What has run, kept from the first event on that makes the order of steps say less. */
-  #ran: Set<number> | null = null;
+  /** The error that only error middleware meets. */
+  #failure: Failure | null = null;
+  /** Kept from the first event on that makes the order of steps say less. */
+  #books: Books | null = null;
   #captured: Place | null = null;
   /** Index of the step that `#takerFrom` found last, and from where on it looked. */
   #taker = -1;
@@ -120,8 +113,8 @@ export class Walk implements ParamListener {
     // An error came in between, and was answered.
     if (this.#over) return;
     this.match = match;
-    this.#index = this.#failed ? this.#below(this.#current) : 0;
-    this.#restarts = this.#failed;
+    this.#restarts = this.#failure !== null;
+    this.#index = this.#restarts ? this.#below(this.#current) : 0;
     this.#run();
   }
 
@@ -136,11 +129,7 @@ export class Walk implements ParamListener {
   #raise(error: unknown): void {
     const { layer } = this.match.plan.steps[--this.#index] as Step;
     this.#keepBooks();
-    this.#failed = true;
-    this.#error = error;
-    this.#raiser = null;
-    this.#source = layer.mount;
-    this.#unraised = true;
+    this.#failure = new Failure(error, null, layer.mount, true);
     this.#index = 0;
     this.#run();
   }
@@ -173,7 +162,7 @@ export class Walk implements ParamListener {
       this.#keepBooks();
       this.#signal(error);
       if (rewritten) return this.#rewrite();
-    } else if (this.#failed) {
+    } else {
       this.#leaveError();
     }
     if (++this.#depth > DEPTH) {
@@ -192,44 +181,30 @@ export class Walk implements ParamListener {
   /** Takes note of what `next` was called with. */
   #signal(error: unknown): void {
     const current = this.#current;
-    if (error === 'route') {
-      if (current?.place != null) (this.#leftRoutes ??= new Set()).add(current.place);
-      if (this.#failed) this.#leaveError();
-    } else if (error === 'router') {
-      if (current !== null) (this.#leftMounts ??= []).push(current.mount);
-      if (this.#failed) this.#leaveError();
-    } else if (error === undefined || error === null || error === false || error === 0 || error === '') {
-      // As in Express, only a truthy value is an error.
-      if (this.#failed) this.#leaveError();
-    } else {
-      this.#enterError(error, current);
-    }
+    // As in Express, only a truthy value is an error.
+    if (error && error !== 'route' && error !== 'router') return this.#enterError(error, current);
+    if (error === 'route' && current?.place != null) this.#keepBooks().leaveRoute(current.place);
+    if (error === 'router' && current !== null) this.#keepBooks().leaveMount(current.mount);
+    this.#leaveError();
   }
 
   #enterError(error: unknown, raiser: Layer | null): void {
+    const known = this.#failure;
     // Error middleware that passes on an error without a raiser does not become its raiser.
-    if (!(this.#failed && this.#unraised && error === this.#error)) {
-      this.#raiser = raiser?.place ?? null;
-      this.#source = raiser?.mount ?? null;
-      this.#unraised = false;
-    }
-    this.#failed = true;
-    this.#error = error;
+    if (known !== null && known.unraised && known.error === error) return;
+    this.#failure = new Failure(error, raiser?.place ?? null, raiser?.mount ?? null, false);
   }
 
   #leaveError(): void {
-    this.#failed = false;
-    this.#error = undefined;
-    this.#raiser = null;
-    this.#source = null;
-    this.#unraised = false;
+    if (this.#failure === null) return;
+    this.#failure = null;
     if (this.#restarts) this.#index = 0;
     this.#restarts = false;
   }
 
   /** From here on, what has run is written down; until here it follows from the place reached. */
-  #keepBooks(): void {
-    if (this.#ran !== null) return;
+  #keepBooks(): Books {
+    if (this.#books !== null) return this.#books;
     const ran = new Set<number>();
     for (let i = 0; i < this.#index; i++) {
       const step = this.match.plan.steps[i] as Step;
@@ -237,7 +212,7 @@ export class Walk implements ParamListener {
         ran.add(step.layer.order);
       }
     }
-    this.#ran = ran;
+    return (this.#books = new Books(ran));
   }
 
   #rewrite(): void {
@@ -264,35 +239,17 @@ export class Walk implements ParamListener {
     while (this.#index < steps.length) {
       const step = steps[this.#index++] as Step;
       const { layer } = step;
-      if (this.#ran !== null && this.#skips(layer)) continue;
-      if (layer.catches !== this.#failed) continue;
-      // As in Express, a route's own error handlers see only what was raised in the route.
-      if (this.#failed && layer.place !== null && layer.place !== this.#raiser) continue;
+      if (this.#books?.skips(layer) === true) continue;
+      if (this.#failure === null ? layer.catches : !this.#failure.meets(layer)) continue;
       if ((step.test || match.loose) && !this.table.applies(step, match)) continue;
-      if (this.#failed ? !this.#meets(layer) : step.sibling && this.#takenBySibling(step, this.#index)) continue;
-      if (layer.place !== null && !this.#failed && !layer.parses) {
+      if (this.#failure === null && step.sibling && this.#takenBySibling(step, this.#index)) continue;
+      if (layer.place !== null && this.#failure === null && !layer.parses) {
         const obstacle = this.host.obstacle(this);
         if (obstacle !== undefined) return this.#raise(obstacle);
       }
       return this.#call(step);
     }
     this.#end();
-  }
-
-  #skips(layer: Layer): boolean {
-    if ((this.#ran as Set<number>).has(layer.order)) return true;
-    if (layer.place !== null && this.#leftRoutes?.has(layer.place) === true) return true;
-    return this.#leftMounts !== null && this.#leftMounts.some((mount) => mount.start <= layer.order && layer.order < mount.end);
-  }
-
-  /**
-   * Whether an error reaches the layer. As in Express nothing lets an error
-   * into a router from outside; one that nothing raised is met in every router
-   * but siblings of the one it stopped.
-   */
-  #meets(layer: Layer): boolean {
-    if (this.#source === null) return true;
-    return this.#unraised ? related(this.#source, layer.mount) : within(this.#source, layer.mount);
   }
 
   /** A guard in one router never leaks into its sibling: INTERFACE section 4.1, "for requests to that router's routes". */
@@ -304,10 +261,10 @@ export class Walk implements ParamListener {
   /** The mount of the next route that matches. It is the same from every place on the way there. */
   #takerFrom(from: number): Mount | null {
     const { steps } = this.match.plan;
-    if (this.#ran === null && this.#takerSince <= from && from <= this.#taker) return (steps[this.#taker] as Step).layer.mount;
+    if (this.#books === null && this.#takerSince <= from && from <= this.#taker) return (steps[this.#taker] as Step).layer.mount;
     for (let i = from; i < steps.length; i++) {
       const step = steps[i] as Step;
-      if (step.layer.place === null || (this.#ran !== null && this.#skips(step.layer))) continue;
+      if (step.layer.place === null || this.#books?.skips(step.layer) === true) continue;
       if (!this.table.applies(step, this.match)) continue;
       this.#takerSince = from;
       this.#taker = i;
@@ -331,7 +288,7 @@ export class Walk implements ParamListener {
         return this.#raise(error);
       }
     }
-    if (layer.hooks === null || this.#failed) return this.#invoke(layer);
+    if (layer.hooks === null || this.#failure !== null) return this.#invoke(layer);
     this.#current = layer;
     this.#params ??= new ParamCalls(this.req, this.res);
     this.#params.run(layer.hooks, this.table.cut(this.match), this);
@@ -345,20 +302,12 @@ export class Walk implements ParamListener {
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
   raised(error: unknown, { mount }: ParamHook): void {
     if (this.held) return this.#interrupt(error);
-    this.#keepBooks();
-    if (error === 'router') {
-      (this.#leftMounts ??= []).push(mount);
-    } else if (error === 'route') {
-      // Where a mount's path holds the parameter, each layer within comes to the same.
-      const place = this.#current?.place;
-      if (place != null) (this.#leftRoutes ??= new Set()).add(place);
-    } else {
-      this.#failed = true;
-      this.#error = error;
-      this.#raiser = null;
-      this.#source = mount;
-      this.#unraised = false;
-    }
+    const books = this.#keepBooks();
+    // Where a mount's path holds the parameter, each layer within comes to the same.
+    const place = this.#current?.place;
+    if (error === 'router') books.leaveMount(mount);
+    else if (error !== 'route') this.#failure = new Failure(error, null, mount, false);
+    else if (place != null) books.leaveRoute(place);
     if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
     else this.#run();
   }
@@ -366,11 +315,11 @@ export class Walk implements ParamListener {
   #invoke(layer: Layer): void {
     const { req, res } = this;
     this.#current = layer;
-    this.#ran?.add(layer.order);
+    this.#books?.add(layer);
     let result: unknown;
     try {
       result = layer.catches
-        ? (layer.handler as ErrorHandler)(this.#error, req, res, this.next)
+        ? (layer.handler as ErrorHandler)((this.#failure as Failure).error, req, res, this.next)
         : (layer.handler as Handler)(req, res, this.next);
     } catch (error) {
       this.#thrown(error, layer);
@@ -405,11 +354,11 @@ export class Walk implements ParamListener {
       req.params = params;
     } else {
       const pattern = this.table.alternative(step.layer, match) as Pattern;
-      req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, !this.#failed);
+      req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, this.#failure === null);
     }
     this.#show(this.url, 0, 0);
     // What an error handler is shown may be malformed; the route's other handlers must not be.
-    this.#captured = this.#failed ? null : place;
+    this.#captured = this.#failure === null ? place : null;
     req.route = place.route;
     const base = this.base + (match.loose ? this.#mountPath(step.layer) : step.base ?? this.#mountPath(step.layer));
     if (req.baseUrl !== base) req.baseUrl = base;
@@ -467,7 +416,7 @@ export class Walk implements ParamListener {
     this.#show(this.url, 0, 0);
     if (req.baseUrl !== this.base) req.baseUrl = this.base;
     if (this.#outerParams !== undefined) req.params = this.#outerParams;
-    this.host.ended(this, this.#failed, this.#error);
+    this.host.ended(this, this.#failure !== null, this.#failure?.error);
   }
 }
 

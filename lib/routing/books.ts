@@ -1,0 +1,33 @@
+import type { Layer, Mount, Place } from './layer';
+
+/** What has run and what was left in one walk, kept where the place it has reached no longer tells. */
+export class Books {
+  /** Orders of the layers that have run. */
+  readonly #ran: Set<number>;
+  /** Routes and mounts that were left by next('route') and next('router'). */
+  #routes: Set<Place> | null = null;
+  #mounts: Mount[] | null = null;
+
+  constructor(ran: Set<number>) {
+    this.#ran = ran;
+  }
+
+  add(layer: Layer): void {
+    this.#ran.add(layer.order);
+  }
+
+  leaveRoute(place: Place): void {
+    (this.#routes ??= new Set()).add(place);
+  }
+
+  leaveMount(mount: Mount): void {
+    (this.#mounts ??= []).push(mount);
+  }
+
+  /** Whether the layer does not run, or not again. */
+  skips({ order, place }: Layer): boolean {
+    if (this.#ran.has(order)) return true;
+    if (place !== null && this.#routes?.has(place) === true) return true;
+    return this.#mounts !== null && this.#mounts.some((mount) => mount.start <= order && order < mount.end);
+  }
+}
