@@ -66,7 +66,8 @@ describe('a body is parsed by its type', () => {
   test('whatever JSON there is comes out as JSON.parse reads it', async () => {
     const port = await serve();
     await fc.assert(
-      fc.asyncProperty(fc.json(), async (text) => {
+      // The keys that are refused have rows of their own below.
+      fc.asyncProperty(fc.json().filter((text) => !/__proto__|constructor/.test(text)), async (text) => {
         const { body } = (await post(port, '/', text)).json as { body: unknown };
         expect(body).toEqual(JSON.parse(text) ?? null);
       }),

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { buffer } from 'node:stream/consumers';
 import bodyParser from 'body-parser';
@@ -416,6 +417,18 @@ describe('scope', () => {
 });
 
 describe('bodies in scope', () => {
+  test('a mounted application keeps its own, smaller limit, in chunks too', async () => {
+    const inner = createServer({ env: 'test', logging: { level: 'silent' }, ...guarded({}, { body: { limit: 1000 } }) });
+    inner.post('/u', echo);
+    const port = await serve({}, (app) => app.use('/inner', inner), { body: { limit: '2mb' } });
+    for (const [size, status] of [[1000, 200], [1001, 413], [5000, 413]] as const) {
+      const body = 'x'.repeat(size);
+      const chunked = await ask(port, '/inner/u', { method: 'POST', body, headers: { ...sign('POST', '/inner/u', body), 'transfer-encoding': 'chunked' } });
+      expect([size, chunked.status]).toEqual([size, status]);
+      expect([size, (await send(port, '/inner/u', body, undefined, 'text/plain')).status]).toEqual([size, status]);
+    }
+  });
+
   test('beyond body.limit are answered 413 by the hook itself, whatever their type', async () => {
     const ran = jest.fn();
     const port = await serve({}, (app) => app.use(ran), { body: { limit: 10 } });
@@ -470,6 +483,17 @@ describe('bodies in scope', () => {
     expect(wire.text).toContain('{"path":"/","body":{"a":1}}');
   });
 
+  test('are asked for by Node itself under a server of its own, unless that server leaves checkContinue to the application', async () => {
+    const app = createServer({ env: 'test', logging: { level: 'silent' }, ...guarded() });
+    app.post('/', echo);
+    const text = (headers: object): string => head('POST /', { ...headers, 'Content-Length': 2, 'Content-Type': 'text/plain', Expect: '100-continue', Connection: 'close' });
+    const bare = await running.serve(app);
+    expect(await Wire.tell(bare, text({}))).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 401 /);
+    const left = await running.listen(createHttpServer(app).on('checkContinue', app));
+    expect(await Wire.tell(left, text({}))).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await Wire.tell(left, `${text(sign('POST', '/', 'ab'))}ab`)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test('are not asked for when they are announced as too many', async () => {
     const port = await serve({}, undefined, { body: { limit: 4 } });
     const text = await Wire.tell(port, head('POST /', { ...sign('POST', '/', '{"a":1}'), 'Content-Length': 7, Expect: '100-continue', Connection: 'close' }));
@@ -513,6 +537,22 @@ describe('attacks on the format', () => {
     }
     const body = 'x=1';
     expect((await ask(port, '/u/1', { method: 'DELETE', body, headers: { ...sign('DELETE', '/u/1', body), 'content-length': body.length } })).json).toEqual(INVALID);
+  });
+
+  test('the end of the URL moves into a JSON body under another type, unless ambiguousBody is "reject"', async () => {
+    const routes = (app: Application): void => void app.post('/u/*', (req, res) => res.json({ url: req.url }));
+    const [open, strict] = [await serve({}, routes), await serve({ ambiguousBody: 'reject' }, routes)];
+    const json = '{"name":"x"}';
+    const moves = [['/u/123', '/u/12', `3${json}`], ['/u/123', '/u/1', `23${json}`], ['/u/1?a=5', '/u/1?a=', `5${json}`], ['/u/1?a=5', '/u/1', `?a=5${json}`], ['/u/1?a=5', '/u/1?a=5{', json.slice(1)]] as const;
+    for (const [url, target, body] of moves) {
+      const signed = sign('POST', url, json);
+      expect((await send(strict, url, json, signed)).json).toEqual({ url });
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream']) {
+        // Open, as the README says: this format can't tell them apart.
+        expect([type, (await send(open, target, body, signed, type)).json]).toEqual([type, { url: target }]);
+        expect([type, (await send(strict, target, body, signed, type)).json]).toEqual([type, INVALID]);
+      }
+    }
   });
 
   test('a JSON body moves into the URL', async () => {

@@ -62,7 +62,9 @@ export function isBeingRead(request: IncomingMessage): boolean {
 export function startCapture<T extends BodyStream>(request: T, limit: number, done: CaptureListener<T>): void {
   const known = request[kCaptured] ?? foregone(request, limit);
   if (known !== undefined) {
-    settle(request, known, done);
+    // An application around this one may take larger bodies: the bytes are there, but not for this one.
+    if (known === 'complete' && (request[kRawBody]?.length ?? 0) > limit) done(request, 'tooLarge');
+    else settle(request, known, done);
     return;
   }
   const capture = new BodyCapture(request, limit, done);
