@@ -12,6 +12,7 @@ const ROOMS = [
   { room: 'inject', level: 3, files: /^inject$/ },
   { room: 'settings', level: 3.5, files: /^(?:settings|configured-router)$/ },
   { room: 'server', level: 3, files: /^server$/ },
+  { room: 'upgrade', level: 3.5, files: /^(?:upgrade|registration-warnings)$/ },
   { room: 'pattern', level: 1, files: /^routing\/(?:path|pattern|pattern-parser)$/ },
   { room: 'routing', level: 3, files: /^routing\// },
   { room: 'hook', level: 3, files: /^signature\/(?:hook|guard)$/ },

@@ -13,10 +13,10 @@ import time
 
 def target_of(url: str) -> str:
     """What goes over the wire: path and query, without scheme, host and fragment."""
-    rest = url.split("://", 1)[1].split("#", 1)[0]
-    host = re.match("[^/?]*", rest).group()
-    target = rest[len(host):]
-    return target if target.startswith("/") else "/" + target
+    rest = url.split("#", 1)[0]
+    if not rest.startswith("/"):
+        rest = re.sub("^(?:[^/?]*://)?[^/?]*", "", rest)
+    return rest if rest.startswith("/") else "/" + rest
 
 
 def sign(secret: str, method: str, url: str, body: str = "") -> "dict[str, str]":

@@ -1,25 +1,27 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { ConfiguredRouter } from './configured-router';
 import { HttpError, statusOf, statusText } from './errors';
+import { guardedCall } from './guarded-call';
 import { answerError, answerJson } from './http/answer';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
-import { kBody, kBodySet, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
+import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
 import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
+import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
+import { registrationWarnings } from './registration-warnings';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
-import { beneath } from './routing/pattern';
 import { type Match, RouteTable } from './routing/plan';
 import { Walk, type WalkHost } from './routing/walk';
 import { kExpectsContinue, Listener, type NodeServer } from './server';
 import { signatureHooks } from './signature/guard';
 import type { SignatureHook } from './signature/hook';
 import { guardedPart, pathEnd, pathOf, pathStart } from './target';
+import { type UpgradeListener, Upgrades } from './upgrade';
 import { kAnswering } from './xjson/handler';
 
 const kWalk = Symbol('waypost.request.walk');
@@ -28,25 +30,11 @@ const SUFFIX = '.xJson';
 /** A request on its way: its own walk, and that a client may wait for `100 Continue`. */
 type Travelling = Request & { [kWalk]?: Walk | undefined; [kExpectsContinue]?: boolean };
 
-/** Where to listen; see `Application.start`. */
-export interface ListenOptions {
-  /** 0 picks a free one. @default `server.port`, else PORT, else 3000 */
-  port?: number;
-  /** @default `server.host`, else every address */
-  host?: string;
-}
-
 /** How `Application.close` drains. */
 export interface CloseOptions {
   /** How long requests in flight may take to end, in milliseconds. @default 10000 */
   timeout?: number;
 }
-
-/** Called when the server listens, or with the error that kept it from doing so. */
-export type StartCallback = (error?: Error) => void;
-
-/** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
-export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
 
 /** Told of the application that another was mounted in. */
 export type MountListener = (parent: Application) => unknown;
@@ -73,6 +61,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   readonly #Request: new (socket: Socket) => Request;
   readonly #Response: new (req: IncomingMessage) => Response;
   readonly #hooks: readonly SignatureHook[];
+  readonly #upgrades: Upgrades;
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
@@ -85,7 +74,6 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #table: RouteTable | null = null;
   #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
-  readonly #upgrades: UpgradeListener[] = [];
 
   constructor(given: CreateServerOptions | undefined) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
@@ -95,7 +83,13 @@ export class Application extends ConfiguredRouter implements WalkHost {
     this.#options = options;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
-    this.#Request = class extends Request {};
+    this.#Request = class extends Request {
+      override get [kNext](): NextFunction | undefined {
+        const walk = (this as Travelling)[kWalk];
+        // As in Express it is the router's, which knows nothing of the route's other handlers.
+        return walk && ((error) => walk.next(error ? error : 'route'));
+      }
+    };
     this.#Response = class extends Response {
       override [kFail](error: unknown): void {
         const walk = (this.req as Travelling)[kWalk];
@@ -106,6 +100,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     share(this.#Request.prototype as object, kRequestSettings, this.shared);
     share(this.#Response.prototype as object, kResponseSettings, this.shared);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
+    this.#upgrades = new Upgrades(this.#hooks, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#Response as unknown as typeof ServerResponse,
@@ -135,29 +130,36 @@ export class Application extends ConfiguredRouter implements WalkHost {
   start(port: number, host: string, callback?: StartCallback): Promise<NodeServer>;
   start(options: ListenOptions, callback?: StartCallback): Promise<NodeServer>;
   start(...given: unknown[]): Promise<NodeServer> {
-    const { port, host, callback } = readListenArguments(given, this.#options.server, 'start');
+    const call = readListenArguments(given, this.#options.server, 'start');
     const started = new Promise<NodeServer>((resolve, reject) => {
       this.#announce();
-      const server = this.#listener.listen(port, host);
+      const server = this.#listener.listen(call);
       server.once('error', reject);
       server.once('listening', () => {
         server.removeListener('error', reject);
         resolve(server);
       });
     });
+    const { callback } = call;
     if (callback !== undefined) started.then(() => callback(), callback);
     return started;
   }
 
-  /** As `start`, but answers the server at once, as in Express; errors go to the callback, else to the server's `error` event. */
+  /**
+   * As `start`, but answers the server at once, as in Express; errors go to the callback, else to the server's `error`
+   * event. What else Node's `server.listen` takes is handed on to it, such as the path of a socket.
+   */
   listen(callback?: StartCallback): NodeServer;
   listen(port: number | string, callback?: StartCallback): NodeServer;
+  listen(port: number | string, backlog: number, callback?: StartCallback): NodeServer;
   listen(port: number | string, host: string, callback?: StartCallback): NodeServer;
+  listen(port: number | string, host: string, backlog: number, callback?: StartCallback): NodeServer;
   listen(options: ListenOptions, callback?: StartCallback): NodeServer;
   listen(...given: unknown[]): NodeServer {
-    const { port, host, callback } = readListenArguments(given, this.#options.server, 'listen');
+    const call = readListenArguments(given, this.#options.server, 'listen');
     this.#announce();
-    const server = this.#listener.listen(port, host);
+    const server = this.#listener.listen(call);
+    const { callback } = call;
     if (callback !== undefined) {
       server.once('error', callback);
       server.once('listening', () => {
@@ -202,43 +204,9 @@ export class Application extends ConfiguredRouter implements WalkHost {
       this.onMount(listener as () => unknown);
       return this;
     }
-    this.#upgrades.push(listener as UpgradeListener);
-    this.#listener.takeUpgrades(this.#upgrade);
+    this.#upgrades.add(listener as UpgradeListener);
+    this.#listener.takeUpgrades(this.#upgrades.take);
     return this;
-  }
-
-  readonly #upgrade = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const req = message as Request;
-    // Without a listener an error of the socket would end the process.
-    socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
-    this.#switch(req, socket, head, 0);
-  };
-
-  /** Hands the request to the upgrade listeners once the hooks from there on let it through. */
-  #switch(req: Request, socket: Duplex, head: Buffer, from: number): void {
-    const path = guardedPart(req.url);
-    const index = this.#hooks.findIndex((hook, at) => at >= from && hook.requires(req.method, path));
-    const hook = this.#hooks[index];
-    if (hook === undefined) {
-      this.#callUpgrades(req, socket, head);
-      return;
-    }
-    const admitted = hook.admitsUpgrade(req, socket);
-    if (admitted === true) this.#switch(req, socket, head, index + 1);
-    else if (admitted !== false) {
-      admitted.then((passed) => {
-        if (passed) this.#switch(req, socket, head, index + 1);
-      }).catch(() => socket.destroy());
-    }
-  }
-
-  #callUpgrades(req: Request, socket: Duplex, head: Buffer): void {
-    for (const listener of this.#upgrades) {
-      guard(() => listener(req, socket, head), (error) => {
-        this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
-        socket.destroy();
-      });
-    }
   }
 
   /**
@@ -260,23 +228,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
     return (this.#table ??= new RouteTable(this, this.rules));
   }
 
-  /** Warns of what is registered and does not do what it looks like. */
   #announce(): void {
-    for (const { method, path, coveredBy } of this.routes()) {
-      if (coveredBy !== undefined) this.#logger.warn(`The route ${method} ${path} is covered by ${coveredBy}, registered before it`);
-    }
-    if (this.#hooks.length === 0) return;
-    const named = this.#prepare().layers.flatMap(({ method, place, patterns }) => {
-      if (place !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
-      // What stands under a path routes beneath it by itself.
-      return patterns.filter(({ segments }) => segments.length > 0)
-        .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
-    });
-    const said = new Set<string>();
-    for (const { name } of this.#hooks.flatMap((hook) => hook.uncovered(named))) {
-      if (!said.has(name)) this.#logger.warn(`${name} lies beneath an included path but is not covered by the signature check`);
-      said.add(name);
-    }
+    for (const warning of registrationWarnings(this.#prepare(), this.#hooks)) this.#logger.warn(warning);
   }
 
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
@@ -474,7 +427,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   #fall({ req, res }: Walk): void {
     const listener = this.#fallback as FallbackListener;
-    guard(() => listener(req, res), (error) => this.#answerFailure(req, res, error));
+    guardedCall(() => listener(req, res), (error) => this.#answerFailure(req, res, error));
   }
 
   #answerFailure(req: Request, res: Response, error: unknown): void {
@@ -514,13 +467,6 @@ export function createServer(options?: CreateServerOptions): Application {
   return new Application(options);
 }
 
-/** Calls a function of the program's, and hands on what it throws or rejects with. */
-function guard(call: () => unknown, failed: (error: unknown) => void): void {
-  void new Promise((resolve) => {
-    resolve(call());
-  }).catch(failed);
-}
-
 /** Whether a line at `debug` would be written; a logger that does not tell is asked to. */
 function logsDebug(logger: Logger): boolean {
   const { levelVal } = logger as { levelVal?: unknown };
@@ -533,24 +479,4 @@ function logsDebug(logger: Logger): boolean {
 
 function share(prototype: object, key: symbol, value: unknown): void {
   Object.defineProperty(prototype, key, { value, writable: true, configurable: true });
-}
-
-interface ListenArguments {
-  port: number | string;
-  host: string | undefined;
-  callback: StartCallback | undefined;
-}
-
-function readListenArguments(given: unknown[], defaults: { port: number; host: string | undefined }, name: string): ListenArguments {
-  const rest = [...given];
-  const callback = typeof rest[rest.length - 1] === 'function' ? (rest.pop() as StartCallback) : undefined;
-  const [first] = rest;
-  const named = typeof first === 'object' && first !== null ? (first as ListenOptions) : undefined;
-  const port = (named === undefined ? (first as number | string | undefined) : named.port) ?? defaults.port;
-  const host = (named === undefined ? (rest[1] as string | undefined) : named.host) ?? defaults.host;
-  const numeric = typeof port === 'string' && /^\d+$/.test(port) ? Number(port) : port;
-  const valid = typeof numeric === 'string' ? name === 'listen' && numeric !== '' : Number.isInteger(numeric) && numeric >= 0 && numeric <= 65_535;
-  if (!valid) throw new TypeError(`${name}(): port must be an integer from 0 to 65535, got ${JSON.stringify(port) ?? String(port)}`);
-  if (host !== undefined && typeof host !== 'string') throw new TypeError(`${name}(): host must be a string, got ${typeof host}`);
-  return { port: numeric, host, callback };
 }

@@ -9,7 +9,6 @@ export const ERRORS = {
   MALFORMED_PATH: { status: 400, message: 'The request path holds malformed percent-encoding' },
   MALFORMED_BODY: { status: 400, message: 'The request body could not be parsed' },
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },
-  NOT_FOUND: { status: 404, message: 'No route matches the request' },
   NOT_ACCEPTABLE: { status: 406, message: 'The response cannot be had in a type that the request accepts' },
   BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
@@ -57,16 +56,30 @@ export class HttpError extends Error {
   }
 }
 
-/** The status an error asks for: its `status` or `statusCode` from 400 to 599, else 500. */
-export function statusOf(error: unknown): number {
-  if (typeof error !== 'object' || error === null) return 500;
-  const status = read(error, 'status');
-  const wanted = typeof status === 'number' ? status : read(error, 'statusCode');
-  return typeof wanted === 'number' && Number.isInteger(wanted) && wanted >= 400 && wanted <= 599 ? wanted : 500;
+/** The status an error asks for: its `status` or `statusCode` from 400 to 599; undefined where it has neither. */
+export function statusOf(error: unknown): number | undefined {
+  return asFailure(read(error, 'status')) ?? asFailure(read(error, 'statusCode'));
+}
+
+/** The number, if it is a status that says that something failed. */
+export function asFailure(status: unknown): number | undefined {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
+}
+
+/** The header fields that an error brings for its answer, such as `Retry-After`. */
+export function headersOf(error: unknown): [name: string, value: unknown][] {
+  const headers = read(error, 'headers');
+  if (typeof headers !== 'object' || headers === null) return [];
+  try {
+    return Object.entries(headers);
+  } catch {
+    return [];
+  }
 }
 
 /** A field of what was thrown, which may be anything: a getter that throws would end the process. */
-function read(error: object, name: string): unknown {
+function read(error: unknown, name: string): unknown {
+  if (typeof error !== 'object' || error === null) return undefined;
   try {
     return (error as Record<string, unknown>)[name];
   } catch {
@@ -81,13 +94,13 @@ export function statusText(status: number): string {
 
 /**
  * The default body for an error that nothing else answered. Below 500 the
- * message of an error made to be shown is shown; anything else says nothing of
- * the inside, except in development.
+ * message of an error made to be shown, which has a status of its own, is
+ * shown; anything else says nothing of the inside, except in development.
  */
 export function errorBody(error: unknown, status: number, development: boolean): ErrorBody & { stack?: string } {
   const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };
   const fields = typeof error === 'object' && error !== null ? error : { message: error };
-  const shown = development || (status < 500 && read(fields, 'expose') !== false);
+  const shown = development || (status < 500 && statusOf(error) !== undefined && read(fields, 'expose') !== false);
   if (!shown) return body;
   const message = read(fields, 'message');
   if (typeof message === 'string' && message !== '') body.message = message;

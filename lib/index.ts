@@ -1,16 +1,19 @@
 import { createRouter, type Router as RouterClass } from './routing/router';
 
-export { createServer, type Application, type CloseOptions, type FallbackListener, type ListenOptions, type MountListener, type StartCallback, type UpgradeListener } from './application';
+export { createServer, type Application, type CloseOptions, type FallbackListener, type MountListener } from './application';
 export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
 export { json, raw, text, urlencoded, type BodyParserOptions, type JsonParserOptions, type TextParserOptions, type UrlencodedParserOptions } from './express/body-parsers';
 export { express } from './express/express';
+export type { ErrorRequestHandler, Express, RequestHandler } from './express/express-types';
 export { staticFiles as static, type StaticOptions } from './express/static-files';
 export type { CookieOptions } from './http/cookie';
 export type { SendFileCallback, SendFileOptions } from './http/file';
 export type { HostApplication } from './http/host-application';
 export { Request } from './http/request';
 export { Response, type HeaderValue, type FormatHandler } from './http/response';
+export type { Unchecked, UncheckedTypes } from './http/unchecked';
 export type { InjectOptions, InjectResponse } from './inject';
+export type { ListenOptions, StartCallback } from './listen';
 export type { Logger, LogLevel } from './logger';
 export type {
   BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestSignatureConfig,
@@ -36,3 +39,4 @@ export const Router = createRouter;
 
 /** A group of routes and middleware; see {@link RouterClass}. */
 export type Router = RouterClass;
+export type { UpgradeListener } from './upgrade';

@@ -59,14 +59,16 @@ export function listOf<T>(item: Field<T>, expected: string): Field<readonly T[]>
 /** Tells where a misplaced option of a guard belongs, if the key is one. */
 export type HomeOf = (key: string) => string | undefined;
 
-/** An object of options, each read by its field. In a strict section a misspelt or misplaced key throws; other unknown keys are warned of. */
-export function section<T extends object>(fields: Fields<T>, strict?: HomeOf): Field<Readonly<T>> {
+const nowhere: HomeOf = () => undefined;
+
+/** An object of options, each read by its field. A key that belongs elsewhere throws, and in a guard a misspelt one too; other unknown keys are warned of. */
+export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = nowhere, isGuard = false): Field<Readonly<T>> {
   const known = Object.keys(fields) as (keyof T & string)[];
   return (given, name, warnings) => {
     const source = given === undefined ? {} : plainObject(given, name);
     const prefix = name === ROOT ? '' : `${name}.`;
     for (const key of Object.keys(source)) {
-      if (!Object.hasOwn(fields, key)) judgeUnknown(key, prefix, known, strict, warnings);
+      if (!Object.hasOwn(fields, key)) judgeUnknown({ key, prefix, known, homeOf, isGuard }, warnings);
     }
     const resolved: Partial<T> = {};
     for (const key of known) {
@@ -85,20 +87,31 @@ export function plainObject(given: unknown, name: string): Record<string, unknow
   return plain ? (given as Record<string, unknown>) : refuse(name, 'a plain object', 'an instance of a class');
 }
 
-function judgeUnknown(key: string, prefix: string, known: readonly string[], strict: HomeOf | undefined, warnings: string[]): void {
-  const ranked = known.map((name) => ({ name, edits: editDistance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.edits - b.edits);
-  const { name, edits } = ranked[0] ?? { name: '', edits: Infinity };
+interface UnknownKey {
+  readonly key: string;
+  readonly prefix: string;
+  readonly known: readonly string[];
+  readonly homeOf: HomeOf;
+  readonly isGuard: boolean;
+}
+
+function judgeUnknown({ key, prefix, known, homeOf, isGuard }: UnknownKey, warnings: string[]): void {
+  const { name, edits } = nearestOf(key, known);
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
   const nearest = JSON.stringify(prefix + name);
   // `securty: { … }` would start an application without its guards.
-  if (prefix === '' && name === 'security' && edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
-  if (strict !== undefined) {
-    if (edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
-    const home = strict(key);
-    if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
-  }
+  const guards = isGuard || (prefix === '' && name === 'security');
+  if (guards && edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
+  const home = homeOf(key);
+  if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
   const close = edits <= Math.max(2, Math.floor(key.length / 3));
   warnings.push(close ? `${said}; did you mean ${nearest}?` : `${said}; the nearest known option is ${nearest}`);
+}
+
+/** The name that takes the fewest edits to come to from the key, whatever the case of either. */
+export function nearestOf(key: string, names: readonly string[]): { readonly name: string; readonly edits: number } {
+  const ranked = names.map((name) => ({ name, edits: editDistance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.edits - b.edits);
+  return ranked[0] ?? { name: '', edits: Infinity };
 }
 
 /** Levenshtein distance: insertions, deletions and replacements of one character. */

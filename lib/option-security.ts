@@ -1,10 +1,23 @@
 import { METHODS } from 'node:http';
 import {
-  describe, describeKind, type Field, type Fields, flag, is, isHeaderName, listOf, oneOf, optional, otherwise, refuse, section, then,
+  describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, is, isHeaderName, listOf, nearestOf, oneOf, optional, otherwise, refuse,
+  section, then,
 } from './option-field';
 import type {
-  ReplayOptions, ResolvedSecurity, ResolvedSignature, ResolvedWebhook, ScopeEntry, SecretLookup, SignatureRoutes, WebhookConfig,
+  ReplayOptions, ResolvedSecurity, ResolvedSignature, ResolvedWebhook, ScopeEntry, SecretLookup, SecurityOptions, SignatureRoutes, WebhookConfig,
 } from './options';
+
+/** The guards under `security`. */
+const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks'];
+
+/** Where a guard belongs that stands beside `security`, well or badly spelt. */
+export const guardHome: HomeOf = (key) => {
+  const { name, edits } = nearestOf(key, GUARDS);
+  return edits <= 2 ? `security.${name}` : undefined;
+};
+
+/** Where a guard belongs that stands in a section which is none. */
+export const strayHome: HomeOf = (key) => (nearestOf(key, ['security']).edits <= 2 ? 'security' : guardHome(key));
 
 /** Where an option of the signature check belongs, if the key is one. */
 function homeOf(key: string): string | undefined {
@@ -13,11 +26,18 @@ function homeOf(key: string): string | undefined {
   const setting = among(SIGNATURE);
   if (setting !== undefined) return `security.requestSignature.${setting}`;
   const list = among(SIGNATURE_ROUTES);
-  return list === undefined ? undefined : `security.routeConfig.requestSignature.${list}`;
+  return list === undefined ? guardHome(key) : `security.routeConfig.requestSignature.${list}`;
+}
+
+/** A section in which a misspelt or misplaced key throws. */
+function guard<T extends object>(fields: Fields<T>, home: HomeOf = homeOf): Field<Readonly<T>> {
+  return section(fields, home, true);
 }
 
 // HMAC pads a short key with NULs, so a secret of nothing else is the empty one.
-const secretText = is<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), describeKind);
+const secretText = is<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), (given) => (
+  typeof given === 'string' && given !== '' ? 'nothing but NUL characters' : describeKind(given)
+));
 
 const secrets: Field<readonly string[]> = (given, name, warnings) => {
   const list = Array.isArray(given) ? listOf(secretText, '')(given, name, warnings) : Object.freeze([secretText(given, name, warnings)]);
@@ -31,14 +51,33 @@ const secrets: Field<readonly string[]> = (given, name, warnings) => {
 const secret: Field<readonly string[] | SecretLookup> = (given, name, warnings) =>
   typeof given === 'function' ? (given as SecretLookup) : secrets(given, name, warnings);
 
-// Headers that Node joins in another way, drops or sets by itself, and names that every object has.
-const TAKEN: ReadonlySet<string> = new Set(['connection', 'content-length', 'content-type', 'host', 'set-cookie', 'transfer-encoding']);
+const TAKEN: ReadonlySet<string> = new Set([
+  // Sent twice, Node keeps the first of them (its docs, `message.headers`), and who passes the request on perhaps the last.
+  'age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since', 'if-unmodified-since', 'last-modified',
+  'location', 'max-forwards', 'proxy-authorization', 'referer', 'retry-after', 'server', 'user-agent',
+  // It joins these in another way, or acts on them.
+  'connection', 'cookie', 'expect', 'set-cookie', 'trailer', 'transfer-encoding', 'upgrade',
+]);
 const headerName = is<string>(
   'a header name (RFC 9110 section 5.1) that nothing else uses',
+  // Names that every object has would be found in any request.
   (given) => isHeaderName(given) && !TAKEN.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
 );
 const maxAge = is<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
 const clockSkew = is<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
+
+// A longer delay than this makes Node's timers fire at once.
+const timeout = integer(1, 2 ** 31 - 1, ' of milliseconds');
+
+/** What can be asked to be covered beside what always is; the digest of a body is covered where there is one. */
+const UNASKED: ReadonlySet<string> = new Set(['content-digest', 'signature', 'signature-input']);
+const component = then(
+  is<string>(
+    'the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target"',
+    (given) => given === '@authority' || given === '@request-target' || (isHeaderName(given) && !UNASKED.has(String(given).toLowerCase())),
+  ),
+  (given) => given.toLowerCase(),
+);
 
 const store = is<ReplayOptions['store']>(
   'an object with a method claim(digest, expires), such as a MemoryReplayStore',
@@ -59,19 +98,23 @@ const SIGNATURE: Fields<ResolvedSignature> = {
   includeQuery: otherwise(true, flag),
   clockSkew: otherwise(30_000, clockSkew),
   ambiguousBody: otherwise('accept' as const, oneOf('accept', 'reject')),
-  replay: optional(section<ReplayOptions>({ store }, homeOf)),
+  covers: otherwise(Object.freeze([]), listOf(component, 'an array of what must be signed, such as ["@authority"]')),
+  replay: optional(guard<ReplayOptions>({ store })),
+  timeout: otherwise(5000, timeout),
 };
 
 /** What RFC 9421 and RFC 9530 settle by themselves. */
 const SETTLED_BY_VERSION_2 = ['headerName', 'timestampHeaderName', 'keyIdHeaderName', 'ambiguousBody'] as const;
 
 const signature: Field<ResolvedSignature> = (given, name, warnings) => {
-  const settings = section(SIGNATURE, homeOf)(given, name, warnings);
+  const settings = guard(SIGNATURE)(given, name, warnings);
   const isGiven = (key: string): boolean => Object.hasOwn(given as object, key);
   if (settings.version === 2) {
     const settled = SETTLED_BY_VERSION_2.find(isGiven);
     if (settled !== undefined) refuse(`${name}.${settled}`, 'left out with version: 2, where RFC 9421 settles it', describe((given as Record<string, unknown>)[settled]));
     if (settings.algorithm !== 'sha256') refuse(`${name}.algorithm`, '"sha256" with version: 2 (RFC 9421 section 3.3.3 knows no other HMAC)', describe(settings.algorithm));
+  } else if (isGiven('covers')) {
+    refuse(`${name}.covers`, 'left out with version: 1, which signs no headers; write version: 2', describeKind(settings.covers));
   }
   if (typeof settings.secret !== 'function' && isGiven('keyIdHeaderName')) {
     refuse(`${name}.keyIdHeaderName`, 'left out unless secret is a function, which is asked for the secrets of a key id', describe(settings.keyIdHeaderName));
@@ -87,7 +130,7 @@ const signature: Field<ResolvedSignature> = (given, name, warnings) => {
 const routePattern = is<string>('a route pattern that starts with "/"', (given) => typeof given === 'string' && given.startsWith('/'));
 const method = then(is<string>('an HTTP method such as "GET"', (given) => typeof given === 'string' && METHODS.includes(given.toUpperCase())), (given) => given.toUpperCase());
 const methods = then(listOf(method, 'an array of HTTP methods'), (list, name) => (list.length > 0 ? list : refuse(name, 'an array of one or more HTTP methods', 'an empty array')));
-const routeOfMethods = section<Exclude<ScopeEntry, string>>({ path: routePattern, methods: optional(methods) }, homeOf);
+const routeOfMethods = guard<Exclude<ScopeEntry, string>>({ path: routePattern, methods: optional(methods) });
 
 const scopeEntry: Field<ScopeEntry> = (given, name, warnings) =>
   typeof given === 'object' && given !== null ? routeOfMethods(given, name, warnings) : routePattern(given, name, warnings);
@@ -104,14 +147,16 @@ const WEBHOOK: Fields<Omit<ResolvedWebhook, 'secrets'> & { secret: readonly stri
   // Standard Webhooks takes as much, and Stripe and Slack put no bound on it: their clocks are right, and the server's may be late.
   clockSkew: otherwise(300_000, clockSkew),
   debug: otherwise(false, flag),
+  replay: optional(guard<ReplayOptions>({ store })),
+  timeout: otherwise(5000, timeout),
 };
 
 const webhook: Field<ResolvedWebhook> = (given, name) => {
   // Of their length nobody need be warned: the service has made them.
-  const { secret: held, ...settings } = section(WEBHOOK, () => undefined)(given, name, []);
-  const timed = (['maxAge', 'clockSkew'] as const).find((key) => Object.hasOwn(given as object, key));
+  const { secret: held, ...settings } = guard(WEBHOOK, () => undefined)(given, name, []);
+  const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => Object.hasOwn(given as object, key));
   if (settings.preset === 'github' && timed !== undefined) {
-    refuse(`${name}.${timed}`, 'left out with preset "github", which signs no time', describe((given as WebhookConfig)[timed]));
+    refuse(`${name}.${timed}`, `left out with preset "github", which signs no time${timed === 'replay' ? ', so that a store would have no end' : ''}`, describe((given as WebhookConfig)[timed]));
   }
   return Object.freeze({ ...settings, secrets: held });
 };
@@ -124,14 +169,11 @@ const webhooks = then(listOf(webhook, 'an array of webhooks { path, preset, secr
 
 /** `security`: a misspelt guard throws, since it would not start. */
 export const security: Field<ResolvedSecurity> = then(
-  section(
-    {
-      requestSignature: optional(signature),
-      routeConfig: optional(section({ requestSignature: optional(section(SIGNATURE_ROUTES, homeOf)) }, homeOf)),
-      webhooks: otherwise(Object.freeze([]), webhooks),
-    },
-    homeOf,
-  ),
+  guard({
+    requestSignature: optional(signature),
+    routeConfig: optional(guard({ requestSignature: optional(guard(SIGNATURE_ROUTES)) })),
+    webhooks: otherwise(Object.freeze([]), webhooks),
+  }),
   ({ requestSignature, routeConfig, webhooks }, name) => {
     const routes = routeConfig?.requestSignature;
     if (routes !== undefined && requestSignature === undefined) {

@@ -6,7 +6,7 @@ import {
   bytes, callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName, is, listOf, milliseconds, oneOf,
   optional, otherwise, refuse, ROOT, section, text, then,
 } from './option-field';
-import { security } from './option-security';
+import { guardHome, security, strayHome } from './option-security';
 import type {
   HttpServerOptions, HttpsOptions, LoggingOptions, ResolvedOptions, ResolvedServer, ServerSettings, TrustFunction, TrustProxy,
 } from './options';
@@ -165,7 +165,7 @@ const SERVER: Fields<GivenServer> = {
 
 type PortlessServer = Omit<ResolvedServer, 'port'> & { readonly port: number | undefined };
 
-const server: Field<PortlessServer> = then(section(SERVER), (given, name) => {
+const server: Field<PortlessServer> = then(section(SERVER, strayHome), (given, name) => {
   const { requestTimeout = 300_000, headersTimeout = 0 } = given;
   // Node would find this out only at the first start.
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
@@ -183,11 +183,11 @@ const server: Field<PortlessServer> = then(section(SERVER), (given, name) => {
 
 const body: Field<ResolvedOptions['body']> = (given, name, warnings) => {
   if (given === true) refuse(name, 'an object or false', 'true');
-  return Object.freeze({ parse: given !== false, ...section(BODY)(given === false ? undefined : given, name, warnings) });
+  return Object.freeze({ parse: given !== false, ...section(BODY, strayHome)(given === false ? undefined : given, name, warnings) });
 };
 
 const logging: Field<ResolvedOptions['logging']> = (given, name, warnings) => {
-  const resolved = section(LOGGING)(given, name, warnings);
+  const resolved = section(LOGGING, strayHome)(given, name, warnings);
   const level = given === undefined ? undefined : (given as LoggingOptions).level;
   if (resolved.logger !== undefined && level !== undefined) warnings.push(`${name}.level has no effect beside ${name}.logger, which keeps its own`);
   return resolved;
@@ -199,11 +199,11 @@ const options = section({
   env: optional(text),
   etag: otherwise(false as const, etag),
   logging,
-  routing: section(ROUTING),
+  routing: section(ROUTING, strayHome),
   body,
   server,
   security,
-});
+}, guardHome);
 
 /** What of the process's environment the defaults look at. */
 export interface OptionEnvironment {

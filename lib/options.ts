@@ -160,8 +160,12 @@ export interface RequestSignatureConfig {
    * three it is always refused. @default 'accept'
    */
   ambiguousBody?: 'accept' | 'reject';
+  /** With version 2: what every request must sign besides, names of headers, `'@authority'` or `'@request-target'`. @default none */
+  covers?: readonly string[];
   /** Lets each signature through once. @default none: a signature holds until it is too old */
   replay?: ReplayOptions;
+  /** How long a function given as `secret` and the replay store may take together, in milliseconds; then 503. @default 5000 (5 seconds) */
+  timeout?: number;
 }
 
 /** Answers the secrets of a key id; undefined or null where nobody has such a key. */
@@ -182,7 +186,7 @@ export interface ReplayStore {
    * Claims a signature for one request: true for the first that asks, false for
    * every other until then. If it throws or rejects, the request is answered by
    * 503: it is not known whether the signature was used.
-   * @param digest The signature's own bytes, as hexadecimal text.
+   * @param digest Names the signature: its own bytes, as hexadecimal text; of a webhook with `webhook:` and the path before it.
    * @param expires Until when it is to be remembered, in milliseconds since the epoch.
    */
   claim(digest: string, expires: number): boolean | Promise<boolean>;
@@ -205,6 +209,10 @@ export interface WebhookConfig {
   clockSkew?: number;
   /** Whether each check is logged, without secrets or signatures. @default false */
   debug?: boolean;
+  /** Lets each signature through once; not with `github`, which signs no time. @default none: a signature holds until it is too old */
+  replay?: ReplayOptions;
+  /** How long the replay store may take, in milliseconds; then 503. @default 5000 (5 seconds) */
+  timeout?: number;
 }
 
 /** The hash of a request signature. */
@@ -261,8 +269,9 @@ export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatu
 }
 
 /** An entry of `security.webhooks`, resolved. */
-export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret'>>> {
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay'>>> {
   readonly secrets: readonly string[];
+  readonly replay: ReplayOptions | undefined;
 }
 
 type HttpsName =

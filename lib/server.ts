@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { ListenCall } from './listen';
 import type { Logger } from './logger';
 import type { ResolvedServer } from './options';
 
@@ -66,9 +67,9 @@ export class Listener {
 
   /**
    * Makes the server and lets it listen.
-   * @throws Error when it runs already; what goes wrong with the port is emitted by the server.
+   * @throws Error when it runs already, or when Node can't listen on such a target; what goes wrong with the port is emitted by the server.
    */
-  listen(port: number | string, host: string | undefined): NodeServer {
+  listen({ target, backlog }: Omit<ListenCall, 'callback'>): NodeServer {
     if (this.#server !== null) throw new Error('the application is running already; call close() before start() again');
     const server = this.#make();
     this.#server = server;
@@ -88,9 +89,12 @@ export class Listener {
       this.#listening = false;
       this.#unhookSignals();
     });
-    // A text that is no number names a socket in the file system, as in Node.
-    if (typeof port === 'string') server.listen(port);
-    else server.listen(port, host);
+    try {
+      server.listen(target, backlog);
+    } catch (error) {
+      this.#server = null;
+      throw error;
+    }
     return server;
   }
 
@@ -113,7 +117,7 @@ export class Listener {
       (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
       this.#listener(req, res);
     });
-    // Only where there is a listener: without one Node answers such requests as any other.
+    // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
     if (https === undefined) {
       server.on('connection', (socket: Socket) => this.#welcome(socket));

@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Server } from 'node:http';
-import { join } from 'node:path';
+import { createServer as createNetServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import express from 'express';
 import { type Application, createServer, type CreateServerOptions, Request, Response } from 'waypost';
 import { LogRecorder, portOf, Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
@@ -222,6 +225,59 @@ describe('listen', () => {
     const error = await new Promise((resolve) => void app.listen(port, '127.0.0.1', resolve));
     expect(error).toMatchObject({ code: 'EADDRINUSE' });
     expect((await ask(await running.start(app), '/')).body).toBe('listen');
+  });
+
+  const socket = (name: string): string => join(tmpdir(), `waypost-${process.pid}-${name}`);
+
+  /** What Node's `server.listen` takes, and Express with it; each side has a path of its own. */
+  const TARGETS: Record<string, (side: string) => unknown[]> = {
+    '(path)': (side) => [socket(side)],
+    '(path, backlog)': (side) => [socket(side), 5],
+    '({ path })': (side) => [{ path: socket(side), readableAll: true }],
+    '({ path, port: undefined })': (side) => [{ path: socket(side), port: undefined }],
+    '(port, backlog)': () => [0, 5],
+    '(port, host, backlog)': () => [0, '127.0.0.1', 5],
+    '("port")': () => ['0'],
+    '({ port, host, backlog, exclusive })': () => [{ port: 0, host: '127.0.0.1', backlog: 5, exclusive: true }],
+    '({ port, host, ipv6Only })': () => [{ port: 0, host: '::1', ipv6Only: true }],
+    '(server)': () => [createNetServer().listen(0)],
+    '({ fd })': () => [{ fd: 9999 }],
+    '({ fd: -1 })': () => [{ fd: -1 }],
+    '({ path: "" })': () => [{ path: '' }],
+  };
+
+  /** Where it came to listen, or the code of the error, wherever that was told. */
+  async function outcome(app: { listen(...given: unknown[]): unknown }, given: unknown[]): Promise<unknown> {
+    let server: Server | undefined;
+    try {
+      const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+        server = app.listen(...given, resolve) as Server;
+      });
+      if (error !== undefined) return error.code;
+      const address = server?.address();
+      return typeof address === 'string' ? basename(address).replace(/\w+$/, '') : address?.address;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code;
+    } finally {
+      if (server?.listening === true) await new Promise((resolve) => server?.close(resolve));
+    }
+  }
+
+  test.each(Object.entries(TARGETS))('%s listens where Express does', async (_form, make) => {
+    const app = named('waypost');
+    const expected = await outcome(express(), make('express'));
+    expect(expected).toBeDefined();
+    expect(await outcome(app as never, make('waypost'))).toBe(expected);
+    // Whatever came of it, it may be started again.
+    expect((await ask(await running.start(app), '/')).body).toBe('waypost');
+  });
+
+  test('by start, too, takes the path of a socket, and no port is opened', async () => {
+    const app = named('a');
+    const server = await app.start({ path: socket('start') });
+    expect(server.address()).toBe(socket('start'));
+    await app.close();
+    await expect(named('b').start({ fd: 9999 })).rejects.toThrow(/EINVAL|EBADF/);
   });
 
   test('without a callback emits the error on the server, and logs it', async () => {

@@ -290,6 +290,7 @@ function signatureOf(printed: string): Record<string, string> {
 describe.each(['mjs', 'sh', 'py'])('demo/sign.%s', (script) => {
   it.each([
     ['GET', 'http://localhost:3000', undefined, '/'],
+    ['GET', '/orders?a=b', undefined, '/orders?a=b'],
     ['get', 'http://localhost:3000/', undefined, '/'],
     ['GET', 'http://localhost:3000?q=/a', undefined, '/?q=/a'],
     ['GET', 'http://localhost:3000/a/b?c=d&e=f%20g', undefined, '/a/b?c=d&e=f%20g'],

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import type { RequestHandler } from 'express';
 import { type Application, createServer, type ErrorHandler, type Handler, HttpError } from 'waypost';
+import { ExpressOracle } from './support/express-oracle';
 import { LogRecorder, Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
 
@@ -125,6 +127,57 @@ describe('an error with a status', () => {
     const answer = await ask(port, '/');
     expect(answer.status).toBe(404);
     expect(answer.body).not.toMatch(/no-such-file|ENOENT|spec/);
+  });
+});
+
+describe('a default answer has Express\'s status, and the headers that the error brings', () => {
+  const error = (fields: object): never => raise(Object.assign(new Error('inner detail'), fields));
+
+  test.each<[string, RequestHandler]>([
+    ['a status that was set', (_req, res) => error({ sent: Boolean(res.status(404)) })],
+    ['a status of 5xx that was set', (_req, res) => error({ sent: Boolean(res.status(503)) })],
+    ['a status that says nothing failed', (_req, res) => error({ sent: Boolean(res.status(302)) })],
+    ['a status that was set, and a text', (_req, res) => raise(res.status(403) && 'inner detail')],
+    ['a status of its own before it', (_req, res) => error({ status: 401, sent: Boolean(res.status(404)) })],
+    ['statusCode where status is none', () => error({ status: 200, statusCode: 404 })],
+    ['headers', () => error({ status: 429, headers: { 'X-Brought': '5', 'Set-Cookie': ['a=b', 'c=d'] } })],
+    ['headers without a status', () => error({ headers: { 'X-Brought': '5' } })],
+    ['headers of the body', () => error({ status: 400, headers: { 'Content-Length': '1', 'Content-Type': 'x/y', 'X-Brought': '1' } })],
+    ['headers that are none', () => error({ status: 400, headers: 'odd' })],
+    ['what was set before', (_req, res) => error({ set: Boolean(res.set({ 'X-Brought': '1', Vary: 'X' })), status: 400, headers: { 'X-Brought': '2' } })],
+  ])('%s', async (_what, handler) => {
+    const oracle = await ExpressOracle.start((app) => app.get('/', handler));
+    try {
+      await oracle.each(async (port) => {
+        const { status, headers } = await ask(port, '/');
+        return [status, headers['x-brought'], headers['set-cookie'], headers.vary];
+      });
+    } finally {
+      await oracle.close();
+    }
+  });
+
+  test('a status that was set shows no message: the error was not made to be shown', async () => {
+    const log = new LogRecorder();
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      res.status(404);
+      throw new Error('inner detail');
+    }), { logging: { logger: log } });
+    expect(await ask(port, '/')).toMatchObject({ status: 404, json: { error: 'Not Found', message: 'Not Found' } });
+    expect(log.text).toContain('inner detail');
+  });
+
+  test('headers that can\'t be sent, or belie the body, are left out', async () => {
+    const headers = { 'bad name': '1', 'X-Bad': 'a\r\nb', 'Content-Encoding': 'gzip', 'Transfer-Encoding': 'chunked', 'X-Good': '1' };
+    const hostile = new Proxy({}, { ownKeys: () => raise(new Error('no')) });
+    const port = await running.app((app) => {
+      app.get('/', () => raise(Object.assign(new HttpError(429, 'SLOW', 'slow'), { headers })));
+      app.get('/hostile', () => raise(Object.assign(new HttpError(429, 'SLOW', 'slow'), { headers: hostile })));
+    });
+    const answer = await ask(port, '/');
+    expect([answer.status, answer.json, answer.headers['x-good']]).toEqual([429, { error: 'Too Many Requests', message: 'slow' }, '1']);
+    expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/bad|encoding/)]));
+    expect((await ask(port, '/hostile')).status).toBe(429);
   });
 });
 

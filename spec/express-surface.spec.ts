@@ -2,7 +2,7 @@ import { writeFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import cookieParser from 'cookie-parser';
-import type { Express, Request } from 'express';
+import { type ErrorRequestHandler, type Express, type NextFunction, type Request, Router } from 'express';
 import fc from 'fast-check';
 import { answerErrors, ExpressOracle } from './support/express-oracle';
 import { ask } from './support/wire';
@@ -141,6 +141,48 @@ test('format chooses as Express\'s does', async () => {
     // Without a default the message differs: Express says no more than "Not Acceptable".
     if (status !== 406) await oracle.ask('/format', { headers: { accept } });
   }), { numRuns: 80 });
+});
+
+/** Ways to go on that older packages use, and `res.format` of Express itself. */
+const ONWARD: Record<string, (app: Express) => void> = {
+  'next() of format': (app) => app.get('/', (_req, res) => void res.format({ text: (_q: unknown, _s: unknown, next: NextFunction) => next() }), (_req, res) => void res.send('same route')),
+  'next("route") of format': (app) => app.get('/', (_req, res) => void res.format({ default: (_q: unknown, _s: unknown, next: NextFunction) => next('route') })),
+  'next(error) of format': (app) => app.get('/', (_req, res) => void res.format({ text: (_q: unknown, _s: unknown, next: NextFunction) => next(new Error('of format')) })),
+  'req.next()': (app) => app.get('/', (req) => req.next?.(), (_req, res) => void res.send('same route')),
+  'req.next(null)': (app) => app.get('/', (req) => req.next?.(null), (_req, res) => void res.send('same route')),
+  'req.next("router")': (app) => {
+    const router = Router();
+    router.get('/', (req) => req.next?.('router'));
+    router.get('/', (_req, res) => void res.send('same router'));
+    app.use(router);
+  },
+  'req.next(error)': (app) => app.get('/', (req) => req.next?.(new Error('of req.next'))),
+  'req.next() in middleware': (app) => app.use((req) => req.next?.()),
+  'req.next() in a router': (app) => app.use('/', Router().get('/', (req) => req.next?.()).get('/', (_req, res) => void res.send('below in the router'))),
+  'req.next() in error middleware': (app) => {
+    app.get('/', () => {
+      throw new Error('first');
+    });
+    app.use(((_error, req, _res, _next) => req.next?.()) as ErrorRequestHandler);
+  },
+  'req.next() later': (app) => app.get('/', (req) => void setImmediate(() => req.next?.())),
+  'a req.next that was set': (app) => app.get('/', (req, res) => {
+    req.next = () => res.send('set');
+    req.next();
+  }),
+};
+
+test.each(Object.entries(ONWARD))('%s goes on where it does in Express', async (_way, register) => {
+  const own = await ExpressOracle.start((app) => {
+    register(app);
+    app.get('/', (req, res) => void res.send(`second route at ${req.url}, ${String(res.get('Content-Type'))}`));
+    app.use(answerErrors);
+  });
+  try {
+    expect((await own.ask('/')).body).not.toContain('same');
+  } finally {
+    await own.close();
+  }
 });
 
 test('fresh tells what Express\'s tells, where the response has a validator', async () => {

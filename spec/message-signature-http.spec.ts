@@ -94,7 +94,49 @@ describe('a server of version 2', () => {
   });
 });
 
+describe('covers', () => {
+  const covering = (covers: string[], more: Partial<Parameters<typeof signRequest>[0]> = {}) => sign({ url: '/a', covers, ...more });
+
+  test('asks every request to sign it: what lacks it is refused, and the challenge says so', async () => {
+    const port = await serve({ covers: ['@authority', 'X-Tenant'] });
+    const headers = { Host: 'api.example', 'X-Tenant': 'fells' };
+    const signed = covering(['X-Tenant', '@authority'], { headers });
+    expect((await ask(port, '/a', { headers: { ...headers, ...signed } })).status).toBe(200);
+    expect((await ask(port, '/a', { headers: { ...headers, ...signed, Host: 'API.example' } })).status).toBe(200);
+    expect((await ask(port, '/a', { headers: { ...headers, ...signed, Host: 'staging.example' } })).status).toBe(401);
+    expect((await ask(port, '/a', { headers: { ...headers, ...signed, 'X-Tenant': 'lakes' } })).status).toBe(401);
+    for (const less of [[], ['X-Tenant'], ['@authority']]) {
+      expect((await ask(port, '/a', { headers: { ...headers, ...covering(less, { headers }) } })).status).toBe(401);
+    }
+    const none = await ask(port, '/a');
+    expect(none.headers['www-authenticate']).toMatch(/components="@method @path @query content-digest content-type content-encoding @authority x-tenant"$/);
+    expect(handled).toHaveLength(2);
+  });
+
+  test('without it the same signature passes on another host', async () => {
+    const port = await serve();
+    for (const Host of ['api.example', 'staging.example']) expect((await ask(port, '/a', { headers: { Host, ...covering([]) } })).status).toBe(200);
+  });
+
+  test('a header that the request does not have can\'t be signed, and so is asked for in vain', async () => {
+    const port = await serve({ covers: ['X-Tenant'] });
+    expect((await ask(port, '/a', { headers: covering([]) })).status).toBe(401);
+  });
+});
+
 describe('on the wire', () => {
+  test('of two Host lines none is the authority, whichever was signed', async () => {
+    const port = await serve();
+    for (const signedHost of ['one.example', 'two.example', 'one.example, two.example']) {
+      const fields = Object.entries({ ...sign({ url: '/', covers: ['@authority'], headers: { Host: signedHost } }), ...{ Connection: 'close' } }).map(([key, value]) => `${key}: ${value}\r\n`).join('');
+      expect(await status(port, `GET / HTTP/1.1\r\nHost: one.example\r\nHost: two.example\r\n${fields}\r\n`)).toBe(401);
+      if (signedHost === 'one.example') expect(await status(port, `GET / HTTP/1.1\r\nHost: one.example\r\n${fields}\r\n`)).toBe(200);
+    }
+    const joined = await serve({}, { server: { joinDuplicateHeaders: true } });
+    const fields = Object.entries({ ...sign({ url: '/', covers: ['@authority'], headers: { Host: 'a, b' } }), ...{ Connection: 'close' } }).map(([key, value]) => `${key}: ${value}\r\n`).join('');
+    expect(await status(joined, `GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n${fields}\r\n`)).toBe(401);
+  });
+
   const status = async (port: number, text: string) => Number((await Wire.tell(port, text)).slice(9, 12));
   const close = { Connection: 'close' };
 

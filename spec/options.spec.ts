@@ -50,7 +50,8 @@ describe('defaults', () => {
     expect(typed({ security: { requestSignature: { secret: SECRET } } }).security).toEqual({
       requestSignature: {
         secret: [SECRET], keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
-        clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept',
+        clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept', covers: [],
+        timeout: 5000,
       },
       includeRoutes: [],
       excludeRoutes: [],
@@ -155,6 +156,11 @@ describe('a wrong value', () => {
     ['includeQuery', 0, 'a boolean, got 0'],
     ['debug', 'on', 'a boolean, got "on"'],
     ['ambiguousBody', 'drop', 'one of "accept", "reject", got "drop"'],
+    ['headerName', 'AUTHORIZATION', 'a header name (RFC 9110 section 5.1) that nothing else uses, got "AUTHORIZATION"'],
+    ['timeout', 0, 'an integer of milliseconds from 1 to 2147483647, got 0'],
+    ['timeout', 2 ** 31, 'an integer of milliseconds from 1 to 2147483647, got 2147483648'],
+    ['timeout', Infinity, 'an integer of milliseconds from 1 to 2147483647, got Infinity'],
+    ['covers', ['X-A'], 'left out with version: 1, which signs no headers; write version: 2, got an array'],
   ];
 
   test.each(inSignature)('security.requestSignature.%s: %p is refused', (key, value, expected) => {
@@ -209,6 +215,17 @@ describe('version 2 of the signature', () => {
     expect(resolve(signed({ secret: SECRET, version: 2 })).security.requestSignature?.version).toBe(2);
   });
 
+  test.each(['@method', '@path', '@query', '@status', 'a b', '', 'Content-Digest', 'signature', 'Signature-Input', 5, null])('can\'t be asked to cover %p', (name) => {
+    expect(messageOf(signed({ version: 2, covers: ['X-A', name] }))).toMatch(
+      /^security\.requestSignature\.covers\[1\] must be the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target", got /,
+    );
+  });
+
+  test('covers what it is asked to, by names in lower case', () => {
+    expect(resolve(signed({ version: 2, covers: ['@authority', '@request-target', 'X-Tenant'] })).security.requestSignature?.covers).toEqual(['@authority', '@request-target', 'x-tenant']);
+    expect(messageOf(signed({ version: 2, covers: '@authority' }))).toMatch(/covers must be an array of what must be signed, such as \["@authority"\], got a string/);
+  });
+
   test.each([0, 3, '2', null])('is not %p', (version) => {
     expect(messageOf(signed({ secret: SECRET, version }))).toMatch(/^security\.requestSignature\.version must be one of 1, 2, got /);
   });
@@ -246,7 +263,7 @@ describe('webhooks', () => {
 
   test('have their defaults filled in', () => {
     expect(resolve(webhook({})).security.webhooks).toEqual([
-      { path: '/hooks', preset: 'stripe', secrets: [SECRET], maxAge: 300_000, clockSkew: 300_000, debug: false },
+      { path: '/hooks', preset: 'stripe', secrets: [SECRET], maxAge: 300_000, clockSkew: 300_000, debug: false, replay: undefined, timeout: 5000 },
     ]);
   });
 
@@ -256,6 +273,9 @@ describe('webhooks', () => {
     [{ secret: '' }, /webhooks\[0\]\.secret must be a non-empty string/],
     [{ secrets: 'x' }, /did you mean "security\.webhooks\[0\]\.secret"/],
     [{ preset: 'github', maxAge: 5 }, /maxAge must be left out with preset "github", which signs no time/],
+    [{ preset: 'github', replay: { store: { claim: () => true } } }, /replay must be left out with preset "github", which signs no time, so that a store would have no end/],
+    [{ replay: { store: {} } }, /webhooks\[0\]\.replay\.store must be an object with a method claim/],
+    [{ timeout: 0 }, /webhooks\[0\]\.timeout must be an integer of milliseconds from 1 to 2147483647, got 0/],
     [{ maxAge: 0 }, /maxAge must be a positive number of milliseconds/],
   ])('%j is refused', (given, message) => {
     expect(messageOf(webhook(given))).toMatch(message);
@@ -263,7 +283,7 @@ describe('webhooks', () => {
 });
 
 describe('the secret', () => {
-  test.each([[undefined, 'undefined'], [null, 'null'], ['', 'an empty string'], ['\0\0', 'a string'], [7, 'a number'], [Buffer.from(SECRET), 'an object']])('%p is refused', (secret, got) => {
+  test.each([[undefined, 'undefined'], [null, 'null'], ['', 'an empty string'], ['\0\0', 'nothing but NUL characters'], [7, 'a number'], [Buffer.from(SECRET), 'an object']])('%p is refused', (secret, got) => {
     expect(messageOf(signed({ secret }))).toBe(`security.requestSignature.secret must be a non-empty string, got ${got}`);
   });
 
@@ -390,6 +410,27 @@ describe('an unknown key', () => {
     [signed({ excluderoutes: [] }), 'it belongs at "security.routeConfig.requestSignature.excludeRoutes"'],
   ])('that is a guard out of its place throws: %j', (given, expected) => {
     expect(messageOf(given)).toContain(expected);
+  });
+
+  const stray: [object, string, string][] = [
+    [{ requestSignature: { secret: SECRET } }, 'requestSignature', 'security.requestSignature'],
+    [{ REQUESTSIGNATURE: { secret: SECRET } }, 'REQUESTSIGNATURE', 'security.requestSignature'],
+    [{ requestSignatures: { secret: SECRET } }, 'requestSignatures', 'security.requestSignature'],
+    [{ routeConfig: {} }, 'routeConfig', 'security.routeConfig'],
+    [{ webhooks: [] }, 'webhooks', 'security.webhooks'],
+    [{ webhook: [] }, 'webhook', 'security.webhooks'],
+    [{ server: { requestSignature: { secret: SECRET } } }, 'server.requestSignature', 'security.requestSignature'],
+    [{ server: { security: {} } }, 'server.security', 'security'],
+    [{ body: { webhooks: [] } }, 'body.webhooks', 'security.webhooks'],
+    [{ routing: { routeConfig: {} } }, 'routing.routeConfig', 'security.routeConfig'],
+    [{ logging: { Security: {} } }, 'logging.Security', 'security'],
+    [signed({ webhooks: [] }), 'security.requestSignature.webhooks', 'security.webhooks'],
+    [signed({ routeConfig: {} }), 'security.requestSignature.routeConfig', 'security.routeConfig'],
+    [{ security: { requestSignature: { secret: SECRET }, routeConfig: { webhooks: [] } } }, 'security.routeConfig.webhooks', 'security.webhooks'],
+  ];
+
+  test.each(stray)('that is a guard which stands where none starts throws: %j', (given, key, home) => {
+    expect(messageOf(given)).toBe(`unknown option ${JSON.stringify(key)}; it belongs at ${JSON.stringify(home)}. A misplaced guard does not start`);
   });
 
   test('three edits away under security is only warned of', () => {

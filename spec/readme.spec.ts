@@ -66,7 +66,7 @@ describe('the tables of options', () => {
     ['SignRequestOptions', 'lib/signature/sign.ts'],
     ['SendFileOptions', 'lib/http/file.ts'],
     ['CookieOptions', 'lib/http/cookie.ts'],
-    ['ListenOptions', 'lib/application.ts'],
+    ['ListenOptions', 'lib/listen.ts'],
     ['CloseOptions', 'lib/application.ts'],
   ];
 
@@ -192,14 +192,14 @@ describe('the public names', () => {
     });
     expect([...new Set(names)].sort()).toEqual([
 'Application', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'ErrorBody', 'ErrorCode',
-      'ErrorHandler', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError',
+      'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError',
       'HttpServerOptions', 'HttpsOptions', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'ListenOptions', 'LogLevel',
       'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler',
       'Params', 'PathParams', 'Paths', 'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'ReplayOptions', 'ReplayStore', 'Request',
-      'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RouterOptions', 'RoutingOptions', 'ScopeEntry',
+      'RequestHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RouterOptions', 'RoutingOptions', 'ScopeEntry',
       'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'SendFileCallback', 'SendFileOptions', 'ServerSettings', 'SignRequestOptions',
       'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'TextParserOptions', 'TrustProxy',
-      'UpgradeListener', 'UrlencodedParserOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer',
+      'Unchecked', 'UncheckedTypes', 'UpgradeListener', 'UrlencodedParserOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer',
       'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });

@@ -90,6 +90,19 @@ describe('redirect', () => {
     expect(server.log).toEqual([expect.objectContaining({ level: 'warn', message: 'res.redirect was given undefined: give it the address as a string' })]);
   });
 
+  it.each([['text/plain', 301], ['text/html', 308]])('takes undefined behind a status as the address, as Express does: %s', async (accept, status) => {
+    const oracle = await ResponseServer.express(false);
+    try {
+      const handler: Handler = (_, res) => res.redirect(status, undefined as unknown as string);
+      const [ours, theirs] = [await server.answer(handler, { headers: { accept } }), await oracle.answer(handler, { headers: { accept } })];
+      expect(ours.headers.location).toBe('undefined');
+      expect([ours.status, ours.headers.location, ours.body]).toEqual([theirs.status, theirs.headers.location, theirs.body]);
+      expect(server.log[0]?.message).toContain('was given undefined');
+    } finally {
+      await oracle.close();
+    }
+  });
+
   it.each([['/', 301], [99, '/'], [1000, '/']])('refuses redirect(%p, %p)', async (first, second) => {
     const answer = await server.answer((_, res) => res.redirect(first as number, second as string));
     expect(answer.status).toBe(500);

@@ -443,7 +443,7 @@ describe('middleware that replaced methods of the response', () => {
     const answer = await server.answer((_, res) => { watch(res); res.json({ a: 'b' }); });
     await server.close();
     expect(answer.body).toBe('{"A":"B"}!');
-    expect(seen).toEqual(['Content-Type', 'Content-Length', '{"a":"b"}', 'writeHead']);
+    expect(seen).toEqual(['Content-Type', 'Content-Length', Buffer.from('{"a":"b"}'), 'writeHead']);
   });
 });
 

@@ -56,6 +56,17 @@ describe('registration, INTERFACE section 4.1', () => {
     expect([trace(answer), answer.body]).toEqual(['1, 2, 3, 4', 'end']);
   });
 
+  test('handlers are called as plain functions, so that nothing of the inside is their `this`', async () => {
+    const seenAs: unknown[] = [];
+    const port = await running.app((app) => {
+      app.use(function (this: unknown, _req, _res, next) { seenAs.push(this); next(); });
+      app.get('/', function (this: unknown) { seenAs.push(this); throw new Error('to the error handler'); });
+      app.use(function (this: unknown, _error: unknown, _req: Request, res: Response, _next: NextFunction) { seenAs.push(this); res.end(); });
+    });
+    await ask(port, '/');
+    expect(seenAs).toEqual([undefined, undefined, undefined]);
+  });
+
   test('app.use without a path adds middleware for all routes below it, with a path for those beneath', async () => {
     const port = await running.app((app) => {
       app.use(leaves('all'));

@@ -45,7 +45,15 @@ function file(name: string, options?: SendFileOptions): Handler {
   });
 }
 
+/** A handler that leaves the length of what it says of an error to Node. */
+function spoken(name: string): Handler {
+  return (_, res) => res.download(name, { root }, (error) => {
+    if (error !== undefined) res.status(404).end((error as NodeJS.ErrnoException).code);
+  });
+}
+
 const FILES: readonly (readonly [string, () => Handler])[] = [
+  ['none, and the callback ends the response', () => spoken('nowhere.txt')],
   ['a text', () => file('a.txt')],
   ['a page', () => file('page.html')],
   ['no extension', () => file('noext')],
@@ -197,6 +205,14 @@ describe('sendFile', () => {
     expect((await server.answer((_, res) => res.sendFile('a.txt', { root: join(tree, 'current') }))).body).toBe(TEXT);
     const here = await server.answer((_, res) => res.sendFile('package.json', { root: '.' }));
     expect(here.status).toBe(200);
+  });
+
+  it.each(['a name', 7])('refuses %p for options, and says where a name goes', (options) => {
+    server.handler = (_, res) => res.sendFile('/', options as never);
+    return server.ask().then(({ status }) => {
+      expect(status).toBe(500);
+      expect(server.log[0]?.fields.err?.message).toMatch(/res\.download/);
+    });
   });
 
   it('says with 416 how long the file is', async () => {

@@ -1,7 +1,13 @@
-import { type Application, createServer } from '../application';
+import { type Application as OwnApplication, createServer } from '../application';
+import type { Request as OwnRequest } from '../http/request';
+import type { Response as OwnResponse } from '../http/response';
+import type { Unchecked } from '../http/unchecked';
 import type { CreateServerOptions } from '../options';
-import { createRouter } from '../routing/router';
+import type { NextFunction as OwnNextFunction } from '../routing/handler';
+import type { Params } from '../routing/pattern';
+import { createRouter, type Router as OwnRouter } from '../routing/router';
 import { json, raw, text, urlencoded } from './body-parsers';
+import type { ErrorRequestHandler as OwnErrorRequestHandler, RequestHandler as OwnRequestHandler } from './express-types';
 import { staticFiles } from './static-files';
 
 /**
@@ -11,7 +17,7 @@ import { staticFiles } from './static-files';
  * needs only another import: `import { express } from 'waypost'`.
  * @param options See {@link CreateServerOptions}; what is given goes before these defaults.
  */
-export function express(options: CreateServerOptions = {}): Application {
+export function express(options: CreateServerOptions = {}): OwnApplication {
   return createServer({ etag: 'weak', body: false, ...options, routing: { caseSensitive: false, ignoreTrailingSlash: true, ...options.routing } });
 }
 
@@ -21,3 +27,17 @@ express.text = text;
 express.raw = raw;
 express.static = staticFiles;
 express.Router = createRouter;
+
+/** Types by the names that Express's have, as `express.Request`. */
+// eslint-disable-next-line @typescript-eslint/no-namespace -- so they hang on Express's function
+export namespace express {
+  export type Request<P = Params, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> = OwnRequest<P, ResBody, ReqBody, Query>;
+  export type Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> = OwnResponse<ResBody, Locals>;
+  export type NextFunction = OwnNextFunction;
+  export type Handler = OwnRequestHandler;
+  export type RequestHandler<P = Params, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> = OwnRequestHandler<P, ResBody, ReqBody, Query>;
+  export type ErrorRequestHandler<P = Params, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> = OwnErrorRequestHandler<P, ResBody, ReqBody, Query>;
+  export type Application = OwnApplication;
+  export type Express = OwnApplication;
+  export type Router = OwnRouter;
+}

@@ -154,7 +154,8 @@ export class FileTransfer {
       // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
       if (name !== 'content-range' && !this.#namesBefore.includes(name)) res.removeHeader(name);
     }
-    res.removeHeader('Content-Length');
+    // Removing one that is not there would keep Node from working out the length of what is sent instead.
+    if (res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
   }
 
   #settle(error?: Error): void {

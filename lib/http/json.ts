@@ -14,7 +14,7 @@ const LONG_INTEGER = /\d{16}/;
 const MOST_DIGITS = 4300;
 
 /**
- * Parses the JSON text of a request body (RFC 8259): any value at the top. Keys
+ * Parses the JSON text of a request body (RFC 8259), of whatever value. Keys
  * that reach for a prototype, `__proto__` and `constructor` with `prototype`
  * in it, are refused.
  *

@@ -11,6 +11,7 @@ import { isFresh } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import { parseQuery } from './query';
 import type { Response } from './response';
+import type { Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
 
 /** What the application settles for all its requests; it stands on the prototype of its own subclass. */
@@ -27,6 +28,8 @@ export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 /** Value of `req.params`; undefined until somebody asks, where there are none. */
 export const kParams = Symbol('waypost.request.params');
+/** What `req.next` is; an application puts the request's walk here. */
+export const kNext = Symbol('waypost.request.next');
 const kPath = Symbol('waypost.request.path');
 const kQuery = Symbol('waypost.request.query');
 const kQueryUrl = Symbol('waypost.request.queryUrl');
@@ -72,7 +75,7 @@ export type RangeResult = ByteRanges | -1 | -2;
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
-export class Request<Params = Record<string, string>> extends IncomingMessage implements BodyStream {
+export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> extends IncomingMessage implements BodyStream {
   declare [kSettings]: RequestSettings;
   declare [kBody]: unknown;
   declare [kBodySet]: boolean;
@@ -84,7 +87,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare [kCaptured]: CaptureOutcome | undefined;
   declare [kParams]: Params | undefined;
   private declare [kPath]: string | undefined;
-  private declare [kQuery]: Record<string, unknown> | undefined;
+  private declare [kQuery]: Query | undefined;
   private declare [kQueryUrl]: string | undefined;
   private declare [kQueryText]: string | undefined;
 
@@ -106,7 +109,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   /** The route whose handlers run. */
   declare route: unknown;
   /** The response to this request. */
-  declare res: Response | undefined;
+  declare res: Response<ResBody> | undefined;
   /** Left to middleware of the application: waypost never sets it (INTERFACE section 2.1). */
   declare user?: unknown;
   /** Cookies by name, once cookie-parser has read them. */
@@ -115,6 +118,20 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   declare signedCookies?: Record<string, unknown>;
   /** The secret that cookies are signed with. Set by cookie-parser. */
   declare secret?: string | undefined;
+
+  get [kNext](): ((error?: unknown) => void) | undefined {
+    return undefined;
+  }
+
+  /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
+  get next(): ((error?: unknown) => void) | undefined {
+    return this[kNext];
+  }
+
+  /** An Express router that is middleware here writes its own. */
+  set next(next: ((error?: unknown) => void) | undefined) {
+    Object.defineProperty(this, 'next', { value: next, writable: true, configurable: true, enumerable: true });
+  }
 
   /** The application that serves the request; a mounted one while it does. */
   get app(): HostApplication {
@@ -134,7 +151,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
    * Query parameters: a text, or an array where a name comes up more than
    * once. They follow `url` until something is assigned.
    */
-  get query(): Record<string, unknown> {
+  get query(): Query {
     const { url } = this;
     const known = this[kQuery];
     if (known !== undefined && (this[kQueryUrl] === undefined || this[kQueryUrl] === url)) return known;
@@ -143,18 +160,18 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
     // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
     if (known !== undefined && text === this[kQueryText]) return known;
     this[kQueryText] = text;
-    return (this[kQuery] = this[kSettings].queryParser(text));
+    return (this[kQuery] = this[kSettings].queryParser(text) as Query);
   }
 
-  set query(query: Record<string, unknown>) {
+  set query(query: Query) {
     this[kQueryUrl] = undefined;
     this[kQueryText] = undefined;
     this[kQuery] = query;
   }
 
   /** Parsed body: undefined where there is none, or none of a type that is parsed. */
-  get body(): unknown {
-    return this[kBody];
+  get body(): ReqBody {
+    return this[kBody] as ReqBody;
   }
 
   set body(body: unknown) {
@@ -315,7 +332,7 @@ export class Request<Params = Record<string, string>> extends IncomingMessage im
   }
 }
 
-function isForwarded(request: Request<unknown>): boolean {
+function isForwarded(request: Request<unknown, unknown, unknown, unknown>): boolean {
   return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);
 }
 

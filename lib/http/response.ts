@@ -16,9 +16,11 @@ import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
+import { kNext, type Request } from './request';
 import { type ConfiguredResponse, DEFAULT_SETTINGS, kEnd, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
 import { kShortHead, shortField, type ShortHead } from './short-head';
 import { checkStatus } from './status';
+import type { Unchecked } from './unchecked';
 import { noViews } from './views';
 
 export { kFail, kJsonAsXJson, kSettings, type ResponseSettings } from './response-state';
@@ -26,7 +28,7 @@ export { kFail, kJsonAsXJson, kSettings, type ResponseSettings } from './respons
 /** A header field's value as `res.set` takes it. */
 export type HeaderValue = string | number | boolean | readonly (string | number)[];
 
-/** A representation that `res.format` can choose; `next(error)` reports an error. */
+/** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => void;
 
 /**
@@ -35,7 +37,7 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
  * their prototype, so there is no constructor and no field here: state stands
  * under symbols, its defaults on the prototype.
  */
-export class Response<Locals extends object = Record<string, unknown>> extends ServerResponse {
+export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ServerResponse {
   declare readonly [kSettings]: ResponseSettings;
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
@@ -98,7 +100,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
       default:
         if (data === null) return finish(this, '', undefined);
         if (ArrayBuffer.isView(data)) return finish(this, bufferOf(data), typeSet(this) ?? BINARY_TYPE);
-        return this.json(data);
+        return this.json(data as ResBody);
     }
   }
 
@@ -109,7 +111,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
    *
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
-  json(data?: unknown): this {
+  json(data?: ResBody): this {
     if (this[kJsonAsXJson]) {
       this.xJson(data);
       return this;
@@ -122,7 +124,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
       return refuse(this, error);
     }
     const type = typeSet(this);
-    if (this.send !== Response.prototype.send && text !== undefined) {
+    if (this.send !== Response.prototype.send) {
       // As in Express: middleware that replaced `send` is given JSON answers too.
       if (type === undefined) this.setHeader('Content-Type', JSON_TYPE);
       return this.send(text);
@@ -132,11 +134,12 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
   }
 
   /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */
-  jsonp(data?: unknown): this {
+  jsonp(data?: ResBody): this {
     const name = callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
     if (name === undefined) {
       if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
-      return this.json(data);
+      // As in Express, middleware that replaced `json` is not asked.
+      return Response.prototype.json.call(this, data) as this;
     }
     const { stringify } = this[kSettings];
     let text: string | undefined;
@@ -249,7 +252,8 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
       return this;
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
-    handler.call(handlers, this.req, this as unknown as Response, (error) => this[kFail](error ?? HttpError.of('NOT_FOUND')));
+    const next = (this.req as Request)[kNext] ?? ((error?: unknown) => this[kFail](error));
+    handler.call(handlers, this.req, this as unknown as Response, next);
     return this;
   }
 
@@ -276,7 +280,8 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
   redirect(url: string | URL): void;
   redirect(status: number, url: string | URL): void;
   redirect(first: number | string | URL, second?: string | URL): void {
-    const [status, url] = second === undefined ? [302, first] : [first, second];
+    // As in Express, what counts is how many were given: undefined is a wrong address, not a missing status.
+    const [status, url] = arguments.length < 2 ? [302, first] : [first, second];
     checkStatus(status);
     if (typeof url !== 'string' && !(url instanceof URL)) {
       this[kSettings].logger.warn({ url: this.req.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
@@ -304,6 +309,7 @@ export class Response<Locals extends object = Record<string, unknown>> extends S
   sendFile(path: string, second?: SendFileOptions | SendFileCallback, third?: SendFileCallback): void {
     const callback = typeof second === 'function' ? second : third;
     const options = typeof second === 'function' ? undefined : second;
+    if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
     new FileTransfer(this, path, options ?? {}, (error) => settleFile(this, callback, error)).start();
   }
 

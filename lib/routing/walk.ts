@@ -314,13 +314,15 @@ export class Walk implements ParamListener {
 
   #invoke(layer: Layer): void {
     const { req, res } = this;
+    // Out of its layer: called as the layer's method it would have that for its `this`.
+    const { handler } = layer;
     this.#current = layer;
     this.#books?.add(layer);
     let result: unknown;
     try {
       result = layer.catches
-        ? (layer.handler as ErrorHandler)((this.#failure as Failure).error, req, res, this.next)
-        : (layer.handler as Handler)(req, res, this.next);
+        ? (handler as ErrorHandler)((this.#failure as Failure).error, req, res, this.next)
+        : (handler as Handler)(req, res, this.next);
     } catch (error) {
       this.#thrown(error, layer);
       return;

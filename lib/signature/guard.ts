@@ -1,12 +1,14 @@
 import type { Logger } from '../logger';
 import type { ResolvedSecurity, ResolvedSignature } from '../options';
-import type { PathRules } from '../routing/path';
-import { parsePattern } from '../routing/pattern';
+import { Path, type PathRules } from '../routing/path';
+import { parsePattern, Pattern } from '../routing/pattern';
+import type { Segment } from '../routing/pattern-parser';
 import { HmacScheme } from './hmac-scheme';
 import { SignatureHook } from './hook';
 import { MessageSignatureScheme } from './message-signature';
 import type { SignatureScheme } from './scheme';
 import { SignatureScope } from './scope';
+import { LOOSE, withoutEmpty } from './scope-entry';
 import { secretSource } from './secret-source';
 import { WebhookScheme } from './webhook';
 
@@ -23,11 +25,12 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
   const hooks: SignatureHook[] = [];
   let own: SignatureHook | undefined;
   if (requestSignature !== undefined) {
-    const { debug, replay } = requestSignature;
+    const { debug, replay, timeout } = requestSignature;
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
-    own = new SignatureHook({ scheme: schemeOf(requestSignature), scope, debug, store: replay?.store }, logger);
+    own = new SignatureHook({ scheme: schemeOf(requestSignature), scope, debug, store: replay?.store, timeout }, logger);
     hooks.push(own);
   }
+  refuseOverlaps(webhooks.map(({ path }) => path));
   for (const webhook of webhooks) {
     if (own?.requires('POST', webhook.path) === true && parsePattern(webhook.path, rules).bare) {
       throw new TypeError(
@@ -36,9 +39,57 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
       );
     }
     const scope = new SignatureScope([webhook.path], [], rules);
-    hooks.push(new SignatureHook({ scheme: new WebhookScheme(webhook), scope, debug: webhook.debug, store: undefined }, logger));
+    const { debug, replay, timeout } = webhook;
+    hooks.push(new SignatureHook({ scheme: new WebhookScheme(webhook), scope, debug, store: replay?.store, timeout }, logger));
   }
   return hooks;
+}
+
+/** A request to a path of two webhooks would have to be signed both ways. */
+function refuseOverlaps(paths: readonly string[]): void {
+  const read = paths.map((path) => withoutEmpty(parsePattern(path, LOOSE).segments));
+  read.forEach((later, index) => {
+    const earlier = read.findIndex((segments, at) => at < index && overlap(segments, later));
+    if (earlier === -1) return;
+    const [given, other] = [JSON.stringify(paths[index]), JSON.stringify(paths[earlier])];
+    throw new TypeError(
+      `security.webhooks[${index}].path must have no path in common with another webhook, and ${given} has with ${other}: `
+      + 'a request to it would have to be signed both ways; give each a path of its own, which differs in more than case or slashes',
+    );
+  });
+}
+
+/**
+ * Whether some path is in the scope of both patterns. As in the scope, the `**`
+ * at the end may stand for nothing. Of two segments that both have parts or
+ * constraints it can't be told unless they are alike; they are taken to be
+ * apart, and a request that is both is refused when it comes.
+ */
+function overlap(a: readonly Segment[], b: readonly Segment[]): boolean {
+  const [first, ...rest] = a;
+  const [other, ...others] = b;
+  if (first === undefined && other === undefined) return true;
+  if (other?.kind === 'deep' && first?.kind !== 'deep') return overlap(b, a);
+  if (first?.kind === 'deep') {
+    if (rest.length === 0 && overlap(rest, b)) return true;
+    if (other === undefined) return false;
+    // One segment of the path is the `**`'s; it may be the last of it, or not.
+    return overlap(rest, others) || overlap(a, others) || (other.kind === 'deep' && overlap(rest, b));
+  }
+  return first !== undefined && other !== undefined && meet(first, other) && overlap(rest, others);
+}
+
+/** Whether one segment of a path may be both. */
+function meet(a: Segment, b: Segment): boolean {
+  if (a.kind === 'param' || b.kind === 'param') return true;
+  if (a.kind === 'static') return new Pattern('', [b], 0).matches(new Path(`/${a.text}`, LOOSE));
+  if (b.kind === 'static') return meet(b, a);
+  return shapeOf(a) === shapeOf(b);
+}
+
+/** A segment of several parts, without the names of its parameters. */
+function shapeOf(segment: Segment): string {
+  return segment.kind === 'mixed' ? JSON.stringify(segment.parts.map((part) => (part.kind === 'text' ? part.text.toLowerCase() : [part.constraint]))) : segment.kind;
 }
 
 function schemeOf(config: ResolvedSignature): SignatureScheme {

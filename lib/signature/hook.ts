@@ -8,6 +8,7 @@ import type { Response } from '../http/response';
 import type { Logger } from '../logger';
 import type { ReplayStore } from '../options';
 import { kAnswering } from '../xjson/handler';
+import { BoundedWait, type Client, type Forsaken } from './bounded-wait';
 import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope';
 
@@ -22,6 +23,8 @@ export interface SignatureHookParts {
   readonly debug: boolean;
   /** Lets each signature through once; undefined lets it through until it is too old. */
   readonly store: ReplayStore | undefined;
+  /** How long secrets and store may be waited for, in milliseconds. */
+  readonly timeout: number;
 }
 
 /**
@@ -33,13 +36,15 @@ export class SignatureHook {
   readonly #scope: SignatureScope;
   readonly #debug: boolean;
   readonly #store: ReplayStore | undefined;
+  readonly #timeout: number;
   readonly #logger: Logger;
 
-  constructor({ scheme, scope, debug, store }: SignatureHookParts, logger: Logger) {
+  constructor({ scheme, scope, debug, store, timeout }: SignatureHookParts, logger: Logger) {
     this.#scheme = scheme;
     this.#scope = scope;
     this.#debug = debug;
     this.#store = store;
+    this.#timeout = timeout;
     this.#logger = logger;
   }
 
@@ -66,7 +71,7 @@ export class SignatureHook {
 
   /** Checks the signature over the bytes as received, and that it was not used before. */
   verifies(req: Request, res: Response, body: Buffer | undefined): Admission {
-    const verdict = this.#judge(req, body);
+    const verdict = this.#judge(req, body, res);
     return verdict instanceof Promise ? verdict.then((ended) => this.#conclude(req, res, ended)) : this.#conclude(req, res, verdict);
   }
 
@@ -75,7 +80,7 @@ export class SignatureHook {
     // Node hands what follows the headers to the listener unread, so a body could not be checked.
     const rejected = this.#scheme.checkHeaders(received(req), Date.now())
       ?? (this.readsBody && hasBody(req) ? rejection('invalid', 'a request to upgrade has a body') : null);
-    const verdict = rejected ?? this.#judge(req, undefined);
+    const verdict = rejected ?? this.#judge(req, undefined, socket);
     return verdict instanceof Promise ? verdict.then((ended) => this.#concludeUpgrade(req, socket, ended)) : this.#concludeUpgrade(req, socket, verdict);
   }
 
@@ -93,17 +98,27 @@ export class SignatureHook {
   }
 
   /** The scheme's verdict, and the store's. A failure of either is a verdict too: that nothing is known. */
-  #judge(req: Request, body: Buffer | undefined): Outcome | Promise<Outcome> {
+  #judge(req: Request, body: Buffer | undefined, client: Client): Outcome | Promise<Outcome> {
     try {
       const request = received(req);
-      if (this.#debug) this.#logger.info({ parts: this.#scheme.describe(request, body) }, 'The request signature is checked');
+      if (this.#debug) this.#log('info', { parts: this.#scheme.describe(request, body) }, 'The request signature is checked');
       const verdict = this.#scheme.checkBytes(request, body, Date.now());
-      if (verdict instanceof Promise) return verdict.then((ended) => this.#claim(req, ended)).catch(unknown);
+      if (verdict instanceof Promise) {
+        const wait = new BoundedWait(req, client, this.#timeout);
+        // Nobody waits: then nothing is claimed, so that the client may send the same signature again.
+        return this.#within(wait, verdict.then((ended) => (wait.isOver ? ended : this.#claim(req, ended))));
+      }
       const claimed = this.#claim(req, verdict);
-      return claimed instanceof Promise ? claimed.catch(unknown) : claimed;
+      return claimed instanceof Promise ? this.#within(new BoundedWait(req, client, this.#timeout), claimed) : claimed;
     } catch (error) {
       return unknown(error);
     }
+  }
+
+  async #within(wait: BoundedWait, asked: Promise<Verdict>): Promise<Outcome> {
+    const answer = await wait.for<Outcome>(asked.catch(unknown));
+    if (answer !== 'late') return answer;
+    return unknown(new Error(`Neither the lookup of the secret nor the replay store may take longer than ${this.#timeout} ms; its option timeout sets how long`));
   }
 
   #claim(req: Request, verdict: Verdict): Verdict | Promise<Verdict> {
@@ -119,6 +134,7 @@ export class SignatureHook {
   }
 
   #conclude(req: Request, res: Response, outcome: Outcome): boolean {
+    if (outcome === 'gone') return this.#forsake(req);
     if (outcome instanceof Unknown) {
       this.#logUnknown(req, outcome);
       if (!this.#isTaken(req, res)) answerJson(res, 503, UNAVAILABLE);
@@ -130,6 +146,7 @@ export class SignatureHook {
   }
 
   #concludeUpgrade(req: Request, socket: Duplex, outcome: Outcome): boolean {
+    if (outcome === 'gone') return this.#forsake(req);
     if (outcome instanceof Unknown) {
       this.#logUnknown(req, outcome);
       answerSocket(socket, 503, [], UNAVAILABLE);
@@ -141,14 +158,19 @@ export class SignatureHook {
       return false;
     }
     this.#accept(req, outcome);
-    // The client may have gone while a store or a secret was waited for.
-    return !socket.destroyed;
+    return true;
+  }
+
+  /** Nobody is there to be answered, so nothing is done in their name. */
+  #forsake(req: Request): false {
+    this.#log('debug', nameOf(req), 'Nobody waits any more for the check of the request signature');
+    return false;
   }
 
   /** Whether something else has answered meanwhile, such as a limit of time: what it left open is cut off. */
   #isTaken(req: Request, res: Response): boolean {
     if (!res.headersSent && !res[kAnswering]) return false;
-    this.#logger.warn({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'A request was refused by the signature check after it had been answered');
+    this.#log('warn', nameOf(req), 'A request was refused by the signature check after it had been answered');
     if (!res.writableEnded) res.destroy();
     return true;
   }
@@ -156,7 +178,7 @@ export class SignatureHook {
   #accept(req: Request, { keyId }: Acceptance): void {
     // Of this check, and of no other application's that came before.
     req.signatureKeyId = keyId;
-    if (this.#debug) this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature was accepted');
+    if (this.#debug) this.#log('info', nameOf(req), 'The request signature was accepted');
   }
 
   #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
@@ -168,13 +190,25 @@ export class SignatureHook {
   }
 
   #logRefusal(req: Request, reason: string): void {
-    if (!this.#debug) return;
     // At info: who turns `debug` on wants to see it without a change of the log's level.
-    this.#logger.info({ method: req[kOriginalMethod], url: req[kOriginalUrl], reason }, 'The request signature was refused');
+    this.#log(this.#debug ? 'info' : 'debug', { ...nameOf(req), reason }, 'The request signature was refused');
   }
 
   #logUnknown(req: Request, { error }: Unknown): void {
-    this.#logger.error({ err: error, method: req[kOriginalMethod], url: req[kOriginalUrl] }, 'The request signature could not be checked');
+    const named = nameOf(req);
+    // What was thrown may be anything, and may itself throw when the logger looks at it.
+    if (this.#log('error', { err: error, ...named }, 'The request signature could not be checked')) return;
+    this.#log('error', named, 'The request signature could not be checked, by an error that cannot be read');
+  }
+
+  /** Writes a line, or answers false: a logger that throws would else end the process, or let a verdict stand that was never answered. */
+  #log(level: 'debug' | 'info' | 'warn' | 'error', fields: object, message: string): boolean {
+    try {
+      this.#logger[level](fields, message);
+      return true;
+    } catch {
+      return false;
+    }
   }
 }
 
@@ -183,7 +217,7 @@ class Unknown {
   constructor(readonly error: unknown) {}
 }
 
-type Outcome = Verdict | Unknown;
+type Outcome = Verdict | Unknown | Exclude<Forsaken, 'late'>;
 
 /** How long a client that was refused an upgrade may take to read it and close, in milliseconds. */
 const LINGER = 2000;
@@ -205,6 +239,10 @@ function settled(req: Request, store: ReplayStore, first: unknown, verdict: Acce
   if (digests === undefined) claims.set(store, new Set([verdict.digest]));
   else digests.add(verdict.digest);
   return verdict;
+}
+
+function nameOf(req: Request): { readonly method: string; readonly url: string } {
+  return { method: req[kOriginalMethod] ?? req.method, url: req[kOriginalUrl] ?? req.url };
 }
 
 function received(req: Request): ReceivedRequest {

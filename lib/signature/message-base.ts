@@ -67,7 +67,8 @@ export function componentValue({ method, target, headers, rawHeaders }: Received
     case '@authority':
       // Which port is the default one depends on the scheme, which a server
       // behind a proxy does not know; clients leave it out of Host.
-      return headers.host === undefined || headers.host === '' ? undefined : fieldValue(headers.host.toLowerCase());
+      if (headers.host === undefined || headers.host === '' || linesOf('host', rawHeaders).length > 1) return undefined;
+      return fieldValue(headers.host.toLowerCase());
     default:
       return FIELD_NAME.test(component) && isWhole(component, headers[component], rawHeaders) ? fieldValue(headers[component]) : undefined;
   }
@@ -75,9 +76,12 @@ export function componentValue({ method, target, headers, rawHeaders }: Received
 
 /** Whether Node's value holds every line of the field. Of Content-Type and others it keeps the first, and who passes the request on may send both. */
 function isWhole(name: string, value: unknown, rawHeaders: readonly string[] | undefined): boolean {
-  if (rawHeaders === undefined) return true;
-  const lines = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+  const lines = linesOf(name, rawHeaders);
   return lines.length < 2 || lines.join(', ') === value;
+}
+
+function linesOf(name: string, rawHeaders: readonly string[] = []): string[] {
+  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
 function fieldValue(value: unknown): string | undefined {

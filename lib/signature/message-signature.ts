@@ -17,6 +17,8 @@ export interface MessageSignatureConfig {
   readonly includeBody: boolean;
   /** Whether `@query` must be covered. */
   readonly includeQuery: boolean;
+  /** What else must be covered, in lower case. @default nothing */
+  readonly covers?: readonly string[];
 }
 
 /** A request whose headers are in order, and what its signature is computed over. */
@@ -30,14 +32,17 @@ interface SignedMessage {
 /** Headers that say what the bytes of a body mean: where there is one, it is covered. */
 const MEANING = ['content-type', 'content-encoding'] as const;
 
+/** What the log shows as it is, so that it can be compared by eye: the target stands in any log, and none of these holds a token. */
+const TELLING: ReadonlySet<string> = new Set(['@method', '@path', '@query', '@request-target', '@authority', 'content-digest', ...MEANING]);
+
 const NO_BODY = new Uint8Array(0);
 
 /**
  * HTTP Message Signatures (RFC 9421) with `hmac-sha256`, and Content-Digest
  * (RFC 9530) for the body. What RFC 9421 leaves to the application (section
  * 1.4) is settled here: one signature; `@method`, `@path`, `@query`, the
- * digest of a body and its type are covered; `created` and `nonce` are given;
- * no component has parameters.
+ * digest of a body and its type are covered, and whatever `covers` names;
+ * `created` and `nonce` are given; no component has parameters.
  */
 export class MessageSignatureScheme implements SignatureScheme {
   readonly challenge: string;
@@ -51,10 +56,12 @@ export class MessageSignatureScheme implements SignatureScheme {
   constructor(config: MessageSignatureConfig, source: SecretSource) {
     this.#config = config;
     this.#source = source;
-    this.#required = config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
+    const target = config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
+    const { covers = [] } = config;
+    this.#required = [...new Set([...target, ...covers])];
     this.readsBody = config.includeBody;
-    const covered = config.includeBody ? [...this.#required, 'content-digest', ...MEANING] : [...this.#required, ...MEANING];
-    this.challenge = `Signature header="Signature", algorithm="${ALGORITHM}", components="${covered.join(' ')}"`;
+    const covered = new Set([...target, ...(config.includeBody ? ['content-digest'] : []), ...MEANING, ...covers]);
+    this.challenge = `Signature header="Signature", algorithm="${ALGORITHM}", components="${[...covered].join(' ')}"`;
   }
 
   checkHeaders(request: ReceivedRequest, now: number): Rejection | null {
@@ -82,7 +89,10 @@ export class MessageSignatureScheme implements SignatureScheme {
     const bytes = { bytes: body?.length ?? 0, sha256: sha256(body ?? NO_BODY) };
     if (isRejected(signature)) return { ...sent, body: bytes };
     const { components, text, created, expires, nonce, keyId } = signature;
-    const values = components.map((component) => [component, partOf(componentValue(request, component))] as const);
+    const values = components.map((component) => {
+      const value = componentValue(request, component);
+      return [component, TELLING.has(component) ? value : partOf(value)] as const;
+    });
     const lines = signatureBase(request, components, text);
     return {
       ...sent,

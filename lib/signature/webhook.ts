@@ -49,7 +49,8 @@ export class WebhookScheme implements SignatureScheme {
     const [first] = macs;
     if (first === undefined || matches !== 1) return rejection('invalid', 'no signature matches any of the secrets');
     // The same secret's MAC whichever matched: who drops one of two good signatures from the header gains no second digest.
-    return { digest: first.toString('hex'), expires: this.#expires(read) };
+    // With the path, since a service may send two paths of one secret the same event.
+    return { digest: `webhook:${this.#config.path}:${first.toString('hex')}`, expires: this.#expires(read) };
   }
 
   describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {

@@ -29,6 +29,8 @@ function answers(app: Express): void {
   app.get('/send', (_req, res) => void res.send('Größe'));
   app.get('/bytes', (_req, res) => void res.send(Buffer.from([0, 255, 7])));
   app.get('/json', (_req, res) => void res.status(201).json({ a: [1] }));
+  app.get('/undefined', (_req, res) => void res.json(undefined));
+  app.get('/jsonp', (_req, res) => void res.jsonp({ a: 1 }));
   app.get('/long', (_req, res) => void res.json(TEXT));
   app.get('/nothing', (_req, res) => void res.send());
   app.get('/none', (_req, res) => void res.sendStatus(204));
@@ -53,7 +55,7 @@ function answers(app: Express): void {
   app.use(answerErrors);
 }
 
-const PATHS = ['/send', '/bytes', '/json', '/long', '/nothing', '/none', '/status', '/redirect', '/file', '/plain', '/array', '/chunks', '/pipe', '/cookie', '/broken', '/nowhere'];
+const PATHS = ['/send', '/bytes', '/json', '/undefined', '/jsonp', '/long', '/nothing', '/none', '/status', '/redirect', '/file', '/plain', '/array', '/chunks', '/pipe', '/cookie', '/broken', '/nowhere'];
 
 /** Without ETags Express leaves files without them too. */
 const TAGLESS = PATHS.filter((path) => path !== '/file');
@@ -162,6 +164,31 @@ describe.each([['with ETags', 'weak'], ['without', false]] as const)('%s, middle
     if (etag !== false) await oracle.ask('/file');
   });
 
+  test('may join what it hears as buffers, where Express gives it buffers', async () => {
+    oracle = await ExpressOracle.start((app, side) => {
+      app.use((req, res, next) => {
+        const chunks: Buffer[] = [];
+        const { write, end } = res;
+        res.write = function (this: ServerResponse, ...given: [Buffer]) {
+          chunks.push(given[0]);
+          return write.apply(this, given as never);
+        } as never;
+        res.end = function (this: ServerResponse, ...given: [Buffer?]) {
+          if (given[0]) chunks.push(given[0]);
+          side.note([req.method, req.originalUrl, Buffer.concat(chunks).toString()]);
+          return end.apply(this, given as never);
+        } as never;
+        next();
+      });
+      answers(app);
+    }, { etag });
+    // Without ETags Express makes buffers only of longer texts.
+    const buffered = etag === false ? ['/long', '/bytes', '/nothing', '/none', '/file'] : ['/send', '/json', '/jsonp', '/undefined', '/long', '/bytes', '/nothing', '/none', '/status', '/cookie', '/broken', '/nowhere', '/file'];
+    const asked = await askAll(oracle, buffered.filter((path) => paths.includes(path)));
+    const notes = await oracle.notes(asked);
+    expect(notes).toContainEqual(['GET', '/long', JSON.stringify(TEXT)]);
+  });
+
   test('may keep what res.send is given, by res.json and res.sendStatus too', async () => {
     oracle = await ExpressOracle.start((app, side) => {
       app.use((_req, res, next) => {
@@ -174,8 +201,8 @@ describe.each([['with ETags', 'weak'], ['without', false]] as const)('%s, middle
       });
       answers(app);
     }, { etag });
-    for (const path of ['/send', '/status', '/json']) await oracle.ask(path);
-    expect(await oracle.each(async (_port, { seen }) => seen)).toEqual(['Größe', "I'm a Teapot", '{"a":[1]}']);
+    for (const path of ['/send', '/status', '/json', '/undefined', '/jsonp']) await oracle.ask(path);
+    expect(await oracle.each(async (_port, { seen }) => seen)).toEqual(['Größe', "I'm a Teapot", '{"a":[1]}', undefined, '{"a":1}']);
   });
 
   test('may wrap res.json, to answer something else', async () => {
@@ -189,6 +216,8 @@ describe.each([['with ETags', 'weak'], ['without', false]] as const)('%s, middle
       });
       answers(app);
     }, { etag });
+    // On Express jsonp does not go by json.
+    expect((await oracle.ask('/jsonp')).body).toBe('{"a":1}');
     expect((await oracle.ask('/json')).body).toBe('{"wrapped":{"a":[1]}}');
   });
 });

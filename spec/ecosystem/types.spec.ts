@@ -28,7 +28,9 @@ import favicon from 'serve-favicon';
 import serveStatic from 'serve-static';
 import sirv from 'sirv';
 import swaggerUi from 'swagger-ui-express';
-import { createServer, express, Router } from 'waypost';
+import {
+  createServer, express, type ErrorRequestHandler as ErrorRequestHandlerHere, type Express, type NextFunction, type Request, type RequestHandler as RequestHandlerHere, type Response, Router,
+} from 'waypost';
 
 // Whether this compiles is what `npm run types` tells: no registration of a package needs a cast.
 
@@ -77,4 +79,23 @@ test.each([['createServer()', () => createServer({ logging: { level: 'silent' } 
   app.use('/sub', middleware, router);
 
   expect(app.routes().map(({ path }) => path)).toEqual(['/upload', '/login', '/valid', '/limited/:id', '/cors', '/sub/upload/:id', '/sub/session']);
+});
+
+test('handlers may be typed by the names and type parameters of Express\'s types', () => {
+  const guard: RequestHandlerHere = (_req, _res, next) => next();
+  const byName: express.RequestHandler<{ id: string }, { a: number }, { b: string }> = (req, res) => void res.json({ a: req.body.b.length + req.params.id.length });
+  const failed: ErrorRequestHandlerHere = (error, _req, _res, next) => next(error);
+  const params = (req: Request<{ id: string }, unknown, { x: number }>, res: Response): void => void res.json([req.params.id, req.body.x]);
+  const query = (req: Request<{ id: string }, unknown, unknown, { q: string }>, res: Response<{ a: number }, { b: number }>): void => void res.json({ a: req.query.q.length + res.locals.b });
+  const hung = (req: express.Request, res: express.Response, next: NextFunction): void => (req.query['page'] === '1' ? void res.send('one') : next());
+  const router: express.Router = express.Router();
+  router.use(guard, hung);
+  router.get('/:id', byName, params, query);
+  const app: Express = express({ logging: { level: 'silent' } });
+  const same: express.Application = app;
+  app.use('/notes', guard, router);
+  app.post('/notes/:id', guard, byName, params, query);
+  app.use(hung, failed);
+  app.use((error: Error, _req: Request, res: Response, _next: NextFunction) => void res.status(500).send(error.message));
+  expect(same.routes().map(({ path, handlers }) => [path, handlers])).toEqual([['/notes/:id', 3], ['/notes/:id', 4]]);
 });

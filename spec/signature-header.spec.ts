@@ -1,0 +1,51 @@
+import { createServer as createHttpServer } from 'node:http';
+import { type Application, createServer } from 'waypost';
+import { Running } from './support/running';
+import { Wire } from './support/wire';
+
+const SECRET = 'the secret of these specs, 32 bytes or more';
+
+// Of the fields that IANA registers for HTTP, those in common use, and some of no one's.
+const NAMES = [
+  'Accept', 'Accept-Charset', 'Accept-Encoding', 'Accept-Language', 'Age', 'Allow', 'Alt-Svc', 'Authorization', 'Cache-Control', 'Connection', 'Content-Digest',
+  'Content-Disposition', 'Content-Encoding', 'Content-Language', 'Content-Length', 'Content-Location', 'Content-Range', 'Content-Type', 'Cookie', 'Date', 'Digest', 'DNT',
+  'ETag', 'Expect', 'Expires', 'Forwarded', 'From', 'Host', 'If-Match', 'If-Modified-Since', 'If-None-Match', 'If-Range', 'If-Unmodified-Since', 'Keep-Alive',
+  'Last-Modified', 'Link', 'Location', 'Max-Forwards', 'Origin', 'Pragma', 'Prefer', 'Priority', 'Proxy-Authenticate', 'Proxy-Authorization', 'Proxy-Connection', 'Range',
+  'Referer', 'Retry-After', 'Sec-Fetch-Mode', 'Sec-WebSocket-Key', 'Server', 'Set-Cookie', 'Signature', 'Signature-Input', 'Strict-Transport-Security', 'TE', 'Trailer',
+  'Transfer-Encoding', 'Upgrade', 'User-Agent', 'Vary', 'Via', 'WWW-Authenticate', 'Warning', 'X-Forwarded-For', 'X-Hub-Signature', 'X-Key-Id', 'X-Timestamp',
+  'Svc-Request-Sig',
+];
+
+const running = new Running();
+afterEach(() => running.close());
+
+test.each(['headerName', 'timestampHeaderName', 'keyIdHeaderName'] as const)('%s may be a header only if Node joins all of its lines', async (option) => {
+  const seen = new Map<string, unknown>();
+  const port = await running.listen(createHttpServer((req, res) => {
+    const name = String(req.url).slice(1);
+    seen.set(name, req.headers[name.toLowerCase()]);
+    res.end();
+  }).on('upgrade', (_req, socket) => socket.destroy()));
+  // Trailer and Expect ask for an answer of their own, and Upgrade makes another request of it.
+  const acting = ['Expect', 'Trailer', 'Upgrade', 'Connection', 'Transfer-Encoding'];
+  const taken: string[] = [];
+  for (const name of NAMES) {
+    const host = name === 'Host' ? '' : 'Host: a\r\n';
+    await Wire.tell(port, `GET /${name} HTTP/1.1\r\n${host}${name}: 1\r\n${name}: 2\r\n${name === 'Connection' ? '' : 'Connection: close\r\n'}\r\n`.replace(/^(GET \/Connection[^]*: )2\r\n\r\n/, '$1close\r\n\r\n'));
+    if (seen.get(name) !== '1, 2' || acting.includes(name)) taken.push(name);
+  }
+  expect(taken).toEqual(expect.arrayContaining(['Authorization', 'From', 'User-Agent', 'Age', 'ETag', 'Cookie', 'Host']));
+  const make = (name: string): Application => createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: () => SECRET, [option]: name } } });
+  const refused = NAMES.filter((name) => {
+    try {
+      make(name);
+      return false;
+    } catch (error) {
+      // The names of the other two options are refused as theirs.
+      const message = (error as Error).message;
+      if (!message.includes('must be another header than')) expect(message).toMatch(`security.requestSignature.${option} must be a header name (RFC 9110 section 5.1) that nothing else uses, got "${name}"`);
+      return message.includes('that nothing else uses');
+    }
+  });
+  expect(refused).toEqual(taken);
+});
