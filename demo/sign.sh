@@ -15,7 +15,7 @@ method=$(printf '%s' "$1" | tr '[:lower:]' '[:upper:]')
 body=${3-}
 
 # What goes over the wire: path and query, without scheme, host and fragment.
-rest=${2#*://}
+case $2 in /*) rest=$2 ;; *) rest=${2#*://} ;; esac
 rest=${rest%%#*}
 host=${rest%%[/?]*}
 target=${rest#"$host"}

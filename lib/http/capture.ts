@@ -4,6 +4,8 @@ import { IncomingMessage } from 'node:http';
 export const kIntake = Symbol('waypost.request.intake');
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
+/** The bytes of a body that were captured, while the stream keeps them back until somebody reads. */
+const kHeld = Symbol('waypost.request.held');
 /** How the capture of this request ended; undefined until it has. */
 export const kCaptured = Symbol('waypost.request.captured');
 
@@ -36,6 +38,14 @@ export type CaptureListener<T extends BodyStream> = (request: T, outcome: Captur
 /** Passes a chunk on to the stream as if nothing stood in between. */
 export function pushOn(request: IncomingMessage, chunk: Buffer | null): boolean {
   return IncomingMessage.prototype.push.call(request, chunk);
+}
+
+/** Ends the stream of a body that was kept back for a reader, and that nobody will read any more. */
+export function dropHeld(request: BodyStream): void {
+  const stream = request as Askable;
+  if (stream[kHeld] === undefined) return;
+  stream[kHeld] = undefined;
+  pushOn(request, null);
 }
 
 /** Whether the headers announce a body (RFC 9112 section 6.3). */
@@ -172,8 +182,7 @@ class BodyCapture<T extends BodyStream> implements Intake {
     const request = this.#request;
     const bytes = this.#bytes();
     request[kIntake] = undefined;
-    if (bytes !== undefined) pushOn(request, bytes);
-    const more = pushOn(request, null);
+    const more = bytes === undefined ? pushOn(request, null) : giveBack(request, bytes);
     this.#keep(bytes ?? Buffer.alloc(0));
     this.#end('complete');
     return more;
@@ -200,6 +209,42 @@ class BodyCapture<T extends BodyStream> implements Intake {
     this.#request[kIntake] = undefined;
     settle(this.#request, outcome, this.#done);
   }
+}
+
+/** A body's stream as Node keeps it: `reading` says whether it has asked for bytes that have not come. */
+interface Askable extends BodyStream {
+  [kHeld]?: Buffer | undefined;
+  readonly _readableState: { readonly reading: boolean };
+}
+
+/**
+ * Gives a body back to its stream. Where nobody reads, only when somebody
+ * does: few bodies are read twice, and one that stands in a stream costs a
+ * fifteenth of a small request, to take it out again unread. A property of its
+ * own, since another framework's application takes the prototype away.
+ */
+function giveBack(request: BodyStream, bytes: Buffer): boolean {
+  const stream = request as Askable;
+  if (stream._readableState.reading || isBeingRead(stream)) {
+    pushOn(stream, bytes);
+    return pushOn(stream, null);
+  }
+  stream[kHeld] = bytes;
+  stream._read = readHeld;
+  return true;
+}
+
+/** The stream's `_read` while it keeps its body back. */
+function readHeld(this: Askable, size: number): void {
+  const bytes = this[kHeld];
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is to be the request's method
+  const { _read } = IncomingMessage.prototype;
+  this._read = _read;
+  // It notes that somebody reads, so that the response does not drop what is left.
+  _read.call(this, size);
+  this[kHeld] = undefined;
+  if (bytes !== undefined) pushOn(this, bytes);
+  pushOn(this, null);
 }
 
 /** Everything the stream has buffered, read without leaving a trace of the reading. */

@@ -1,6 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type BodyStream, type Intake, kIntake, pushOn } from './capture';
+import { type BodyStream, dropHeld, type Intake, kIntake, pushOn } from './capture';
 
 /** How long a closing connection is still listened to, in milliseconds. */
 const LINGER = 5000;
@@ -20,7 +20,9 @@ export function discardRest(request: BodyStream, limit: number): void {
   if (request.complete) {
     // Every byte is off the wire, and a reader that is slower than the
     // response keeps its bytes: Node would take its listeners away.
-    if (request.readableFlowing === null) (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
+    if (request.readableFlowing !== null) return;
+    dropHeld(request);
+    (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
     return;
   }
   if (request[kIntake] instanceof Discard) return;
