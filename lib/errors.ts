@@ -18,7 +18,7 @@ export const ERRORS = {
 /** The code of an error that waypost raises; see {@link ERRORS}. */
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The shape of every default error body: two string fields (INTERFACE.md section 7). */
+/** The shape of every default error body: two string fields (INTERFACE section 7). */
 export interface ErrorBody {
   error: string;
   message: string;
