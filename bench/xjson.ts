@@ -1,6 +1,7 @@
 /**
- * xJson beside JSON.stringify and its peers, in one run: `npm run bench:xjson
- * [rounds]`. Every figure is the median of ratios of two times taken in turn.
+ * xJson beside JSON.stringify and its peers, in one run: `npm run bench:xjson`.
+ * Every ratio is of two times taken in turn, the median of many in a process,
+ * and then that of several processes.
  */
 import { compareLarge, measureUncut } from './xjson/large';
 import { compareResponses } from './xjson/responses';

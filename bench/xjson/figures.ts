@@ -1,10 +1,19 @@
-/** How many rounds a figure is taken in. */
-export const ROUNDS = Number(process.argv[2] ?? 41);
+/**
+ * Processes that a ratio is taken in, one after the other. V8 decides anew in
+ * each what it inlines, and a serializer's speed differs by a fifth for it.
+ */
+export const PROCESSES = 5;
 
-/** Prints a figure beside its goal. */
-export function line(name: string, figure: number, goal?: number, unit = ''): void {
+/** Rounds in each of them. */
+export const ROUNDS = 11;
+
+/** Prints a figure beside its goal: the median, and the range where it was taken in several processes. */
+export function line(name: string, taken: number | readonly number[], goal?: number, unit = ''): void {
+  const figures = typeof taken === 'number' ? [taken] : taken;
+  const figure = median(figures);
+  const range = figures.length === 1 ? '' : ` (${Math.min(...figures).toFixed(2)}–${Math.max(...figures).toFixed(2)})`;
   const verdict = goal === undefined ? '' : `   goal ${goal.toFixed(2)}${unit}  ${figure <= goal ? 'met' : 'MISSED'}`;
-  console.log(`  ${name.padEnd(60)} ${figure.toFixed(2).padStart(8)}${unit}${verdict}`);
+  console.log(`  ${name.padEnd(60)} ${figure.toFixed(2).padStart(8)}${unit}${range}${verdict}`);
 }
 
 export function median(values: readonly number[]): number {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { ask } from './client';
-import { line, pairedRatio } from './figures';
+import { line, pairedRatio, PROCESSES } from './figures';
 import type { Responder } from './responder';
 
 const SIZES = [
@@ -19,6 +19,16 @@ const CONNECTIONS = 8;
  * server in a process of its own, so that the client's work is no part of it.
  */
 export async function compareResponses(): Promise<void> {
+  const taken = SIZES.map(() => KINDS.map((): number[] => []));
+  for (let i = 0; i < PROCESSES; i++) await measureServer(taken);
+  console.log('\nwhole responses: processor time of the server against res.end(JSON.stringify(x)) of the same rows without BigInts');
+  for (const [i, { size, goals }] of SIZES.entries()) {
+    for (const [j, [, name]] of KINDS.entries()) line(`${size.toLocaleString('en')} bytes${name}`, taken[i]?.[j] as number[], goals[j]);
+  }
+}
+
+/** Adds the ratios of one server process, by size and kind. */
+async function measureServer(taken: readonly (readonly number[][])[]): Promise<void> {
   const server = fork(join(__dirname, 'responder.ts'));
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const told = async (): Promise<Responder> => {
@@ -34,17 +44,16 @@ export async function compareResponses(): Promise<void> {
     }));
     return (await told()).cpu - before.cpu;
   };
-  console.log('\nwhole responses: processor time of the server against res.end(JSON.stringify(x)) of the same rows without BigInts');
-  for (const { size, requests, goals } of SIZES) {
+  for (const [i, { size, requests }] of SIZES.entries()) {
     const native = `/native/none/${size}`;
-    for (const [i, [kind, name]] of KINDS.entries()) {
+    for (const [j, [kind]] of KINDS.entries()) {
       const path = `/xjson/${kind}/${size}`;
       // Both are compiled before they are compared.
       for (const warm of [path, native, path, native]) await load(warm, requests);
-      const figure = await pairedRatio(() => load(path, requests), () => load(native, requests));
-      line(`${size.toLocaleString('en')} bytes${name}`, figure, goals[i]);
+      taken[i]?.[j]?.push(await pairedRatio(() => load(path, requests), () => load(native, requests)));
     }
   }
   agent.destroy();
   server.disconnect();
+  await once(server, 'exit');
 }

@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { stringifyChunked } from '@discoveryjs/json-ext';
 import * as jsonBigInt from 'json-bigint';
@@ -7,7 +9,7 @@ import { Blocks } from '../../lib/xjson/blocks';
 import { Serializer } from '../../lib/xjson/serializer';
 import { stringify } from '../../lib/xjson/stringify';
 import { rows } from './data';
-import { line, ratio, ROUNDS } from './figures';
+import { line, PROCESSES, ratio, ROUNDS } from './figures';
 
 /** Goals by the size of the rows, in bytes: without BigInts, with one in every row, and with one in the last row. */
 const SIZES = [
@@ -51,21 +53,46 @@ export function bytesOf(data: unknown): number {
   return length;
 }
 
-/** The serializer alone, against JSON.stringify of the same rows without BigInts, and its peers in the same run. */
+/** A ratio, and what it should not exceed. */
+interface Figure {
+  readonly name: string;
+  readonly ratio: number;
+  readonly goal: number | undefined;
+}
+
+const KINDS = ['', ', a BigInt in every row', ', a BigInt in the last row'];
+
+/** The serializer alone, against JSON.stringify of the same rows without BigInts, and its peers in the same processes. */
 export async function compareSerializers(): Promise<void> {
-  for (const { size, times, goals } of SIZES) {
-    const data = [rows(size, 'none'), rows(size, 'all'), rows(size, 'last')];
-    const plain = data[0];
-    const native = (): string => JSON.stringify(plain);
-    const compare = async (name: string, work: (data: unknown) => unknown, aims: readonly number[], rounds = ROUNDS, slower = 1): Promise<void> => {
-      const kinds = ['', ', a BigInt in every row', ', a BigInt in the last row'];
-      for (const [i, kind] of kinds.entries()) line(name + kind, await ratio(() => work(data[i]), native, Math.ceil(times / slower), rounds), aims[i]);
-    };
-    console.log(`\n${size.toLocaleString('en')} bytes of rows: time against JSON.stringify of the same with strings for the BigInts`);
-    await compare('stringify', stringify, goals);
-    for (const [name, peer] of PEERS) await compare(name, peer, [], 9, name === 'json-stream-stringify' ? 10 : 1);
-    console.log('  the bytes of a response: time against Buffer.from(JSON.stringify(x))');
-    const kinds = ['response bytes', 'response bytes, a BigInt in every row', 'response bytes, a BigInt in the last row'];
-    for (const [i, kind] of kinds.entries()) line(kind, await ratio(() => bytesOf(data[i]), () => Buffer.from(JSON.stringify(plain)), times), i === 0 ? undefined : goals[i]);
+  for (const { size } of SIZES) {
+    const processes: Figure[][] = [];
+    for (let i = 0; i < PROCESSES; i++) processes.push(await measureApart(size));
+    console.log(`\n${size.toLocaleString('en')} bytes of rows: time against JSON.stringify of the same with strings for the BigInts; of the response's bytes, against Buffer.from of that`);
+    for (const [i, { name, goal }] of (processes[0] as Figure[]).entries()) line(name, processes.map((figures) => (figures[i] as Figure).ratio), goal);
   }
+}
+
+async function measureApart(size: number): Promise<Figure[]> {
+  const child = fork(__filename, [String(size)]);
+  const [[figures]] = (await Promise.all([once(child, 'message'), once(child, 'exit')])) as [[Figure[]], unknown];
+  return figures;
+}
+
+async function measure({ size, times, goals }: (typeof SIZES)[number]): Promise<Figure[]> {
+  const data = [rows(size, 'none'), rows(size, 'all'), rows(size, 'last')];
+  const plain = data[0];
+  const figures: Figure[] = [];
+  const compare = async (name: string, work: (data: unknown) => unknown, native: () => unknown, aims: readonly (number | undefined)[], repeats: number, rounds: number): Promise<void> => {
+    for (const [i, kind] of KINDS.entries()) figures.push({ name: name + kind, ratio: await ratio(() => work(data[i]), native, repeats, rounds), goal: aims[i] });
+  };
+  const native = (): string => JSON.stringify(plain);
+  await compare('stringify', stringify, native, goals, times, ROUNDS);
+  await compare('bytes of a response', bytesOf, () => Buffer.from(JSON.stringify(plain)), [undefined, goals[1], goals[2]], times, ROUNDS);
+  for (const [name, peer] of PEERS) await compare(name, peer, native, [], name === 'json-stream-stringify' ? Math.ceil(times / 10) : times, 3);
+  return figures;
+}
+
+const asked = SIZES.find(({ size }) => size === Number(process.argv[2]));
+if (process.send !== undefined && asked !== undefined) {
+  void measure(asked).then((figures) => process.send?.(figures, () => process.disconnect()));
 }
