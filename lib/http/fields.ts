@@ -18,6 +18,22 @@ export function fieldsOf(res: ServerResponse): Fields | null {
   return res.getHeaderNames().length === 0 ? null : res.getHeaders();
 }
 
+/** Without a prototype's properties, as Node's own object. A class, since V8 keeps the properties of what a class made in slots, by its shape. */
+class FieldTable {}
+Object.setPrototypeOf(FieldTable.prototype, null);
+delete (FieldTable.prototype as { constructor?: unknown }).constructor;
+
+/**
+ * Gives a response without fields the object for them. Node's own begins as
+ * `{ __proto__: null }`, which V8 makes a hash table of; to fill one and to
+ * walk it for the head takes a tenth of the work of a small response. Where
+ * Node keeps fields otherwise, nothing is done.
+ */
+export function prepareFields(res: ServerResponse): void {
+  const owner = res as unknown as Record<symbol, unknown>;
+  if (kFields !== undefined && owner[kFields] === null) owner[kFields] = new FieldTable();
+}
+
 /** Found by what it holds: null before there is a field, and then an object that has its name. */
 function fieldsSymbol(): symbol | undefined {
   const bare = new OutgoingMessage() as unknown as Record<symbol, unknown>;

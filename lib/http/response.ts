@@ -11,14 +11,16 @@ import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
+import { prepareFields } from './fields';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
 import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import { kNext, type Request } from './request';
-import { type ConfiguredResponse, DEFAULT_SETTINGS, kEnd, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
-import { kShortHead, shortField, type ShortHead } from './short-head';
+import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kJsonAsXJson, kLocals, kOwn, kSettings, type ResponseSettings } from './response-state';
+import { kShortHead, type OwnMethods, shortField, type ShortHead } from './short-head';
+import { kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -44,7 +46,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
   declare [kShortHead]: ShortHead | undefined;
-  declare readonly [kEnd]: ServerResponse['end'];
+  declare [kSole]: string | null | undefined;
+  declare readonly [kOwn]: OwnMethods;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
@@ -335,6 +338,11 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     throw new Error(noViews(`res.render(${inspect(view)})`));
   }
 
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    prepareFields(this);
+    return super.setHeader(name, value);
+  }
+
   override getHeader(name: string): OutgoingHttpHeader | undefined {
     const head = this[kShortHead];
     return head === undefined ? super.getHeader(name) : shortField(head, name);
@@ -367,9 +375,19 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   override end(chunk: unknown, callback?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
   override end(first?: unknown, second?: unknown, third?: unknown): this {
-    const late = this.writableEnded && Boolean(first) && typeof first !== 'function' && this.listenerCount('error') === 0;
-    if (!late) return super.end(first, second as BufferEncoding, third as () => void);
-    reportLateWrite(this, typeof second === 'function' ? second : third);
+    if (this.writableEnded && Boolean(first) && typeof first !== 'function' && this.listenerCount('error') === 0) {
+      reportLateWrite(this, typeof second === 'function' ? second : third);
+      return this;
+    }
+    if (typeof first !== 'string') return super.end(first, second as BufferEncoding, third as () => void);
+    this[kSole] = null;
+    try {
+      super.end(first, second as BufferEncoding, third as () => void);
+    } catch (error) {
+      this[kSole] = undefined;
+      throw error;
+    }
+    if (this[kSole] !== undefined) sendKept(this);
     return this;
   }
 }
@@ -379,8 +397,10 @@ Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
 Response.prototype[kShortHead] = undefined;
+Response.prototype[kSole] = undefined;
+Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-(Response.prototype as { [kEnd]: ServerResponse['end'] })[kEnd] = Response.prototype.end;
+(Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, setHeader: Response.prototype.setHeader };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
 
 /** The Content-Type that was set, where it is one that can be used. */

@@ -10,6 +10,9 @@ export const kShortHead = Symbol('waypost.response.shortHead');
 /** Name and value in turn, as `writeHead` takes them: Content-Type, then Content-Length. */
 export type ShortHead = readonly ['Content-Type', string, 'Content-Length', string];
 
+/** The methods of a response class that middleware replaces. */
+export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'setHeader'>>;
+
 /** A response that may have sent a {@link ShortHead}. */
 export interface ShortHeaded extends ServerResponse {
   [kShortHead]: ShortHead | undefined;
@@ -20,13 +23,13 @@ export interface ShortHeaded extends ServerResponse {
  * `setHeader` keeps each field in a map that `writeHead` walks again when it
  * sends; where nobody listens for them, that is a tenth of Node's own work.
  * Middleware listens by replacing these methods, as on-headers and compression do.
- * @param end The response class's own `end`.
  */
-export function mayShorten(res: ServerResponse, end: ServerResponse['end']): boolean {
+export function mayShorten(res: ServerResponse, own: OwnMethods): boolean {
   const { statusCode } = res;
   return res.writeHead === writeHead
-    && res.setHeader === setHeader
-    && res.end === end
+    && ServerResponse.prototype.setHeader === setHeader
+    && res.setHeader === own.setHeader
+    && res.end === own.end
     && !res.headersSent
     // RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5: no content.
     && statusCode >= 200 && statusCode !== 204 && statusCode !== 205 && statusCode !== 304;

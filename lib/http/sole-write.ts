@@ -1,0 +1,55 @@
+import { ServerResponse } from 'node:http';
+
+/**
+ * While `end` is under way with a text: null until the text is on its way to
+ * the socket, then the text; undefined otherwise.
+ */
+export const kSole = Symbol('waypost.response.sole');
+const kSoleEncoding = Symbol('waypost.response.soleEncoding');
+
+/** A response that may keep its text for a moment. */
+export interface SoleWriting extends ServerResponse {
+  [kSole]: string | null | undefined;
+  [kSoleEncoding]?: BufferEncoding | undefined;
+}
+
+type Callback = (error?: Error | null) => void;
+
+/** What Node's declarations leave out: all that a message sends goes through here, the head before the first of it. */
+interface Sender {
+  _send(this: ServerResponse, data: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean;
+}
+
+const node = ServerResponse.prototype as unknown as Sender;
+
+/**
+ * The `_send` of responses. Node's `end` sends its text, and then an empty one
+ * whose callback tells that all is flushed. Two go to the socket as a vector,
+ * which costs a small response a twentieth of its time more than one write. So
+ * the text waits until the empty one comes, and takes its callback; its own
+ * does nothing. Whatever else comes, the text goes before it.
+ */
+export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean {
+  const text = this[kSole];
+  if (text === undefined) return node._send.call(this, data, encoding, callback, byteLength);
+  if (text === null) {
+    if (typeof data !== 'string' || data === '') {
+      this[kSole] = undefined;
+      return node._send.call(this, data, encoding, callback, byteLength);
+    }
+    this[kSole] = data;
+    this[kSoleEncoding] = encoding;
+    return true;
+  }
+  this[kSole] = undefined;
+  if (data === '') return node._send.call(this, text, this[kSoleEncoding], callback);
+  node._send.call(this, text, this[kSoleEncoding]);
+  return node._send.call(this, data, encoding, callback, byteLength);
+}
+
+/** Sends a text that no empty one has come for; none does where Node's `end` is another than today's. */
+export function sendKept(res: SoleWriting): void {
+  const text = res[kSole];
+  res[kSole] = undefined;
+  if (typeof text === 'string') node._send.call(res, text, res[kSoleEncoding]);
+}
