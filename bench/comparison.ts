@@ -100,32 +100,48 @@ function runsOfRound({ peers }: Settings): number {
 
 export function caseSeconds(settings: Settings): number {
   const { peers, seconds, rounds } = settings;
-  return (peers.length + 1) * (START + WARM_UP) + rounds * runsOfRound(settings) * (seconds + RUN_OVERHEAD);
+  return rounds * ((peers.length + 1) * (START + WARM_UP) + runsOfRound(settings) * (seconds + RUN_OVERHEAD));
 }
 
-/** One case: all peers are up, warm and idle, and take the load in turn. */
+/** One case. */
 export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> {
+  const found: Found = { pairs: new Pairs(), idle: new Pairs(), loaded: new Pairs() };
+  for (let round = 0; round < bench.settings.rounds; round++) await compareOnce(bench, work, found, round);
+  const measures = measuresOf(work, found.pairs);
+  // One case will do for memory; this one has something of everything.
+  return work.name === 'routed' ? [...measures, memoryMeasure('idle', 'memory, idle', found.idle), memoryMeasure('loaded', 'memory, after load', found.loaded)] : measures;
+}
+
+interface Found {
+  readonly pairs: Pairs<LoadedRun>;
+  /** Resident memory, in bytes. */
+  readonly idle: Pairs<number>;
+  readonly loaded: Pairs<number>;
+}
+
+/**
+ * One round: all peers are up, warm and idle, and take the load in turn. Each
+ * round has processes of its own. V8 decides anew in each what it compiles and
+ * how, so rounds in one process are no independent samples.
+ */
+async function compareOnce(bench: Bench, work: Case, { pairs, idle, loaded }: Found, round: number): Promise<void> {
   const { settings, progress, load } = bench;
   const { connections, seconds } = settings;
   progress.step(`${work.title}: start`, (settings.peers.length + 1) * START);
   const peers = await startAll(bench, work);
+  const memory = async (name: string): Promise<number> => (await (peers.get(name) as PeerProcess).usage()).rss;
   try {
-    const idle = await memory(peers);
+    await idle.round(settings.peers, round, memory);
     for (const { port, name } of peers.values()) {
       progress.step(`${work.title}: ${name}, warm-up`, WARM_UP);
       await load.send({ port, exchange: work.exchange(), connections, seconds: WARM_UP });
     }
-    const pairs = new Pairs<LoadedRun>();
-    for (let round = 0; round < settings.rounds; round++) {
-      await pairs.round(settings.peers, round, (name) => {
-        progress.step(`${work.title}: ${name}, round ${round + 1} of ${settings.rounds}`, seconds + RUN_OVERHEAD);
-        const peer = peers.get(name) as PeerProcess;
-        return loadedRun(peer, () => load.send({ port: peer.port, exchange: work.exchange(), connections, seconds }));
-      });
-    }
-    const measures = measuresOf(work, pairs);
-    // One case will do for memory; this one has something of everything.
-    return work.name === 'routed' ? [...measures, memoryMeasure('idle', 'memory, idle', idle), memoryMeasure('loaded', 'memory, after load', await memory(peers))] : measures;
+    await pairs.round(settings.peers, round, (name) => {
+      progress.step(`${work.title}: ${name}, round ${round + 1} of ${settings.rounds}`, seconds + RUN_OVERHEAD);
+      const peer = peers.get(name) as PeerProcess;
+      return loadedRun(peer, () => load.send({ port: peer.port, exchange: work.exchange(), connections, seconds }));
+    });
+    await loaded.round(settings.peers, round, memory);
   } finally {
     await stopAll(peers);
   }
@@ -160,20 +176,8 @@ function measuresOf({ name, title }: Case, pairs: Pairs<LoadedRun>): Measure[] {
   ];
 }
 
-async function memory(peers: ReadonlyMap<string, PeerProcess>): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
-  for (const [name, peer] of peers) found.set(name, (await peer.usage()).rss);
-  return found;
-}
-
-function memoryMeasure(name: string, title: string, found: ReadonlyMap<string, number>): Measure {
-  const subject = found.get(SUBJECT) as number;
-  const peers: Record<string, PeerResult> = {};
-  for (const [peer, value] of found) {
-    const ratios = peer === SUBJECT ? [] : [lessIsBetter(subject, value)];
-    peers[peer] = { values: [value], ratios, ratio: ratios.length === 0 ? undefined : medianInterval(ratios) };
-  }
-  return { name, title, unit: 'bytes', peers };
+function memoryMeasure(name: string, title: string, found: Pairs<number>): Measure {
+  return { name, title, unit: 'bytes', peers: found.results((bytes) => bytes, lessIsBetter) };
 }
 
 export function startSeconds(settings: Settings): number {
