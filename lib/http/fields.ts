@@ -27,11 +27,18 @@ delete (FieldTable.prototype as { constructor?: unknown }).constructor;
  * Gives a response without fields the object for them. Node's own begins as
  * `{ __proto__: null }`, which V8 makes a hash table of; to fill one and to
  * walk it for the head takes a tenth of the work of a small response. Where
- * Node keeps fields otherwise, nothing is done.
+ * Node keeps fields otherwise, nothing is done. Answers whether something was.
  */
-export function prepareFields(res: ServerResponse): void {
+export function prepareFields(res: ServerResponse): boolean {
   const owner = res as unknown as Record<symbol, unknown>;
-  if (kFields !== undefined && owner[kFields] === null) owner[kFields] = new FieldTable();
+  if (kFields === undefined || owner[kFields] !== null) return false;
+  owner[kFields] = new FieldTable();
+  return true;
+}
+
+/** Takes the object back that no field came into: Node tells no fields from an object without any. */
+export function forgetFields(res: ServerResponse): void {
+  (res as unknown as Record<symbol, unknown>)[kFields as symbol] = null;
 }
 
 /** Found by what it holds: null before there is a field, and then an object that has its name. */

@@ -11,7 +11,7 @@ import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
-import { prepareFields } from './fields';
+import { forgetFields, prepareFields } from './fields';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
 import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
@@ -339,8 +339,13 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   }
 
   override setHeader(name: string, value: number | string | readonly string[]): this {
-    prepareFields(this);
-    return super.setHeader(name, value);
+    if (!prepareFields(this)) return super.setHeader(name, value);
+    try {
+      return super.setHeader(name, value);
+    } catch (error) {
+      forgetFields(this);
+      throw error;
+    }
   }
 
   override getHeader(name: string): OutgoingHttpHeader | undefined {
@@ -379,16 +384,14 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       reportLateWrite(this, typeof second === 'function' ? second : third);
       return this;
     }
-    if (typeof first !== 'string') return super.end(first, second as BufferEncoding, third as () => void);
+    // Without a text, what Node sends last brings its callback itself.
+    if (typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
     try {
-      super.end(first, second as BufferEncoding, third as () => void);
-    } catch (error) {
-      this[kSole] = undefined;
-      throw error;
+      return super.end(first, second as BufferEncoding, third as () => void);
+    } finally {
+      if (this[kSole] !== undefined) sendKept(this);
     }
-    if (this[kSole] !== undefined) sendKept(this);
-    return this;
   }
 }
 

@@ -5,12 +5,14 @@ import { ServerResponse } from 'node:http';
  * the socket, then the text; undefined otherwise.
  */
 export const kSole = Symbol('waypost.response.sole');
-const kSoleEncoding = Symbol('waypost.response.soleEncoding');
+const kEncoding = Symbol('waypost.response.soleEncoding');
+const kCallback = Symbol('waypost.response.soleCallback');
 
 /** A response that may keep its text for a moment. */
 export interface SoleWriting extends ServerResponse {
   [kSole]: string | null | undefined;
-  [kSoleEncoding]?: BufferEncoding | undefined;
+  [kEncoding]?: BufferEncoding | undefined;
+  [kCallback]?: Callback | undefined;
 }
 
 type Callback = (error?: Error | null) => void;
@@ -27,7 +29,7 @@ const node = ServerResponse.prototype as unknown as Sender;
  * whose callback tells that all is flushed. Two go to the socket as a vector,
  * which costs a small response a twentieth of its time more than one write. So
  * the text waits until the empty one comes, and takes its callback; its own
- * does nothing. Whatever else comes, the text goes before it.
+ * does nothing then. Whatever else comes, the text goes before it.
  */
 export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean {
   const text = this[kSole];
@@ -38,12 +40,13 @@ export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding
       return node._send.call(this, data, encoding, callback, byteLength);
     }
     this[kSole] = data;
-    this[kSoleEncoding] = encoding;
+    this[kEncoding] = encoding;
+    this[kCallback] = callback;
     return true;
   }
   this[kSole] = undefined;
-  if (data === '') return node._send.call(this, text, this[kSoleEncoding], callback);
-  node._send.call(this, text, this[kSoleEncoding]);
+  if (data === '') return node._send.call(this, text, this[kEncoding], callback);
+  node._send.call(this, text, this[kEncoding], this[kCallback]);
   return node._send.call(this, data, encoding, callback, byteLength);
 }
 
@@ -51,5 +54,5 @@ export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding
 export function sendKept(res: SoleWriting): void {
   const text = res[kSole];
   res[kSole] = undefined;
-  if (typeof text === 'string') node._send.call(res, text, res[kSoleEncoding]);
+  if (typeof text === 'string') node._send.call(res, text, res[kEncoding], res[kCallback]);
 }
