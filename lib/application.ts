@@ -4,6 +4,7 @@ import { ConfiguredRouter } from './configured-router';
 import { HttpError, statusOf, statusText } from './errors';
 import { guardedCall } from './guarded-call';
 import { answerError, answerJson } from './http/answer';
+import { forbidBody } from './http/bodiless';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
 import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
@@ -302,7 +303,12 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (hook === undefined) return walk.falls ? this.#fall(walk) : this.#read(walk);
     const { req, res } = walk;
     if (!hook.admits(req, res)) return;
-    if (!hook.readsBody || !hasBody(req)) return this.#decide(walk, hook, undefined);
+    if (!hook.readsBody) return this.#decide(walk, hook, undefined);
+    if (!hasBody(req)) {
+      if (forbidBody(req)) this.#decide(walk, hook, undefined);
+      else hook.refuseConsumed(req, res);
+      return;
+    }
     // A body announced as too large is refused without asking for it.
     if (Number(req.headers['content-length']) > this.#options.body.limit) {
       hook.refuseSize(req, res);

@@ -598,6 +598,9 @@ describe('hasBody', () => {
     [{ 'transfer-encoding': 'ChunKed', 'content-length': '0' }, true],
     [{ 'content-type': 'application/json' }, false],
   ])('%j: %s', (headers, expected) => {
-    expect(hasBody({ headers } as unknown as IncomingMessage)).toBe(expected);
+    const rawHeaders = ['Host', 'x', ...Object.entries(headers).flat(), 'X-Fourteen-Lon', '1'].map((text) => text.toUpperCase());
+    expect(hasBody({ headers: {}, rawHeaders } as unknown as IncomingMessage)).toBe(expected);
+    // As programs make them that call a listener without a server.
+    expect(hasBody({ headers, rawHeaders: [] } as unknown as IncomingMessage)).toBe(expected);
   });
 });

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { buffer } from 'node:stream/consumers';
 import bodyParser from 'body-parser';
+import express from 'express';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type RequestSignatureConfig, type ScopeEntry, signRequest } from 'waypost';
 import { LogRecorder, portOf, Running } from './support/running';
@@ -605,6 +606,54 @@ describe('attacks on the format', () => {
     const many = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`h${index}`, 'x']));
     expect(await Wire.tell(port, head('GET /', { Connection: 'close', ...many, ...sign('GET', '/') }))).toMatch(/^HTTP\/1\.1 401 /);
     expect(await Wire.tell(port, head('GET /', { Connection: 'close', ...many }))).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  describe('a body behind more headers than Node hands on, added to a request that was signed without one,', () => {
+    const told: string[] = [];
+    const tellAll: RequestListener = (req, res) => {
+      req.on('data', (chunk: Buffer) => told.push(chunk.toString()));
+      req.on('end', () => res.end('read'));
+    };
+    const refused = /^(?:HTTP\/1\.1 401 |$)/;
+    const attack = (fields: number, length: object): string => head('POST /', { ...sign('POST', '/'), Connection: 'close', ...Object.fromEntries(Array.from({ length: fields }, (_, i) => [`h${i}`, ''])), ...length });
+    const whole = { 'Content-Length': 4 };
+    const chunked = { 'Transfer-Encoding': 'chunked' };
+
+    beforeEach(() => {
+      told.length = 0;
+    });
+
+    test.each<[string, (app: Application) => void]>([
+      ['a handler that reads the stream', (app) => app.post('/', tellAll as unknown as Handler)],
+      ['middleware', (app) => app.use(tellAll as unknown as Handler)],
+      ['the fallback', (app) => app.fallback(tellAll)],
+      ['a mounted Express application', (app) => app.use(express().use(tellAll as unknown as express.Handler) as unknown as Handler)],
+      ['a mounted application', (app) => app.use(createServer({ env: 'test', logging: { level: 'silent' } }).post('/', tellAll as unknown as Handler) as unknown as Handler)],
+    ])('does not reach %s', async (_, register) => {
+      const port = await serve({}, register, { server: { maxHeadersCount: 20 } });
+      expect(await Wire.tell(port, `${attack(20, whole)}evil`)).toMatch(refused);
+      expect(await Wire.tell(port, `${attack(100, whole)}evil`)).toMatch(refused);
+      expect(await Wire.tell(port, `${attack(100, chunked)}4\r\nevil\r\n0\r\n\r\n`)).toMatch(refused);
+      expect(await Wire.tell(port, attack(100, { 'Content-Length': 0 }))).toMatch(/read$/);
+      expect(told).toEqual([]);
+    });
+
+    test('is refused by Node\'s own limit, and where it came late or early', async () => {
+      const port = await serve({}, (app) => app.post('/', tellAll as unknown as Handler));
+      expect(await Wire.tell(port, `${attack(1100, whole)}evil`)).toMatch(refused);
+      const late = await Wire.open(port);
+      late.write(attack(1100, whole));
+      await late.flushed();
+      late.write('evil');
+      await late.end;
+      expect(late.text).toMatch(refused);
+      const app = createServer({ env: 'test', logging: { level: 'silent' }, ...guarded() });
+      app.post('/', tellAll as unknown as Handler);
+      // By then the bytes are in the stream.
+      const slow = await running.listen(createHttpServer((req, res) => void setImmediate(() => app(req, res))));
+      expect(await Wire.tell(slow, `${attack(1100, whole)}evil`)).toMatch(/^HTTP\/1\.1 401 /);
+      expect(told).toEqual([]);
+    });
   });
 
   test('an override of the method', async () => {
