@@ -259,6 +259,14 @@ describe('late captures', () => {
     expect(JSON.parse((await post(port, bytes(size), true, 3)).body.toString())).toEqual({ outcome: 'complete', unread: true, raw: size, same: true, length: size });
   });
 
+  test.each([1, 60_000, 200_000])('a stream that answers one chunk a read, as since Node 26, gives all of them: %d', async (size) => {
+    const port = await serveLate((req) => {
+      req.read = (count?: number): unknown => Request.prototype.read.call(req, count ?? Math.min(1000, req.readableLength));
+      return req.readableLength > 0;
+    });
+    expect(JSON.parse((await post(port, bytes(size), true, 3)).body.toString())).toEqual({ outcome: 'complete', unread: true, raw: size, same: true, length: size });
+  });
+
   test.each([0, 1, 60_000])('a body that is all in: %d', async (size) => {
     const port = await serveLate((req) => req.complete);
     expect(JSON.parse((await post(port, bytes(size), true)).body.toString())).toEqual({ outcome: 'complete', unread: true, raw: size, same: true, length: size });

@@ -268,10 +268,16 @@ function peekAll(request: IncomingMessage): Buffer | null {
   if (request.readableLength === 0) return null;
   const message = request as IncomingMessage & { _consuming: boolean; _readableState: { dataEmitted: boolean } };
   const consuming = message._consuming;
-  const bytes = request.read() as Buffer | null;
+  const parts: Buffer[] = [];
+  // Since Node 26 one call answers one chunk.
+  while (request.readableLength > 0) {
+    const part = request.read() as Buffer | null;
+    if (part === null) break;
+    parts.push(part);
+  }
   // Node drops the rest of a body that nobody began to read; this did not begin.
   message._consuming = consuming;
   // WHATWG consumers refuse a stream that was ever read from.
   message._readableState.dataEmitted = false;
-  return bytes;
+  return parts.length === 1 ? parts[0] as Buffer : Buffer.concat(parts);
 }
