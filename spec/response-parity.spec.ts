@@ -1,3 +1,4 @@
+import * as http from 'node:http';
 import { createServer, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
@@ -116,5 +117,41 @@ describe('a response', () => {
     } finally {
       ServerResponse.prototype.end = end;
     }
+  });
+
+  test('sends what an end that somebody has replaced writes before, and calls back', async () => {
+    const { end } = ServerResponse.prototype;
+    const seen: string[] = [];
+    ServerResponse.prototype.end = function (this: ServerResponse, text: string) {
+      this.write(text, 'utf8', () => seen.push('written'));
+      return Reflect.apply(end, this, []);
+    } as unknown as typeof end;
+    try {
+      listener = (_req, res) => {
+        res.setHeader('Content-Length', 4);
+        res.end('text');
+      };
+      for (const port of [node, ours]) expect((await Wire.tell(port, head('GET /', { Connection: 'close' }))).endsWith('\r\n\r\ntext')).toBe(true);
+      expect(seen).toEqual(['written', 'written']);
+    } finally {
+      ServerResponse.prototype.end = end;
+    }
+  });
+
+  test.each([
+    ['once, as since Node 24', ['x'], false],
+    ['and an empty text behind it, as in Node 20', ['x', ''], true],
+    ['in another way', ['', 'x'], false],
+  ])('keeps a text back only where Node sends it %s: %s', (_, sends, expected) => {
+    class OutgoingMessage {
+      end(): void {
+        for (const text of sends) (this as unknown as { _send(text: string): void })._send(text);
+      }
+    }
+    jest.isolateModules(() => {
+      jest.doMock('node:http', () => ({ ...http, OutgoingMessage }));
+      expect(jest.requireActual<typeof import('../lib/http/sole-write')>('../lib/http/sole-write').endSendsTwice).toBe(expected);
+      jest.dontMock('node:http');
+    });
   });
 });

@@ -1,10 +1,19 @@
-import { OutgoingMessage, type ServerResponse } from 'node:http';
+import { OutgoingMessage, ServerResponse } from 'node:http';
 
 /** Header fields by their names in lower case; what they hold is for `getHeader` to tell. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 const PROBE = 'x-probe';
+/** Names that are kept in mind. An application has few; a client may have a say in more. */
+const MOST = 256;
+/** What no field's value may hold (RFC 9110 section 5.5). */
+const UNFIT = /[^\t\x20-\x7e\x80-\xff]/;
+
+// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
+const { setHeader } = OutgoingMessage.prototype;
 const kFields = fieldsSymbol();
+/** Names that Node has taken before, in lower case by how they were written. */
+const known = new Map<string, string>();
 
 /**
  * The fields that are set; null for none. Node keeps them in an object under a
@@ -19,30 +28,45 @@ export function fieldsOf(res: ServerResponse): Fields | null {
 }
 
 /** Without a prototype's properties, as Node's own object. A class, since V8 keeps the properties of what a class made in slots, by its shape. */
-class FieldTable {}
+class FieldTable {
+  [name: string]: unknown;
+}
 Object.setPrototypeOf(FieldTable.prototype, null);
 delete (FieldTable.prototype as { constructor?: unknown }).constructor;
 
 /**
- * Gives a response without fields the object for them. Node's own begins as
- * `{ __proto__: null }`, which V8 makes a hash table of; to fill one and to
- * walk it for the head takes a tenth of the work of a small response. Where
- * Node keeps fields otherwise, nothing is done. Answers whether something was.
+ * Does what Node's `setHeader` does, for a name that it has taken before.
+ * Node checks the name and makes it lower case each time, and its object begins
+ * as `{ __proto__: null }`, which V8 makes a hash table of: a tenth of the work
+ * of a small response. Answers false where it is Node's to do, or to refuse.
  */
-export function prepareFields(res: ServerResponse): boolean {
-  const owner = res as unknown as Record<symbol, unknown>;
-  if (kFields === undefined || owner[kFields] !== null) return false;
-  owner[kFields] = new FieldTable();
+export function setKnown(res: ServerResponse, name: string, value: unknown): boolean {
+  const lower = known.get(name);
+  if (lower === undefined || !isFieldText(value) || res.headersSent) return false;
+  // Tracers replace it on the prototype, and want to hear of every field.
+  if (kFields === undefined || ServerResponse.prototype.setHeader !== setHeader) return false;
+  const owner = res as unknown as Record<symbol, Record<string, unknown> | null>;
+  (owner[kFields] ??= new FieldTable() as Record<string, unknown>)[lower] = [name, value];
   return true;
 }
 
-/** Takes the object back that no field came into: Node tells no fields from an object without any. */
-export function forgetFields(res: ServerResponse): void {
-  (res as unknown as Record<symbol, unknown>)[kFields as symbol] = null;
+/** Keeps a name in mind that Node has just taken. */
+export function learnName(name: string): void {
+  if (known.size < MOST) known.set(name, name.toLowerCase());
 }
 
-/** Found by what it holds: null before there is a field, and then an object that has its name. */
+function isFieldText(value: unknown): boolean {
+  return typeof value === 'string' ? !UNFIT.test(value) : typeof value === 'number';
+}
+
+/**
+ * Found by what it holds: null before there is a field, and then an object that
+ * has its name. Undefined where `setHeader` is not Node's own, by the error that
+ * only Node raises: who replaced it before this was loaded wants to hear of
+ * every field too.
+ */
 function fieldsSymbol(): symbol | undefined {
+  if (!String(setHeader).includes('ERR_HTTP_HEADERS_SENT')) return undefined;
   const bare = new OutgoingMessage() as unknown as Record<symbol, unknown>;
   const message = new OutgoingMessage();
   message.setHeader('X-Probe', '');

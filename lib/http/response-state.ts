@@ -1,6 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import type { Logger } from '../logger';
 import type { kAnswering } from '../xjson/handler';
-import type { OwnMethods, ShortHeaded } from './short-head';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
@@ -11,8 +11,8 @@ export const kSettings = Symbol('waypost.response.settings');
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
 /** Called with an error that arose while a response was made and that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
-/** The class's own methods: where a response's are others, somebody has replaced them. */
-export const kOwn = Symbol('waypost.response.own');
+/** The class's own `end`: where a response's is another, somebody has replaced it. */
+export const kEnd = Symbol('waypost.response.end');
 /** The `locals` of a response, once somebody asked for them. */
 export const kLocals = Symbol('waypost.response.locals');
 
@@ -35,8 +35,8 @@ export interface ResponseSettings {
 }
 
 /** A response that knows what its application was told. */
-export interface ConfiguredResponse extends ShortHeaded {
-  readonly [kOwn]: OwnMethods;
+export interface ConfiguredResponse extends ServerResponse {
+  readonly [kEnd]: ServerResponse['end'];
   readonly [kSettings]: ResponseSettings;
   readonly [kAnswering]: boolean;
 }

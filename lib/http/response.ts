@@ -1,4 +1,4 @@
-import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, extname, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import accepts from 'accepts';
@@ -11,16 +11,15 @@ import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
-import { forgetFields, prepareFields } from './fields';
+import { fieldsOf, learnName, setKnown } from './fields';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
 import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import { kNext, type Request } from './request';
-import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kJsonAsXJson, kLocals, kOwn, kSettings, type ResponseSettings } from './response-state';
-import { kShortHead, type OwnMethods, shortField, type ShortHead } from './short-head';
-import { kSole, send, sendKept } from './sole-write';
+import { type ConfiguredResponse, DEFAULT_SETTINGS, kEnd, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
+import { endSendsTwice, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -45,9 +44,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
-  declare [kShortHead]: ShortHead | undefined;
   declare [kSole]: string | null | undefined;
-  declare readonly [kOwn]: OwnMethods;
+  declare readonly [kEnd]: ServerResponse['end'];
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
@@ -339,38 +337,17 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   }
 
   override setHeader(name: string, value: number | string | readonly string[]): this {
-    if (!prepareFields(this)) return super.setHeader(name, value);
-    try {
-      return super.setHeader(name, value);
-    } catch (error) {
-      forgetFields(this);
-      throw error;
-    }
-  }
-
-  override getHeader(name: string): OutgoingHttpHeader | undefined {
-    const head = this[kShortHead];
-    return head === undefined ? super.getHeader(name) : shortField(head, name);
-  }
-
-  override hasHeader(name: string): boolean {
-    const head = this[kShortHead];
-    return head === undefined ? super.hasHeader(name) : shortField(head, name) !== undefined;
-  }
-
-  override getHeaders(): OutgoingHttpHeaders {
-    const head = this[kShortHead];
-    if (head === undefined) return super.getHeaders();
-    return Object.assign(Object.create(null) as OutgoingHttpHeaders, { 'content-type': head[1], 'content-length': head[3] });
-  }
-
-  override getHeaderNames(): string[] {
-    return this[kShortHead] === undefined ? super.getHeaderNames() : ['content-type', 'content-length'];
+    if (setKnown(this, name, value)) return this;
+    const result = super.setHeader(name, value);
+    if (typeof name === 'string') learnName(name);
+    return result;
   }
 
   override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
+    // Of an `end` that somebody replaced: what it kept goes first, and this is sent as by Node.
+    if (this[kSole] !== undefined) sendKept(this);
     if (!this.writableEnded || this.listenerCount('error') > 0) return super.write(chunk, second as BufferEncoding, third as () => void);
     reportLateWrite(this, typeof second === 'function' ? second : third);
     return false;
@@ -385,7 +362,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       return this;
     }
     // Without a text, what Node sends last brings its callback itself.
-    if (typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
+    if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
     try {
       return super.end(first, second as BufferEncoding, third as () => void);
@@ -399,15 +376,17 @@ Response.prototype[kJsonAsXJson] = false;
 Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
-Response.prototype[kShortHead] = undefined;
 Response.prototype[kSole] = undefined;
-Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
+if (endSendsTwice) Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-(Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, setHeader: Response.prototype.setHeader };
+(Response.prototype as { [kEnd]: ServerResponse['end'] })[kEnd] = Response.prototype.end;
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
 
 /** The Content-Type that was set, where it is one that can be used. */
 function typeSet(res: ServerResponse): string | undefined {
+  // Looked for first: few responses have one by then, and to ask for it costs more.
+  const fields = fieldsOf(res);
+  if (fields === null || !('content-type' in fields)) return undefined;
   const type = res.getHeader('content-type');
   return typeof type === 'string' && type !== '' ? type : undefined;
 }

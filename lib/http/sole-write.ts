@@ -1,4 +1,4 @@
-import { ServerResponse } from 'node:http';
+import { OutgoingMessage, ServerResponse } from 'node:http';
 
 /**
  * While `end` is under way with a text: null until the text is on its way to
@@ -23,6 +23,26 @@ interface Sender {
 }
 
 const node = ServerResponse.prototype as unknown as Sender;
+
+/**
+ * Whether `end` sends a text and then an empty one, as in Node 20 and 22. Where
+ * it does not, as since Node 24, a text that is kept would be sent too late.
+ */
+export const endSendsTwice = sendsOf('x').join() === 'x,';
+
+/** What `end` sends of a text. */
+function sendsOf(text: string): unknown[] {
+  const sends: unknown[] = [];
+  const message = Object.assign(new OutgoingMessage(), {
+    _header: 'a head that needs no making',
+    _send(data: unknown) {
+      sends.push(data);
+      return true;
+    },
+  });
+  message.end(text);
+  return sends;
+}
 
 /**
  * The `_send` of responses. Node's `end` sends its text, and then an empty one
@@ -50,7 +70,7 @@ export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding
   return node._send.call(this, data, encoding, callback, byteLength);
 }
 
-/** Sends a text that no empty one has come for; none does where Node's `end` is another than today's. */
+/** Sends a text that no empty one has come for, if there is one, and keeps none any more. */
 export function sendKept(res: SoleWriting): void {
   const text = res[kSole];
   res[kSole] = undefined;

@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { finished } from 'node:stream';
+import fc from 'fast-check';
+import { createServer } from 'waypost';
+import { Running } from './support/running';
+import { head, Wire } from './support/wire';
+
+const running = new Running();
+let handle: (req: IncomingMessage, res: ServerResponse) => void = (_req, res) => res.end();
+let node = 0;
+let ours = 0;
+let mounted = 0;
+
+beforeAll(async () => {
+  node = await running.serve((req, res) => handle(req, res));
+  const app = createServer({ env: 'test', logging: { level: 'silent' } });
+  // A route, so that bodies are parsed.
+  app.all(['/', '/**'], (req, res) => handle(req, res));
+  ours = await running.start(app);
+  mounted = await running.serve(app);
+});
+afterAll(() => running.close());
+
+const EVENTS = ['end', 'close', 'error', 'aborted', 'pause', 'resume'] as const;
+
+/** What an observer can ask a request for, whenever it comes. */
+function stateOf(req: IncomingMessage): unknown {
+  const { readable, readableEnded, readableAborted, readableLength, destroyed, closed, complete, errored } = req;
+  return { readable, readableEnded, readableAborted, readableLength, destroyed, closed, complete, errored };
+}
+
+/** When somebody begins to listen to the request. */
+type Moment = 'handler' | 'prefinish' | 'finish' | 'close' | 'never';
+
+/** Plays one request, and answers what was heard, and how the request stands in the end. */
+async function play(port: number, text: string, late: boolean, moments: readonly (readonly [Moment, (typeof EVENTS)[number]])[]): Promise<unknown> {
+  const heard: string[] = [];
+  const over = new Promise<unknown>((resolve) => {
+    handle = (req, res) => {
+      for (const [moment, event] of moments) {
+        const listen = (): unknown => req.on(event, () => heard.push(`${event} since ${moment}`));
+        if (moment === 'handler') listen();
+        else if (moment !== 'never') res.on(moment, listen);
+      }
+      // By the next turn what came behind the head is there too.
+      if (late) setImmediate(() => res.end('done'));
+      else res.end('done');
+      // The turn after the last tick that Node takes.
+      const look = (): void => {
+        if (!res.closed) setImmediate(look);
+        else setImmediate(() => finished(req, (error) => resolve({ heard, error: error ?? null, state: stateOf(req) })));
+      };
+      look();
+    };
+  });
+  const wire = await Wire.open(port);
+  wire.write(text);
+  await wire.until('done');
+  const answer = await over;
+  wire.cut();
+  return answer;
+}
+
+describe('a request whose response has finished', () => {
+  const texts = {
+    'without a body': head('GET /'),
+    'with a body that is parsed': `${head('POST /', { 'Content-Type': 'application/json', 'Content-Length': 7 })}{"a":1}`,
+    'with a body that nobody takes': `${head('POST /', { 'Content-Type': 'image/png', 'Content-Length': 3 })}png`,
+  };
+  const moment = fc.constantFrom<Moment>('handler', 'prefinish', 'finish', 'close', 'never');
+  const moments = fc.array(fc.tuple(moment, fc.constantFrom(...EVENTS)), { maxLength: 3 });
+
+  test.each(Object.entries(texts))('%s tells its listeners, and stands in the end, as with node:http', async (_, text) => {
+    await fc.assert(fc.asyncProperty(fc.boolean(), moments, async (late, given) => {
+      const expected = await play(node, text, late, given);
+      expect(await play(ours, text, late, given)).toEqual(expected);
+      expect(await play(mounted, text, late, given)).toEqual(expected);
+    }), { numRuns: 100 });
+  });
+
+  test('is not made to flow where nobody listens, and tells who has replaced its emit', async () => {
+    const emitted: string[] = [];
+    handle = (req, res) => {
+      if (req.url === '/watched') {
+        const { emit } = req;
+        req.emit = function (this: IncomingMessage, event: string, ...rest: unknown[]) {
+          emitted.push(event);
+          return Reflect.apply(emit, this, [event, ...rest]) as boolean;
+        };
+      } else {
+        req.resume = () => {
+          throw new Error('made to flow');
+        };
+      }
+      res.end(`done ${req.url as string}`);
+    };
+    const wire = await Wire.open(ours);
+    for (const path of ['/alone', '/alone/again', '/watched', '/alone/at/last']) {
+      wire.write(head(`GET ${path}`));
+      await wire.until(`done ${path}`);
+    }
+    wire.cut();
+    expect(emitted).toEqual(expect.arrayContaining(['end', 'close']));
+  });
+
+  test('lets another reader of a res that is none find Node\'s way', async () => {
+    handle = (req, res) => {
+      (req as { res?: unknown }).res = null;
+      res.end('done');
+    };
+    const wire = await Wire.open(ours);
+    wire.write(head('GET /') + head('GET /', { Connection: 'close' }));
+    await wire.end;
+    expect(wire.text.match(/done/g)).toHaveLength(2);
+  });
+});
+
+test.each<[string, () => number]>([
+  ['of its own', () => ours],
+  ['of node:http', () => mounted],
+])('what follows a request that the connection was closed with is not carried out, on a server %s', async (_, port) => {
+  const ran: string[] = [];
+  const closed = new Promise<void>((resolve) => {
+    handle = (req, res) => {
+      ran.push(req.url as string);
+      req.socket.once('close', () => resolve());
+      res.setHeader('Connection', 'close');
+      res.end('done');
+    };
+  });
+  // Half open, as a client that goes on sending when the server has ended its side.
+  const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
+  socket.write(`${head('POST /', { 'Content-Type': 'image/png', 'Content-Length': 4 })}ab`);
+  await once(socket.resume(), 'end');
+  socket.write(`cd${head('GET /second')}`);
+  await closed;
+  socket.destroy();
+  expect(ran).toEqual(['/']);
+});
