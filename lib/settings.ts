@@ -3,6 +3,7 @@ import { strongEntityTag, weakEntityTag } from './http/etag';
 import { type JsonReplacer, jsonWriter } from './http/json-writer';
 import { parseQuery } from './http/query';
 import type { QueryParser, RequestSettings } from './http/request';
+import { Confinement } from './http/confinement';
 import type { ResponseSettings } from './http/response';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from './options';
@@ -83,6 +84,7 @@ export class Settings {
       development,
       etag: entityTag,
       stringify: undefined,
+      confinement: new Confinement(),
       jsonpCallback: 'callback',
       queryParser: simpleQuery,
       subdomainOffset: 2,

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
+import fs, { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpath, realpathSync, renameSync, rmSync, type Stats, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { type IncomingMessage, request, type RequestOptions } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
+import { Confinement } from '../lib/http/confinement';
 import { weakEntityTag } from '../lib/http/etag';
 import type { SendFileOptions } from '../lib/http/file';
+import { readPart } from '../lib/http/file-part';
 import { kFail, type Response } from '../lib/http/response';
 import { type Answer, type Handler, Parity, ResponseServer } from './support/response-server';
 
@@ -324,6 +327,36 @@ describe('sendFile', () => {
       expect(await told).toMatchObject({ code: 'ECONNABORTED' });
     });
 
+    it('a small file that is cut short before it is read ends the connection too', async () => {
+      const name = join(root, 'small.bin');
+      writeFileSync(name, 'x'.repeat(1000));
+      // Read when the head is made: behind the look at the file, ahead of its opening.
+      const headers = { get 'X-A'() { truncateSync(name, 10); return 'a'; } };
+      const told = new Promise<unknown>((resolve) => {
+        server.handler = (_, res) => res.sendFile('small.bin', { root, headers }, resolve);
+      });
+      const sent = request({ host: '127.0.0.1', port: server.port, agent: false }).end();
+      await once(sent, 'error');
+      expect(await told).toMatchObject({ message: 'The file ended after 10 of 1000 bytes' });
+    });
+
+    it('a small file that is gone before it is read is as any that is not there', async () => {
+      const name = join(root, 'fleeting.bin');
+      writeFileSync(name, 'x');
+      const headers = { get 'X-A'() { rmSync(name); return 'a'; } };
+      const { status, body, headers: answered } = await server.answer(file('fleeting.bin', { headers }));
+      expect([status, body, answered['x-a']]).toEqual([404, 'ENOENT', undefined]);
+    });
+
+    it('the callback is told with ECONNABORTED of a small file too, by a client that has left before it is read', async () => {
+      const told = new Promise<unknown>((resolve) => {
+        server.handler = (_, res) => res.sendFile('a.txt', { root, headers: { get 'X-A'() { res.destroy(); return 'a'; } } }, resolve);
+      });
+      const sent = request({ host: '127.0.0.1', port: server.port, agent: false }).end();
+      await once(sent, 'error');
+      expect(await told).toMatchObject({ code: 'ECONNABORTED' });
+    });
+
     it('a file cut short ends the connection rather than leave the client waiting', async () => {
       const name = join(root, 'shrinking.bin');
       const descriptor = openSync(name, 'w');
@@ -339,6 +372,114 @@ describe('sendFile', () => {
       await closed;
       expect(res.complete).toBe(false);
       expect(await told).toMatchObject({ message: expect.stringMatching(/^The file ended after \d+ of 33554432 bytes$/) as unknown });
+    });
+  });
+
+  it.each([0, 1, 65_535, 65_536, 65_537, 200_000])('sends %d bytes, whole and in part, at once or as a stream', async (size) => {
+    const bytes = Buffer.from(Array.from({ length: size }, (_, i) => (i * 31 + (i >> 8)) & 0xff));
+    writeFileSync(join(root, 'sized.bin'), bytes);
+    const get = async (headers: Record<string, string>, options?: SendFileOptions): Promise<Buffer> => {
+      server.handler = file('sized.bin', options);
+      const sent = request({ host: '127.0.0.1', port: server.port, agent: false, headers }).end();
+      const [res] = (await once(sent, 'response')) as [IncomingMessage];
+      const got = await buffer(res);
+      expect(Number(res.headers['content-length'])).toBe(got.length);
+      return got;
+    };
+    expect((await get({})).equals(bytes)).toBe(true);
+    if (size < 2) return;
+    expect((await get({ Range: `bytes=1-${size - 2}` })).equals(bytes.subarray(1, size - 1))).toBe(true);
+    expect((await get({ Range: 'bytes=-1' })).equals(bytes.subarray(size - 1))).toBe(true);
+    expect((await get({}, { start: 1, end: 65_536 })).equals(bytes.subarray(1, 65_537))).toBe(true);
+  });
+
+  it('a part is read whole from a file system that answers less than is asked for, up to the end of the file', async () => {
+    const original = fs.read;
+    jest.spyOn(fs, 'read').mockImplementation(((descriptor: number, bytes: Buffer, offset: number, length: number, position: number, done: () => void) => {
+      original(descriptor, bytes, offset, Math.min(length, 7), position, done);
+    }) as unknown as typeof original);
+    const part = (start: number, length: number): Promise<string> => new Promise((resolve, reject) => {
+      readPart(join(root, 'a.txt'), start, length, (error, bytes) => (error === null ? resolve(bytes.toString()) : reject(error)));
+    });
+    expect(await part(4, 20)).toBe(TEXT.slice(4, 24));
+    expect(await part(4, 200)).toBe(TEXT.slice(4));
+    expect(await part(400, 2)).toBe('');
+    jest.restoreAllMocks();
+  });
+
+  it.each(['write', 'end'] as const)('writes by a %s that was replaced, as a pipe does', async (method) => {
+    const seen: string[] = [];
+    const { body } = await server.answer((req, res) => {
+      const original = res[method];
+      res[method] = function (this: Response, chunk?: unknown, ...rest: unknown[]) {
+        seen.push(`${method} ${chunk === undefined ? 'nothing' : String(chunk)}`);
+        return Reflect.apply(original, this, [chunk, ...rest]) as never;
+      } as never;
+      void file('a.txt')(req, res);
+    });
+    expect(body).toBe(TEXT);
+    expect(seen).toEqual([method === 'write' ? `write ${TEXT}` : 'end nothing']);
+  });
+
+  describe('what is found beneath the root', () => {
+    const looks = (): jest.SpiedFunction<typeof realpath.native> => jest.spyOn(realpath, 'native');
+
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('is not looked for again while it is the same file', async () => {
+      writeFileSync(join(root, 'once.txt'), TEXT);
+      const looked = looks();
+      for (let i = 0; i < 3; i++) expect((await server.answer(file('once.txt'))).body).toBe(TEXT);
+      expect(looked).toHaveBeenCalledTimes(1);
+      writeFileSync(join(root, 'once.txt'), 'changed');
+      expect((await server.answer(file('once.txt'))).body).toBe('changed');
+      expect(looked).toHaveBeenCalledTimes(2);
+    });
+
+    it('is looked for again when a link stands in its place, though to the very file', async () => {
+      const inside = join(root, 'moved.txt');
+      writeFileSync(inside, TEXT);
+      expect((await server.answer(file('moved.txt'))).status).toBe(200);
+      renameSync(inside, join(tree, 'moved.txt'));
+      symlinkSync(join(tree, 'moved.txt'), inside);
+      expect((await server.answer(file('moved.txt'))).status).toBe(403);
+      rmSync(inside);
+      symlinkSync(join(tree, 'secret.txt'), inside);
+      expect((await server.answer(file('moved.txt'))).status).toBe(403);
+    });
+
+    it('is looked for anew beneath a root that has become another', async () => {
+      const [one, other, current] = ['release-1', 'release-2', 'release'].map((name) => join(tree, name)) as [string, string, string];
+      for (const directory of [one, other]) {
+        mkdirSync(directory);
+        writeFileSync(join(directory, 'a.txt'), directory);
+      }
+      symlinkSync(one, current);
+      expect((await server.answer(file('a.txt', { root: current }))).body).toBe(one);
+      rmSync(current);
+      symlinkSync(other, current);
+      expect((await server.answer(file('a.txt', { root: current }))).body).toBe(other);
+    });
+
+    it('is kept in mind for a thousand files, and for none without a number', async () => {
+      const confinement = new Confinement();
+      const path = join(root, 'a.txt');
+      const check = (place: string, stats?: Stats): Promise<boolean> => new Promise((resolve) => {
+        confinement.check(place, path, stats, (_, inside) => resolve(inside));
+      });
+      const stats = statSync(path);
+      const looked = looks();
+      for (const [given, times] of [[stats, 1], [{ ...stats, ino: 0 } as Stats, 2], [{ ...stats, ino: 2 ** 53 } as Stats, 2], [undefined, 2]] as const) {
+        looked.mockClear();
+        for (let i = 0; i < 2; i++) expect(await check(root, given)).toBe(true);
+        expect(looked).toHaveBeenCalledTimes(times);
+      }
+      for (let i = 1; i <= 1000; i++) await check(root + '/'.repeat(i), stats);
+      looked.mockClear();
+      await check(root, stats);
+      expect(looked).toHaveBeenCalledTimes(1);
     });
   });
 });

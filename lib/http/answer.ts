@@ -5,7 +5,7 @@ import { STALE_FIELDS } from '../xjson/failure';
 import { isFresh } from './etag';
 import { fieldsOf } from './fields';
 import { JSON_TYPE } from './media-type';
-import { type ConfiguredResponse, kEnd, kSettings } from './response-state';
+import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
 
 /** Fields of an error's own that would belie the default answer. */
 const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'transfer-encoding', 'trailer']);
@@ -48,7 +48,7 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
 export function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
   if (body === undefined || isBodiless(res)) res.end();
   // As Express gives it: loggers that put themselves in the place of `end` join what they hear as buffers.
-  else if (typeof body === 'string' && body !== '' && res.end !== res[kEnd]) res.end(Buffer.from(body));
+  else if (typeof body === 'string' && body !== '' && res.end !== res[kOwn].end) res.end(Buffer.from(body));
   else res.end(body, 'utf8');
 }
 

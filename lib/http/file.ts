@@ -1,10 +1,12 @@
-import { realpath, type ReadStream, type Stats } from 'node:fs';
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { isAbsolute, resolve, sep } from 'node:path';
+import type { ReadStream, Stats } from 'node:fs';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { isAbsolute } from 'node:path';
 import { inspect, toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
 import send, { type SendStream } from 'send';
 import { HttpError } from '../errors';
+import { readPart } from './file-part';
+import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
 import { checkStatus } from './status';
 
 /** Options of `res.sendFile` and `res.download`. */
@@ -42,9 +44,18 @@ export interface SendFileOptions {
 /** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */
 export type SendFileCallback = (error?: Error) => unknown;
 
+/** Bytes that a stream of `node:fs` reads at once. */
+const AT_ONCE = 65_536;
+
+/** What of a file `send` sends, the last byte inclusive. */
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
 export class FileTransfer {
-  readonly #res: ServerResponse;
+  readonly #res: ConfiguredResponse;
   readonly #options: SendFileOptions;
   readonly #done: SendFileCallback;
   readonly #path: string;
@@ -56,7 +67,7 @@ export class FileTransfer {
   #streaming: boolean | undefined;
 
   /** @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options. */
-  constructor(res: ServerResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
+  constructor(res: ConfiguredResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
     checkPath(path, options.root);
     this.#res = res;
     this.#path = path;
@@ -69,8 +80,13 @@ export class FileTransfer {
   /** Starts sending. */
   start(): void {
     const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
+    const stream = file.stream.bind(file);
+    file.stream = (path, options) => {
+      if (this.#sendsWhole(options as Part)) this.#sendWhole(file, path, options as Part);
+      else stream(path, options);
+    };
     const proceed = file.send.bind(file);
-    file.send = (path: string, stats?: Stats) => this.#confine(file, path, () => this.#open(proceed, path, stats));
+    file.send = (path: string, stats?: Stats) => this.#confine(file, path, stats, () => this.#open(proceed, path, stats));
     file.on('error', (error: Error) => this.#fail(error));
     file.on('directory', () => this.#fail(directoryError()));
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
@@ -85,15 +101,13 @@ export class FileTransfer {
    * before the file is opened. Someone who can change the tree meanwhile has
    * won anyway; this is for trees that hold links by upload or by mistake.
    */
-  #confine(file: SendStream, path: string, proceed: () => void): void {
+  #confine(file: SendStream, path: string, stats: Stats | undefined, proceed: () => void): void {
     const { root, followSymlinks } = this.#options;
     if (root === undefined || root === '' || followSymlinks === true) return proceed();
-    realpath.native(resolve(root), (rootError, realRoot) => {
-      if (rootError !== null) return file.onStatError(rootError);
-      realpath.native(path, (error, real) => {
-        if (error !== null) return file.onStatError(error);
-        return isBeneath(realRoot, real) ? proceed() : file.error(403);
-      });
+    this.#res[kSettings].confinement.check(root, path, stats, (error, inside) => {
+      if (error !== null) file.onStatError(error);
+      else if (inside) proceed();
+      else file.error(403);
     });
   }
 
@@ -110,6 +124,25 @@ export class FileTransfer {
     }
   }
 
+  /** Whether the part is no more than a stream would read at once, and nobody has replaced what it would be written with. */
+  #sendsWhole({ start, end }: Part): boolean {
+    const res = this.#res;
+    return end - start < AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
+  }
+
+  #sendWhole(file: SendStream, path: string, { start }: Part): void {
+    this.#streaming = true;
+    const promised = this.#promised();
+    readPart(path, start, promised, (error, bytes) => {
+      // The client is gone, and that has been told.
+      if (this.#settled) return;
+      if (error !== null) return file.onStatError(error);
+      if (bytes.length < promised) return this.#cutShort(bytes.length, promised);
+      this.#res.end(bytes);
+      this.#settle();
+    });
+  }
+
   #setHeaders(): void {
     for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
       if (value !== undefined) this.#res.setHeader(name, value);
@@ -122,19 +155,29 @@ export class FileTransfer {
    */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
-    const res = this.#res;
-    const promised = Number(res.getHeader('Content-Length'));
+    const promised = this.#promised();
     stream.on('end', () => {
-      if (stream.bytesRead >= promised) return;
-      res.destroy();
-      this.#fail(new Error(`The file ended after ${stream.bytesRead} of ${promised} bytes`));
+      if (stream.bytesRead < promised) this.#cutShort(stream.bytesRead, promised);
     });
   }
 
+  #promised(): number {
+    return Number(this.#res.getHeader('Content-Length'));
+  }
+
+  #cutShort(sent: number, promised: number): void {
+    this.#res.destroy();
+    this.#fail(new Error(`The file ended after ${sent} of ${promised} bytes`));
+  }
+
   #finish(error: Error | null): void {
+    if (this.#settled) return;
     if (error === null) {
       // The end of the stream may be told after the end of the response.
-      setImmediate(() => (this.#streaming === false ? this.#settle() : this.#fail(abortedError())));
+      setImmediate(() => {
+        if (this.#streaming === false) this.#settle();
+        else if (!this.#settled) this.#fail(abortedError());
+      });
       return;
     }
     this.#fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
@@ -184,10 +227,6 @@ function checkPath(path: unknown, root: string | undefined): void {
 /** A lone surrogate is in no file's name, and encodeURI throws for it. */
 function encodePath(path: string): string {
   return encodeURI(toUSVString(path));
-}
-
-function isBeneath(root: string, path: string): boolean {
-  return path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
 /** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../logger';
 import type { kAnswering } from '../xjson/handler';
+import { Confinement } from './confinement';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
@@ -11,8 +12,10 @@ export const kSettings = Symbol('waypost.response.settings');
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
 /** Called with an error that arose while a response was made and that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
-/** The class's own `end`: where a response's is another, somebody has replaced it. */
-export const kEnd = Symbol('waypost.response.end');
+/** The class's own methods: where a response's are others, somebody has replaced them. */
+export const kOwn = Symbol('waypost.response.own');
+
+export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;
 /** The `locals` of a response, once somebody asked for them. */
 export const kLocals = Symbol('waypost.response.locals');
 
@@ -30,13 +33,15 @@ export interface ResponseSettings {
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
+  /** Holds the files that are sent to their root. */
+  readonly confinement: Confinement;
   /** The application that `res.app` is. */
   readonly app: HostApplication;
 }
 
 /** A response that knows what its application was told. */
 export interface ConfiguredResponse extends ServerResponse {
-  readonly [kEnd]: ServerResponse['end'];
+  readonly [kOwn]: OwnMethods;
   readonly [kSettings]: ResponseSettings;
   readonly [kAnswering]: boolean;
 }
@@ -45,6 +50,7 @@ export interface ConfiguredResponse extends ServerResponse {
 export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
   development: false,
   etag: undefined,
+  confinement: new Confinement(),
   logger: Object.freeze({ error: ignore, warn: ignore }),
   app: NO_APPLICATION,
 });

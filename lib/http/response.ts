@@ -18,7 +18,7 @@ import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import { kNext, type Request } from './request';
-import { type ConfiguredResponse, DEFAULT_SETTINGS, kEnd, kFail, kJsonAsXJson, kLocals, kSettings, type ResponseSettings } from './response-state';
+import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { endSendsTwice, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
@@ -45,7 +45,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
   declare [kSole]: string | null | undefined;
-  declare readonly [kEnd]: ServerResponse['end'];
+  declare readonly [kOwn]: OwnMethods;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
@@ -379,7 +379,7 @@ Response.prototype[kLocals] = undefined;
 Response.prototype[kSole] = undefined;
 if (endSendsTwice) Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-(Response.prototype as { [kEnd]: ServerResponse['end'] })[kEnd] = Response.prototype.end;
+(Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
 
 /** The Content-Type that was set, where it is one that can be used. */
