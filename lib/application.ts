@@ -239,8 +239,10 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (this.#listener.draining) res.shouldKeepAlive = false;
     req.res = res;
     if (req[kOriginalUrl] === undefined) {
-      // What a client sends behind a request that the connection was closed with is not carried out (RFC 9112 section 9.6): it sends it again elsewhere.
-      if ((req.socket as Socket | undefined)?.writableEnded === true) return;
+      if (isClosedTo(req)) {
+        req.resume();
+        return;
+      }
       if (req.originalUrl === '') req.originalUrl = req.url;
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
@@ -474,6 +476,15 @@ export class Application extends ConfiguredRouter implements WalkHost {
  */
 export function createServer(options?: CreateServerOptions): Application {
   return new Application(options);
+}
+
+/**
+ * Whether this side has closed the connection, while the client goes on: what
+ * it sends is not carried out (RFC 9112 section 9.6), for the client sends it
+ * again elsewhere. Where the client has ended its side, Node ends the other.
+ */
+function isClosedTo({ socket }: IncomingMessage): boolean {
+  return (socket as Socket | undefined)?.writableEnded === true && !socket.readableEnded;
 }
 
 /** Whether a line at `debug` would be written; a logger that does not tell is asked to. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Agent, createServer as createHttpServer } from 'node:http';
+import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Application, createServer } from 'waypost';
@@ -331,17 +331,4 @@ describe('process signals', () => {
     expect(count()).toBe(before);
     await plain.close();
   });
-});
-
-test('node:http alone goes on serving kept connections after close: the reason for all this', async () => {
-  const server = createHttpServer((_req, res) => res.end('still'));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const wire = await Wire.open(portOf(server));
-  wire.write('GET / HTTP/1.1\r\n');
-  await new Promise((resolve) => setImmediate(resolve));
-  server.close();
-  wire.write('Host: x\r\n\r\n');
-  await wire.until('still');
-  expect(wire.text).toMatch(/keep-alive/);
-  server.closeAllConnections();
 });

@@ -32,21 +32,28 @@ function stateOf(req: IncomingMessage): unknown {
 }
 
 /** When somebody begins to listen to the request. */
-type Moment = 'handler' | 'prefinish' | 'finish' | 'close' | 'never';
+type Moment = 'handler' | 'prefinish' | 'finish' | 'close' | 'callback' | 'never';
 
 /** Plays one request, and answers what was heard, and how the request stands in the end. */
 async function play(port: number, text: string, late: boolean, moments: readonly (readonly [Moment, (typeof EVENTS)[number]])[]): Promise<unknown> {
   const heard: string[] = [];
   const over = new Promise<unknown>((resolve) => {
     handle = (req, res) => {
+      const calledBack: (() => unknown)[] = [];
       for (const [moment, event] of moments) {
         const listen = (): unknown => req.on(event, () => heard.push(`${event} since ${moment}`));
         if (moment === 'handler') listen();
+        else if (moment === 'callback') calledBack.push(listen);
         else if (moment !== 'never') res.on(moment, listen);
       }
+      const end = (): void => {
+        if (calledBack.length === 0) res.end('done');
+        // Whoever awaits the callback goes on in a microtask.
+        else void new Promise<void>((called) => void res.end('done', called)).then(() => calledBack.forEach((listen) => listen()));
+      };
       // By the next turn what came behind the head is there too.
-      if (late) setImmediate(() => res.end('done'));
-      else res.end('done');
+      if (late) setImmediate(end);
+      else end();
       // The turn after the last tick that Node takes.
       const look = (): void => {
         if (!res.closed) setImmediate(look);
@@ -69,11 +76,13 @@ describe('a request whose response has finished', () => {
     'with a body that is parsed': `${head('POST /', { 'Content-Type': 'application/json', 'Content-Length': 7 })}{"a":1}`,
     'with a body that nobody takes': `${head('POST /', { 'Content-Type': 'image/png', 'Content-Length': 3 })}png`,
   };
-  const moment = fc.constantFrom<Moment>('handler', 'prefinish', 'finish', 'close', 'never');
+  const moment = fc.constantFrom<Moment>('handler', 'prefinish', 'finish', 'close', 'callback', 'never');
   const moments = fc.array(fc.tuple(moment, fc.constantFrom(...EVENTS)), { maxLength: 3 });
 
   test.each(Object.entries(texts))('%s tells its listeners, and stands in the end, as with node:http', async (_, text) => {
-    await fc.assert(fc.asyncProperty(fc.boolean(), moments, async (late, given) => {
+    await fc.assert(fc.asyncProperty(fc.boolean(), moments, async (drawn, given) => {
+      // A body that is parsed is all in before the handler runs.
+      const late = drawn || text.includes('application/json');
       const expected = await play(node, text, late, given);
       expect(await play(ours, text, late, given)).toEqual(expected);
       expect(await play(mounted, text, late, given)).toEqual(expected);
@@ -138,4 +147,20 @@ test.each<[string, () => number]>([
   await closed;
   socket.destroy();
   expect(ran).toEqual(['/']);
+});
+
+test('a client that has ended its own side is served, however late the application is called', async () => {
+  const app = createServer({ env: 'test', logging: { level: 'silent' } });
+  app.get('/', (_req, res) => res.send('served'));
+  const ran: string[] = [];
+  app.use((req, _res, next) => {
+    ran.push(req.url);
+    next();
+  });
+  const late = await running.serve((req, res) => void req.socket.once('end', () => setImmediate(() => app(req, res))).resume());
+  const socket = connect({ port: late, host: '127.0.0.1' });
+  socket.end(head('GET /late'));
+  socket.resume();
+  await once(socket, 'close');
+  expect(ran).toEqual(['/late']);
 });

@@ -327,17 +327,13 @@ describe('sendFile', () => {
       expect(await told).toMatchObject({ code: 'ECONNABORTED' });
     });
 
-    it('a small file that is cut short before it is read ends the connection too', async () => {
+    it('a small file that is cut short before it is read is an error like others: nothing is sent yet', async () => {
       const name = join(root, 'small.bin');
       writeFileSync(name, 'x'.repeat(1000));
       // Read when the head is made: behind the look at the file, ahead of its opening.
       const headers = { get 'X-A'() { truncateSync(name, 10); return 'a'; } };
-      const told = new Promise<unknown>((resolve) => {
-        server.handler = (_, res) => res.sendFile('small.bin', { root, headers }, resolve);
-      });
-      const sent = request({ host: '127.0.0.1', port: server.port, agent: false }).end();
-      await once(sent, 'error');
-      expect(await told).toMatchObject({ message: 'The file ended after 10 of 1000 bytes' });
+      const { status, body, headers: answered } = await server.answer(file('small.bin', { headers }));
+      expect([status, body, answered['x-a']]).toEqual([500, 'The file ended after 10 of 1000 bytes', undefined]);
     });
 
     it('a small file that is gone before it is read is as any that is not there', async () => {
@@ -393,6 +389,42 @@ describe('sendFile', () => {
     expect((await get({}, { start: 1, end: 65_536 })).equals(bytes.subarray(1, 65_537))).toBe(true);
   });
 
+  it.each([
+    { start: 10, end: 5 }, { start: -1 }, { start: -2, end: 3 }, { start: 0.5 }, { start: NaN }, { start: 100 }, { end: -1 }, { end: 0.5 }, { start: '1' as unknown as number }, { start: 2 ** 60 },
+  ])('a part that is none ends nothing but the request: %j', async (part) => {
+    server.handler = file('a.txt', part);
+    const sent = request({ host: '127.0.0.1', port: server.port, agent: false });
+    // What is said of it is Express's way too, and may be no HTTP.
+    const over = new Promise<void>((resolve) => void sent.on('close', () => resolve()));
+    sent.on('response', (res) => res.on('error', () => undefined).resume()).on('error', () => undefined).end();
+    await over;
+    expect((await server.answer(file('a.txt'))).body).toBe(TEXT);
+  });
+
+  it('a head that Node refuses is an error like others', async () => {
+    const { status } = await server.answer((_req, res) => {
+      res.statusMessage = 'Größe €';
+      res.sendFile('a.txt', { root }, (error) => {
+        res.statusMessage = '';
+        res.status(error === undefined ? 200 : 500).end();
+      });
+    });
+    expect(status).toBe(500);
+  });
+
+  it('sends the bytes of a Content-Disposition as a pipe does', async () => {
+    for (const name of ['a.txt', 'large.bin']) {
+      server.handler = (_, res) => {
+        res.setHeader('Content-Disposition', 'inline; filename="\u00e9\u00c3\u00a9.txt"');
+        res.sendFile(name, { root });
+      };
+      const sent = request({ host: '127.0.0.1', port: server.port, agent: false }).end();
+      const [res] = (await once(sent, 'response')) as [IncomingMessage];
+      expect(res.headers['content-disposition']).toBe('inline; filename="\u00e9\u00c3\u00a9.txt"');
+      res.destroy();
+    }
+  });
+
   it('a part is read whole from a file system that answers less than is asked for, up to the end of the file', async () => {
     const original = fs.read;
     jest.spyOn(fs, 'read').mockImplementation(((descriptor: number, bytes: Buffer, offset: number, length: number, position: number, done: () => void) => {
@@ -438,6 +470,18 @@ describe('sendFile', () => {
       expect(looked).toHaveBeenCalledTimes(2);
     });
 
+    it('is looked for again after a second: what stands above it leaves no trace on it', async () => {
+      const now = performance.now();
+      const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
+      mkdirSync(join(root, 'above'));
+      writeFileSync(join(root, 'above/a.txt'), TEXT);
+      expect((await server.answer(file('above/a.txt'))).status).toBe(200);
+      renameSync(join(root, 'above'), join(tree, 'above'));
+      symlinkSync(join(tree, 'above'), join(root, 'above'));
+      clock.mockReturnValue(now + 1001);
+      expect((await server.answer(file('above/a.txt'))).status).toBe(403);
+    });
+
     it('is looked for again when a link stands in its place, though to the very file', async () => {
       const inside = join(root, 'moved.txt');
       writeFileSync(inside, TEXT);
@@ -466,12 +510,12 @@ describe('sendFile', () => {
     it('is kept in mind for a thousand files, and for none without a number', async () => {
       const confinement = new Confinement();
       const path = join(root, 'a.txt');
-      const check = (place: string, stats?: Stats): Promise<boolean> => new Promise((resolve) => {
+      const check = (place: string, stats: Stats): Promise<boolean> => new Promise((resolve) => {
         confinement.check(place, path, stats, (_, inside) => resolve(inside));
       });
       const stats = statSync(path);
       const looked = looks();
-      for (const [given, times] of [[stats, 1], [{ ...stats, ino: 0 } as Stats, 2], [{ ...stats, ino: 2 ** 53 } as Stats, 2], [undefined, 2]] as const) {
+      for (const [given, times] of [[stats, 1], [{ ...stats, ino: 0 } as Stats, 2], [{ ...stats, ino: 2 ** 53 } as Stats, 2]] as const) {
         looked.mockClear();
         for (let i = 0; i < 2; i++) expect(await check(root, given)).toBe(true);
         expect(looked).toHaveBeenCalledTimes(times);

@@ -71,10 +71,9 @@ describe('the default limits', () => {
     expect(written(data)).toBe(`{"${'k'.repeat(20_000)}":"${10n ** 12_000n}"}`);
   });
 
-  it('guard data too deep for JSON.stringify', () => {
+  it('guard data too deep for JSON.stringify, which since Node 26 knows no depth', () => {
     for (const wrap of [(inner: unknown) => [inner], (a: unknown) => ({ a })]) {
       const data = nested(100_000, 1, wrap);
-      expect(() => JSON.stringify(data)).toThrow(RangeError);
       expect(written(data)).toBe(JSON.stringify(nested(20, Array.isArray(data) ? '[Array]' : '[Object]', wrap)));
     }
   });

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { pushOn } from './capture';
 
 /**
  * Holds a request to having no body: the first byte of one ends the connection,
@@ -12,12 +11,13 @@ import { pushOn } from './capture';
  */
 export function forbidBody(request: IncomingMessage): boolean {
   if (request.readableLength > 0 || request.readableDidRead) return false;
-  if (!request.complete) request.push = pushEnd;
+  request.push = refuseBytes;
   return true;
 }
 
-function pushEnd(this: IncomingMessage, chunk: Buffer | null): boolean {
-  if (chunk === null) return pushOn(this, null);
+function refuseBytes(this: IncomingMessage, chunk: Buffer | null): boolean {
+  // By the class that the request has by now, which may have somebody waiting for the end.
+  if (chunk === null) return (Object.getPrototypeOf(this) as IncomingMessage).push.call(this, null);
   this.socket.destroy();
   return false;
 }

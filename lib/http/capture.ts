@@ -56,8 +56,8 @@ export function dropHeld(request: BodyStream): void {
  */
 export function hasBody(request: IncomingMessage): boolean {
   const { rawHeaders } = request;
-  // No client sends none: a program made the request, and filled `headers` alone.
-  if (rawHeaders.length === 0) return announcesBody('transfer-encoding', request.headers['transfer-encoding']) || announcesBody('content-length', request.headers['content-length']);
+  // A request without any has no body, unless a program made it and filled `headers` alone.
+  if (rawHeaders.length === 0) return Object.entries(request.headers).some(([name, value]) => announcesBody(name, value as string | undefined));
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
     // The lengths of the two names.
@@ -275,6 +275,8 @@ function peekAll(request: IncomingMessage): Buffer | null {
     if (part === null) break;
     parts.push(part);
   }
+  // Bytes that nobody could check must not be read by anybody.
+  if (request.readableLength > 0) request.destroy();
   // Node drops the rest of a body that nobody began to read; this did not begin.
   message._consuming = consuming;
   // WHATWG consumers refuse a stream that was ever read from.

@@ -4,32 +4,37 @@ import { resolve, sep } from 'node:path';
 /** Told whether the file stands beneath the root, or why nobody knows. */
 export type ConfinementListener = (error: NodeJS.ErrnoException | null, inside: boolean) => void;
 
-/** What tells a file from another that stands in its place: inode numbers are given again, times of change are not. */
-type Identity = Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'size'>;
+/** What tells a file from another in its place, and when that was found. Numbers are given again; with the times of change, and the size where those are coarse, they tell. */
+interface Finding extends Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'size'> {
+  readonly at: number;
+}
+
+/** How long a finding holds, in milliseconds: a directory above the file may be moved, and leaves no trace on the file. */
+const HOLDS = 1000;
 
 /** Files that are kept in mind; then it begins anew. */
 const MOST = 1000;
 
 /**
  * Holds files to a root by where links lead. A file that was found beneath it
- * and is the same still needs no second look, which is a fifth of the work of
- * sending a small one.
+ * within the last second, and is the same still, needs no second look, which is
+ * a fifth of the work of sending a small one.
  */
 export class Confinement {
-  readonly #found = new Map<string, Identity>();
+  readonly #found = new Map<string, Finding>();
 
   /**
    * @param path The file, beneath the root by its name.
    * @param stats Of the file that the path leads to.
    */
-  check(root: string, path: string, stats: Stats | undefined, done: ConfinementListener): void {
+  check(root: string, path: string, stats: Stats, done: ConfinementListener): void {
     const key = `${root}\0${path}`;
-    if (stats !== undefined && isSame(this.#found.get(key), stats)) {
+    if (holds(this.#found.get(key), stats)) {
       done(null, true);
       return;
     }
     findBeneath(resolve(root), path, (error, inside) => {
-      if (inside && stats !== undefined) this.#keep(key, stats);
+      if (inside) this.#keep(key, stats);
       done(error, inside);
     });
   }
@@ -38,12 +43,13 @@ export class Confinement {
     // Windows has numbers that a double can't tell apart.
     if (!Number.isSafeInteger(ino) || ino === 0) return;
     if (this.#found.size >= MOST) this.#found.clear();
-    this.#found.set(key, { ctimeMs, dev, ino, size });
+    this.#found.set(key, { ctimeMs, dev, ino, size, at: performance.now() });
   }
 }
 
-function isSame(known: Identity | undefined, stats: Stats): boolean {
-  return known !== undefined && known.ino === stats.ino && known.ctimeMs === stats.ctimeMs && known.dev === stats.dev && known.size === stats.size;
+function holds(found: Finding | undefined, { ctimeMs, dev, ino, size }: Stats): boolean {
+  if (found === undefined || performance.now() - found.at > HOLDS) return false;
+  return found.ino === ino && found.ctimeMs === ctimeMs && found.dev === dev && found.size === size;
 }
 
 /** Compares real places. */

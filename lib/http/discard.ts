@@ -7,6 +7,13 @@ import { type BodyStream, dropHeld, type Intake, kIntake, pushOn } from './captu
 /** How long a closing connection is still listened to, in milliseconds. */
 const LINGER = 5000;
 
+/** True on a response that was given a callback for what it wrote. */
+export const kCallsBack = Symbol('waypost.response.callsBack');
+
+interface CallingBack {
+  readonly [kCallsBack]?: boolean;
+}
+
 /** Emitters count the events that somebody listens for. */
 interface Counted {
   readonly _eventsCount: number;
@@ -14,10 +21,13 @@ interface Counted {
 
 /** What a stream goes by. */
 interface Marked {
-  readonly _readableState: Record<'endEmitted' | 'destroyed' | 'closed', boolean>;
+  readonly _readableState: Record<'ended' | 'endEmitted' | 'destroyed' | 'closed' | 'closeEmitted', boolean>;
 }
 
-const marksHold = marksTell();
+const marksAreHeeded = marksTell();
+// As it is now: tracers replace it, on requests or for all.
+// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
+const { emit } = EventEmitter.prototype;
 
 /** Node's own way to pull an unread body off the wire, which the response calls when it has finished. */
 interface Dumpable {
@@ -49,26 +59,27 @@ export function discardRest(request: BodyStream, limit: number): void {
 /**
  * Whether nobody would hear a request end. To have an empty stream flow, end
  * and close takes Node four turns of its queue, a twentieth of the time of a
- * small request. Who listens to the response for its end may come to listen to
- * the request then, so there must be nobody either: Node itself is the one.
+ * small request. Who listens to the response for its end, or has given it a
+ * callback, may come to listen to the request then, so there must be nobody
+ * either: Node itself is the one.
  */
 function isUnheard(request: BodyStream): boolean {
   const { res } = request as { res?: unknown };
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-  const { emit } = EventEmitter.prototype;
-  return marksHold
+  return marksAreHeeded
     && request.readableLength === 0
     && (request as unknown as Counted)._eventsCount === 0
     && request.emit === emit
-    && res instanceof ServerResponse && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
+    && res instanceof ServerResponse && (res as CallingBack)[kCallsBack] !== true && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
 }
 
 /** Leaves a stream as it is when it has ended, and has told so. */
 function markEnded(stream: Readable): void {
   const state = (stream as unknown as Marked)._readableState;
+  state.ended = true;
   state.endEmitted = true;
   state.destroyed = true;
   state.closed = true;
+  state.closeEmitted = true;
 }
 
 /** Whether the marks are what this Node goes by. */

@@ -3,7 +3,6 @@ import { OutgoingMessage, ServerResponse } from 'node:http';
 /** Header fields by their names in lower case; what they hold is for `getHeader` to tell. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-const PROBE = 'x-probe';
 /** Names that are kept in mind. An application has few; a client may have a say in more. */
 const MOST = 256;
 /** What no field's value may hold (RFC 9110 section 5.5). */
@@ -52,7 +51,10 @@ export function setKnown(res: ServerResponse, name: string, value: unknown): boo
 
 /** Keeps a name in mind that Node has just taken. */
 export function learnName(name: string): void {
-  if (known.size < MOST) known.set(name, name.toLowerCase());
+  if (known.size >= MOST) return;
+  // A copy: as a part of a longer text it would keep all of that.
+  const own = Buffer.from(name, 'latin1').toString('latin1');
+  known.set(own, own.toLowerCase());
 }
 
 function isFieldText(value: unknown): boolean {
@@ -69,9 +71,11 @@ function fieldsSymbol(): symbol | undefined {
   if (!String(setHeader).includes('ERR_HTTP_HEADERS_SENT')) return undefined;
   const bare = new OutgoingMessage() as unknown as Record<symbol, unknown>;
   const message = new OutgoingMessage();
-  message.setHeader('X-Probe', '');
+  message.setHeader('X-Probe', 'some');
   return Object.getOwnPropertySymbols(message).find((key) => {
     const held = (message as unknown as Record<symbol, unknown>)[key];
-    return bare[key] === null && typeof held === 'object' && held !== null && PROBE in held;
+    if (bare[key] !== null || typeof held !== 'object' || held === null) return false;
+    const field = (held as Record<string, unknown>)['x-probe'];
+    return Array.isArray(field) && field.length === 2 && field[0] === 'X-Probe' && field[1] === 'some';
   });
 }

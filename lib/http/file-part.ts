@@ -10,12 +10,15 @@ const NONE = Buffer.alloc(0);
  * a part of no more than its chunk, with some thirty objects and listeners
  * around it.
  *
- * @param start First byte, counted from 0.
+ * @param start First byte, counted from 0; an integer.
  * @param length Bytes to read.
+ * @throws RangeError for a length that no buffer has.
  */
 export function readPart(path: string, start: number, length: number, done: PartListener): void {
+  // Its own memory: a client that takes long would else keep a slab of others' bytes.
+  const bytes = Buffer.allocUnsafeSlow(length);
   open(path, 'r', (error, descriptor) => {
-    if (error === null) new PartReader(descriptor, start, length, done).read();
+    if (error === null) new PartReader(descriptor, start, bytes, done).next();
     else done(error, NONE);
   });
 }
@@ -27,15 +30,14 @@ class PartReader {
   readonly #done: PartListener;
   #length = 0;
 
-  constructor(descriptor: number, start: number, length: number, done: PartListener) {
+  constructor(descriptor: number, start: number, bytes: Buffer, done: PartListener) {
     this.#descriptor = descriptor;
     this.#start = start;
-    // Its own memory: a client that takes long would else keep a slab of others' bytes.
-    this.#bytes = Buffer.allocUnsafeSlow(length);
+    this.#bytes = bytes;
     this.#done = done;
   }
 
-  read(): void {
+  next(): void {
     const missing = this.#bytes.length - this.#length;
     read(this.#descriptor, this.#bytes, this.#length, missing, this.#start + this.#length, (error, count) => this.#take(error, count));
   }
@@ -44,7 +46,7 @@ class PartReader {
   #take(error: NodeJS.ErrnoException | null, count: number): void {
     if (error === null) {
       this.#length += count;
-      if (count > 0 && this.#length < this.#bytes.length) return this.read();
+      if (count > 0 && this.#length < this.#bytes.length) return this.next();
     }
     // What it says is of no use to anybody: the bytes are here.
     close(this.#descriptor, nothing);

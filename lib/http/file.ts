@@ -47,10 +47,10 @@ export type SendFileCallback = (error?: Error) => unknown;
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
 
-/** What of a file `send` sends, the last byte inclusive. */
+/** What of a file `send` sends. */
 interface Part {
+  /** First byte, counted from 0. */
   readonly start: number;
-  readonly end: number;
 }
 
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
@@ -80,13 +80,14 @@ export class FileTransfer {
   /** Starts sending. */
   start(): void {
     const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
-    const stream = file.stream.bind(file);
+    const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
-      if (this.#sendsWhole(options as Part)) this.#sendWhole(file, path, options as Part);
-      else stream(path, options);
+      const { start } = options as Part;
+      if (this.#readsAtOnce(start)) this.#sendAtOnce(file, path, start);
+      else pipe(path, options);
     };
     const proceed = file.send.bind(file);
-    file.send = (path: string, stats?: Stats) => this.#confine(file, path, stats, () => this.#open(proceed, path, stats));
+    file.send = (path: string, stats?: Stats) => this.#confine(file, path, stats as Stats, () => this.#open(proceed, path, stats));
     file.on('error', (error: Error) => this.#fail(error));
     file.on('directory', () => this.#fail(directoryError()));
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
@@ -97,11 +98,11 @@ export class FileTransfer {
   }
 
   /**
-   * `send` checks names, not where links lead, so the real places are compared
-   * before the file is opened. Someone who can change the tree meanwhile has
-   * won anyway; this is for trees that hold links by upload or by mistake.
+   * `send` checks names, not where links lead. Someone who can change the tree
+   * meanwhile has won anyway; this is for trees that hold links by upload or by
+   * mistake.
    */
-  #confine(file: SendStream, path: string, stats: Stats | undefined, proceed: () => void): void {
+  #confine(file: SendStream, path: string, stats: Stats, proceed: () => void): void {
     const { root, followSymlinks } = this.#options;
     if (root === undefined || root === '' || followSymlinks === true) return proceed();
     this.#res[kSettings].confinement.check(root, path, stats, (error, inside) => {
@@ -120,27 +121,41 @@ export class FileTransfer {
       checkStatus(this.#res.statusCode);
       proceed(path, stats);
     } catch (error) {
-      this.#fail(types.isNativeError(error) ? error : new Error(String(error)));
+      this.#fail(asError(error));
     }
   }
 
-  /** Whether the part is no more than a stream would read at once, and nobody has replaced what it would be written with. */
-  #sendsWhole({ start, end }: Part): boolean {
+  /** Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with. What a stream refuses, it is to refuse. */
+  #readsAtOnce(start: number): boolean {
     const res = this.#res;
-    return end - start < AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
+    const length = this.#promised();
+    return Number.isSafeInteger(start) && start >= 0 && length >= 0 && length <= AT_ONCE
+      && res.write === res[kOwn].write && res.end === res[kOwn].end;
   }
 
-  #sendWhole(file: SendStream, path: string, { start }: Part): void {
+  #sendAtOnce(file: SendStream, path: string, start: number): void {
     this.#streaming = true;
     const promised = this.#promised();
     readPart(path, start, promised, (error, bytes) => {
-      // The client is gone, and that has been told.
       if (this.#settled) return;
+      if (this.#res.destroyed) return this.#fail(abortedError());
       if (error !== null) return file.onStatError(error);
-      if (bytes.length < promised) return this.#cutShort(bytes.length, promised);
-      this.#res.end(bytes);
-      this.#settle();
+      if (bytes.length < promised) return this.#fail(endedEarly(bytes.length, promised));
+      this.#end(bytes);
     });
+  }
+
+  /** This runs in a callback of the file system, where nobody else would catch what the head is refused for. */
+  #end(bytes: Buffer): void {
+    const res = this.#res;
+    try {
+      // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
+      if (!res.headersSent) res.writeHead(res.statusCode);
+      res.end(bytes);
+      this.#settle();
+    } catch (error) {
+      this.#fail(asError(error));
+    }
   }
 
   #setHeaders(): void {
@@ -157,7 +172,9 @@ export class FileTransfer {
     this.#streaming = true;
     const promised = this.#promised();
     stream.on('end', () => {
-      if (stream.bytesRead < promised) this.#cutShort(stream.bytesRead, promised);
+      if (stream.bytesRead >= promised) return;
+      this.#res.destroy();
+      this.#fail(endedEarly(stream.bytesRead, promised));
     });
   }
 
@@ -165,19 +182,12 @@ export class FileTransfer {
     return Number(this.#res.getHeader('Content-Length'));
   }
 
-  #cutShort(sent: number, promised: number): void {
-    this.#res.destroy();
-    this.#fail(new Error(`The file ended after ${sent} of ${promised} bytes`));
-  }
-
   #finish(error: Error | null): void {
+    // As a rule it is by now, which saves every file a turn and an error.
     if (this.#settled) return;
     if (error === null) {
       // The end of the stream may be told after the end of the response.
-      setImmediate(() => {
-        if (this.#streaming === false) this.#settle();
-        else if (!this.#settled) this.#fail(abortedError());
-      });
+      setImmediate(() => (this.#streaming === false ? this.#settle() : this.#fail(abortedError())));
       return;
     }
     this.#fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
@@ -237,6 +247,15 @@ function sendOptions(options: SendFileOptions): send.SendOptions {
 
 function directoryError(): Error {
   return new HttpError(404, 'EISDIR', 'The path is a directory');
+}
+
+function endedEarly(sent: number, promised: number): Error {
+  return new Error(`The file ended after ${sent} of ${promised} bytes`);
+}
+
+/** What was thrown may be anything. */
+function asError(thrown: unknown): Error {
+  return types.isNativeError(thrown) ? thrown : new Error(String(thrown));
 }
 
 function abortedError(): Error {

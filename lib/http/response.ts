@@ -11,6 +11,7 @@ import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
+import { kCallsBack } from './discard';
 import { fieldsOf, learnName, setKnown } from './fields';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
 import type { HostApplication } from './host-application';
@@ -44,6 +45,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
+  declare [kCallsBack]: boolean;
   declare [kSole]: string | null | undefined;
   declare readonly [kOwn]: OwnMethods;
 
@@ -348,6 +350,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
     // Of an `end` that somebody replaced: what it kept goes first, and this is sent as by Node.
     if (this[kSole] !== undefined) sendKept(this);
+    if (typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     if (!this.writableEnded || this.listenerCount('error') > 0) return super.write(chunk, second as BufferEncoding, third as () => void);
     reportLateWrite(this, typeof second === 'function' ? second : third);
     return false;
@@ -361,6 +364,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       reportLateWrite(this, typeof second === 'function' ? second : third);
       return this;
     }
+    if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     // Without a text, what Node sends last brings its callback itself.
     if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
@@ -376,6 +380,7 @@ Response.prototype[kJsonAsXJson] = false;
 Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
+Response.prototype[kCallsBack] = false;
 Response.prototype[kSole] = undefined;
 if (endSendsTwice) Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called

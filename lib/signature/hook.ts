@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
 import { answerJson } from '../http/answer';
+import { forbidBody } from '../http/bodiless';
 import { hasBody } from '../http/capture';
 import type { Request } from '../http/request';
 import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request';
@@ -77,9 +78,9 @@ export class SignatureHook {
 
   /** Checks a request to switch protocols, which has no response, and answers what it refuses on the socket. */
   admitsUpgrade(req: Request, socket: Duplex): Admission {
-    // Node hands what follows the headers to the listener unread, so a body could not be checked.
+    // Node hands what follows the headers to the listener unread, so a body could not be checked; since 26 as the request's own.
     const rejected = this.#scheme.checkHeaders(received(req), Date.now())
-      ?? (this.readsBody && hasBody(req) ? rejection('invalid', 'a request to upgrade has a body') : null);
+      ?? (this.readsBody && (hasBody(req) || !forbidBody(req)) ? rejection('invalid', 'a request to upgrade has a body') : null);
     const verdict = rejected ?? this.#judge(req, undefined, socket);
     return verdict instanceof Promise ? verdict.then((ended) => this.#concludeUpgrade(req, socket, ended)) : this.#concludeUpgrade(req, socket, verdict);
   }

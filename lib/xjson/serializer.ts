@@ -8,7 +8,7 @@ import { ByteList, isBox, isLargeBuffer, isOmitted, isRawJson, lengthOf, type Nu
 const FUEL = 4096;
 /** Units of a long string that are written at a time. */
 const SEGMENT = 4096;
-/** Deeper than this, JSON.stringify overflows V8's stack: the data is none that it can handle. */
+/** Deeper than this, JSON.stringify overflowed V8's stack before Node 26: the data is none that it can handle. */
 const DEEPEST_PLAIN = 5000;
 /** Containers entered by recursion before their places are kept on a stack of our own instead. */
 const DEEPEST_CALL = 100;
