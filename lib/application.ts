@@ -261,7 +261,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** Makes the request and response this application's own; answers how to leave it again. */
   #adopt(req: Travelling, res: Response, next: NextFunction | undefined): NextFunction | undefined {
-    // To look at the prototype costs less than `instanceof`, which is for objects made of these.
+    // To compare prototypes costs less than `instanceof`, which is for those that somebody has put one of his own before.
     if (Object.getPrototypeOf(req) === this.#Request.prototype || req instanceof this.#Request) {
       if (Object.getPrototypeOf(res) !== this.#Response.prototype && !(res instanceof this.#Response)) Object.setPrototypeOf(res, this.#Response.prototype as object);
       return next;

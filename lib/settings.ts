@@ -1,9 +1,9 @@
+import { Confinement } from './http/confinement';
 import type { EntityTag } from './http/etag';
 import { strongEntityTag, weakEntityTag } from './http/etag';
 import { type JsonReplacer, jsonWriter } from './http/json-writer';
 import { parseQuery } from './http/query';
 import type { QueryParser, RequestSettings } from './http/request';
-import { Confinement } from './http/confinement';
 import type { ResponseSettings } from './http/response';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from './options';

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.close());
 
-const EVENTS = ['end', 'close', 'error', 'aborted', 'pause', 'resume'] as const;
+const EVENTS = ['end', 'close', 'error', 'aborted'] as const;
 
 /** What an observer can ask a request for, whenever it comes. */
 function stateOf(req: IncomingMessage): unknown {

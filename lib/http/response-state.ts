@@ -14,10 +14,11 @@ export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
 export const kFail = Symbol('waypost.response.fail');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
-
-export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;
 /** The `locals` of a response, once somebody asked for them. */
 export const kLocals = Symbol('waypost.response.locals');
+
+/** Methods that middleware replaces to hear of a body. */
+export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;
 
 /** What an application tells its responses. */
 export interface ResponseSettings {
@@ -33,7 +34,7 @@ export interface ResponseSettings {
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
-  /** Holds the files that are sent to their root. */
+  /** Holds the files that are sent to their root; here, since what it keeps in mind goes for all of an application's responses. */
   readonly confinement: Confinement;
   /** The application that `res.app` is. */
   readonly app: HostApplication;

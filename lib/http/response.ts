@@ -341,6 +341,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   override setHeader(name: string, value: number | string | readonly string[]): this {
     if (setKnown(this, name, value)) return this;
     const result = super.setHeader(name, value);
+    // Node has refused anything else by now; a method in its place may not have.
     if (typeof name === 'string') learnName(name);
     return result;
   }
