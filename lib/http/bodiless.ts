@@ -6,8 +6,9 @@ import type { IncomingMessage } from 'node:http';
  *
  * For a request that was checked as one without a body. The headers do not tell
  * for certain: Node hands on only the first thousand of them (or as many as
- * `maxHeadersCount` says), and its parser goes by all. A property of the
- * request's own, since another framework's application takes the prototype away.
+ * `maxHeadersCount` says), and its parser goes by all, where it does not refuse
+ * the request for them as later versions do. A property of the request's own,
+ * since another framework's application takes the prototype away.
  */
 export function forbidBody(request: IncomingMessage): boolean {
   if (request.readableLength > 0 || request.readableDidRead) return false;
