@@ -6,11 +6,12 @@ import { guardedCall } from './guarded-call';
 import { answerError, answerJson } from './http/answer';
 import { forbidBody } from './http/bodiless';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
+import { isClosedTo } from './http/discard';
 import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
 import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger } from './logger';
+import { createLogger, type Logger, logsDebug } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
 import { registrationWarnings } from './registration-warnings';
@@ -476,25 +477,6 @@ export class Application extends ConfiguredRouter implements WalkHost {
  */
 export function createServer(options?: CreateServerOptions): Application {
   return new Application(options);
-}
-
-/**
- * Whether this side has closed the connection, while the client goes on: what
- * it sends is not carried out (RFC 9112 section 9.6), for the client sends it
- * again elsewhere. Where the client has ended its side, Node ends the other.
- */
-function isClosedTo({ socket }: IncomingMessage): boolean {
-  return (socket as Socket | undefined)?.writableEnded === true && !socket.readableEnded;
-}
-
-/** Whether a line at `debug` would be written; a logger that does not tell is asked to. */
-function logsDebug(logger: Logger): boolean {
-  const { levelVal } = logger as { levelVal?: unknown };
-  // pino's number for the level costs a read, its name a search.
-  if (typeof levelVal === 'number') return levelVal <= 20;
-  const { level } = logger;
-  if (level === 'info' || level === 'silent') return false;
-  return logger.isLevelEnabled?.('debug') ?? (level === undefined || level === 'debug' || level === 'trace');
 }
 
 function share(prototype: object, key: symbol, value: unknown): void {

@@ -71,3 +71,13 @@ export function checkLogger(value: unknown, name: string): Logger {
   }
   return candidate as Logger;
 }
+
+/** Whether a line at `debug` would be written; a logger that does not tell is asked to. */
+export function logsDebug(logger: Logger): boolean {
+  const { levelVal } = logger as { levelVal?: unknown };
+  // pino's number for the level costs a read, its name a search.
+  if (typeof levelVal === 'number') return levelVal <= 20;
+  const { level } = logger;
+  if (level === 'info' || level === 'silent') return false;
+  return logger.isLevelEnabled?.('debug') ?? (level === undefined || level === 'debug' || level === 'trace');
+}

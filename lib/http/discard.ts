@@ -57,6 +57,15 @@ export function discardRest(request: BodyStream, limit: number): void {
 }
 
 /**
+ * Whether this side has closed the connection, while the client goes on: what
+ * it sends is not carried out (RFC 9112 section 9.6), for the client sends it
+ * again elsewhere. Where the client has ended its side, Node ends the other.
+ */
+export function isClosedTo({ socket }: IncomingMessage): boolean {
+  return (socket as Socket | undefined)?.writableEnded === true && !socket.readableEnded;
+}
+
+/**
  * Whether nobody would hear a request end. To have an empty stream flow, end
  * and close takes Node four turns of its queue, a twentieth of the time of a
  * small request. Who listens to the response for its end, or has given it a
