@@ -69,6 +69,7 @@ export class FileTransfer {
   /** @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options. */
   constructor(res: ConfiguredResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
     checkPath(path, options.root);
+    checkPart(options);
     this.#res = res;
     this.#path = path;
     this.#options = options;
@@ -82,8 +83,7 @@ export class FileTransfer {
     const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
-      const { start } = options as Part;
-      if (this.#readsAtOnce(start)) this.#sendAtOnce(file, path, start);
+      if (this.#readsAtOnce()) this.#sendAtOnce(file, path, (options as Part).start);
       else pipe(path, options);
     };
     const proceed = file.send.bind(file);
@@ -125,12 +125,10 @@ export class FileTransfer {
     }
   }
 
-  /** Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with. What a stream refuses, it is to refuse. */
-  #readsAtOnce(start: number): boolean {
+  /** Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with. */
+  #readsAtOnce(): boolean {
     const res = this.#res;
-    const length = this.#promised();
-    return Number.isSafeInteger(start) && start >= 0 && length >= 0 && length <= AT_ONCE
-      && res.write === res[kOwn].write && res.end === res[kOwn].end;
+    return this.#promised() <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
   }
 
   #sendAtOnce(file: SendStream, path: string, start: number): void {
@@ -232,6 +230,12 @@ function checkPath(path: unknown, root: string | undefined): void {
       `res.sendFile needs an absolute path or a root, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
     );
   }
+}
+
+/** `send` makes a negative length of some, which is no HTTP. */
+function checkPart({ start = 0, end = Number.MAX_SAFE_INTEGER }: SendFileOptions): void {
+  if (!Number.isSafeInteger(start) || start < 0) throw new TypeError(`res.sendFile: start must be a whole number of bytes from 0, got ${inspect(start)}`);
+  if (!Number.isSafeInteger(end) || end < start) throw new TypeError(`res.sendFile: end must be a whole number of bytes, not below start (${start}), got ${inspect(end)}`);
 }
 
 /** A lone surrogate is in no file's name, and encodeURI throws for it. */
