@@ -1,7 +1,7 @@
-import { Confinement } from './http/confinement';
 import type { EntityTag } from './http/etag';
 import { strongEntityTag, weakEntityTag } from './http/etag';
 import { type JsonReplacer, jsonWriter } from './http/json-writer';
+import { KnownFiles } from './http/known-files';
 import { parseQuery } from './http/query';
 import type { QueryParser, RequestSettings } from './http/request';
 import type { ResponseSettings } from './http/response';
@@ -84,7 +84,7 @@ export class Settings {
       development,
       etag: entityTag,
       stringify: undefined,
-      confinement: new Confinement(),
+      files: new KnownFiles(),
       jsonpCallback: 'callback',
       queryParser: simpleQuery,
       subdomainOffset: 2,

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { Confinement } from '../lib/http/confinement';
 import { weakEntityTag } from '../lib/http/etag';
 import type { SendFileOptions } from '../lib/http/file';
 import { readPart } from '../lib/http/file-part';
+import { type KnownFile, KnownFiles } from '../lib/http/known-files';
 import { kFail, type Response } from '../lib/http/response';
 import { type Answer, type Handler, Parity, ResponseServer } from './support/response-server';
 
@@ -510,23 +510,179 @@ describe('sendFile', () => {
       expect((await server.answer(file('a.txt', { root: current }))).body).toBe(other);
     });
 
-    it('is kept in mind for a thousand files, and for none without a number', async () => {
-      const confinement = new Confinement();
-      const path = join(root, 'a.txt');
-      const check = (place: string, stats: Stats): Promise<boolean> => new Promise((resolve) => {
-        confinement.check(place, path, stats, (_, inside) => resolve(inside));
-      });
-      const stats = statSync(path);
+    it('is looked for beneath each root that is given', async () => {
       const looked = looks();
-      for (const [given, times] of [[stats, 1], [{ ...stats, ino: 0 } as Stats, 2], [{ ...stats, ino: 2 ** 53 } as Stats, 2]] as const) {
-        looked.mockClear();
-        for (let i = 0; i < 2; i++) expect(await check(root, given)).toBe(true);
-        expect(looked).toHaveBeenCalledTimes(times);
+      for (const given of [root, tree, root, tree]) {
+        expect((await server.answer(file(given === root ? 'dir/index.html' : 'public/dir/index.html', { root: given }))).status).toBe(200);
       }
-      for (let i = 1; i <= 1000; i++) await check(root + '/'.repeat(i), stats);
-      looked.mockClear();
-      await check(root, stats);
-      expect(looked).toHaveBeenCalledTimes(1);
+      expect(looked).toHaveBeenCalledTimes(4);
+    });
+  });
+
+  describe('what is in a small file', () => {
+    let now: number;
+    let later: jest.SpiedFunction<typeof performance.now>;
+    let opened: jest.SpiedFunction<typeof fs.open>;
+
+    /** A clock that has a file written just now be of an hour ago. */
+    function age(): void {
+      const { now: today } = Date;
+      jest.spyOn(Date, 'now').mockImplementation(() => today() + 3_600_000);
+    }
+
+    beforeEach(() => {
+      now = Math.ceil(performance.now());
+      later = jest.spyOn(performance, 'now').mockReturnValue(now);
+      opened = jest.spyOn(fs, 'open');
+    });
+
+    afterEach(() => {
+      jest.restoreAllMocks();
+    });
+
+    it('is read no more once it was asked for twice, and again after a second', async () => {
+      age();
+      writeFileSync(join(root, 'often.txt'), TEXT);
+      for (const [after, times] of [[0, 1], [0, 2], [1000, 2], [1000, 2], [1001, 3], [1001, 4], [1001, 4]] as const) {
+        later.mockReturnValue(now + after);
+        const { body, headers } = await server.answer(file('often.txt'));
+        expect([body, headers['content-length'], opened.mock.calls.length]).toEqual([TEXT, String(TEXT.length), times]);
+      }
+    });
+
+    it('is sent in parts too, and the file is looked at for each', async () => {
+      age();
+      writeFileSync(join(root, 'parts.txt'), TEXT);
+      const looked = jest.spyOn(fs, 'stat');
+      for (const [start, end] of [[0, undefined], [0, undefined], [4, undefined], [4, 8], [0, 0], [TEXT.length - 1, 1000]] as const) {
+        const { body } = await server.answer(file('parts.txt', { start, ...(end !== undefined && { end }) }));
+        expect(body).toBe(TEXT.slice(start, end === undefined ? undefined : end + 1));
+      }
+      const { body } = await server.answer(file('parts.txt'), { headers: { Range: 'bytes=4-8' } });
+      expect(body).toBe('quick');
+      expect(opened).toHaveBeenCalledTimes(2);
+      expect(looked).toHaveBeenCalledTimes(7);
+    });
+
+    it('is not kept of a part', async () => {
+      age();
+      writeFileSync(join(root, 'part.txt'), TEXT);
+      for (let i = 0; i < 3; i++) expect((await server.answer(file('part.txt', { end: 8 }))).body).toBe('The quick');
+      expect((await server.answer(file('part.txt'))).body).toBe(TEXT);
+      expect(opened).toHaveBeenCalledTimes(4);
+    });
+
+    it.each([
+      ['changed in its place', (path: string) => {
+        const { ctimeMs } = statSync(path);
+        // Until the file system's clock has moved on.
+        do writeFileSync(path, 'THE');
+        while (statSync(path).ctimeMs === ctimeMs);
+      }],
+      ['replaced', (path: string) => {
+        writeFileSync(`${path}.new`, 'THE');
+        renameSync(`${path}.new`, path);
+      }],
+      ['a link to another', (path: string) => {
+        rmSync(path);
+        symlinkSync(join(root, 'other.txt'), path);
+      }],
+    ])('is read anew when the file is %s, of the same length and with the same time of modification', async (_, change) => {
+      age();
+      const path = join(root, 'changing.txt');
+      for (const name of ['changing.txt', 'other.txt']) {
+        rmSync(join(root, name), { force: true });
+        writeFileSync(join(root, name), name === 'other.txt' ? 'THE' : 'The');
+        utimesSync(join(root, name), MODIFIED, MODIFIED);
+      }
+      for (let i = 0; i < 3; i++) expect((await server.answer(file('changing.txt'))).body).toBe('The');
+      expect(opened).toHaveBeenCalledTimes(2);
+      change(path);
+      utimesSync(path, MODIFIED, MODIFIED);
+      expect((await server.answer(file('changing.txt'))).body).toBe('THE');
+    });
+
+    it('is read each time while the file is younger than what file systems can tell apart', async () => {
+      writeFileSync(join(root, 'young.txt'), TEXT);
+      const { ctimeMs } = statSync(join(root, 'young.txt'));
+      const today = jest.spyOn(Date, 'now').mockReturnValue(ctimeMs + 2000);
+      for (let i = 0; i < 3; i++) expect((await server.answer(file('young.txt'))).body).toBe(TEXT);
+      expect(opened).toHaveBeenCalledTimes(3);
+      today.mockReturnValue(ctimeMs + 2001);
+      for (let i = 0; i < 3; i++) expect((await server.answer(file('young.txt'))).body).toBe(TEXT);
+      expect(opened).toHaveBeenCalledTimes(4);
+    });
+  });
+
+  describe('what is known of files', () => {
+    const stats = (): Stats => ({ ...statSync(join(root, 'a.txt')), ctimeMs: 0 }) as Stats;
+
+    it('is kept in mind for a thousand of them, and for none without a number', () => {
+      const files = new KnownFiles();
+      const first = files.find('0', stats());
+      for (let i = 1; i < 1000; i++) files.find(String(i), stats());
+      expect(files.find('0', stats())).toBe(first);
+      files.find('1000', stats());
+      expect(files.find('0', stats())).not.toBe(first);
+      for (const ino of [0, 2 ** 53]) {
+        const given = { ...stats(), ino } as Stats;
+        expect(files.find('none', given)).not.toBe(files.find('none', given));
+      }
+    });
+
+    it.each(['ino', 'dev', 'size', 'ctimeMs'] as const)('is forgotten when its %s is another', (name) => {
+      const files = new KnownFiles();
+      const first = files.find('a', stats());
+      const other = { ...stats(), [name]: stats()[name] + 1 } as Stats;
+      expect(files.find('a', stats())).toBe(first);
+      const second = files.find('a', other);
+      expect(second).not.toBe(first);
+      expect(files.find('a', other)).toBe(second);
+    });
+
+    it.each([['whole', 0, 44], ['shorter than it was', 0, 45], ['read from its middle', 4, 44]] as const)('does not hold a file that is %s, unless it is whole', async (_, start, size) => {
+      const files = new KnownFiles();
+      const path = join(root, 'a.txt');
+      const given = { ...stats(), size } as Stats;
+      files.find(path, given);
+      const known = files.find(path, given);
+      await new Promise((resolve) => {
+        files.read(path, known, start, size, resolve);
+      });
+      expect(known.bytes?.toString()).toBe(start === 0 && size === TEXT.length ? TEXT : undefined);
+    });
+
+    it('is forgotten when it takes more than four megabytes', async () => {
+      jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
+      const files = new KnownFiles();
+      const size = 65_536;
+      const path = (i: number): string => join(root, `block-${i}`);
+      const read = async (i: number): Promise<KnownFile> => {
+        writeFileSync(path(i), Buffer.alloc(size));
+        const given = statSync(path(i));
+        const forgotten = files.find(path(i), { ...given, dev: given.dev + 1 } as Stats);
+        forgotten.isAskedAgain = true;
+        const readOnce = (known: KnownFile): Promise<unknown> => new Promise((resolve) => {
+          files.read(path(i), known, 0, size, resolve);
+        });
+        const forgottenToo = readOnce(forgotten);
+        files.find(path(i), given);
+        const known = files.find(path(i), given);
+        // What is read twice at the same time, or for nobody, counts once or not at all.
+        await Promise.all([forgottenToo, readOnce(known), readOnce(known)]);
+        return known;
+      };
+      for (const start of [0, 65]) {
+        const first = await read(start);
+        for (let i = start + 1; i < start + 64; i++) expect((await read(i)).bytes).toHaveLength(size);
+        // Forgotten and read again, it counts once.
+        rmSync(path(start + 63));
+        expect((await read(start + 63)).bytes).toHaveLength(size);
+        expect(files.find(path(start), statSync(path(start)))).toBe(first);
+        expect((await read(start + 64)).bytes).toBeUndefined();
+        expect(files.find(path(start), statSync(path(start)))).not.toBe(first);
+      }
+      jest.restoreAllMocks();
     });
   });
 });

@@ -15,10 +15,9 @@ const NONE = Buffer.alloc(0);
  * @throws RangeError for a length that no buffer has.
  */
 export function readPart(path: string, start: number, length: number, done: PartListener): void {
-  // Its own memory: a client that takes long would else keep a slab of others' bytes.
-  const bytes = Buffer.allocUnsafeSlow(length);
   open(path, 'r', (error, descriptor) => {
-    if (error === null) new PartReader(descriptor, start, bytes, done).next();
+    // Its own memory, since a client that takes long would else keep a slab of others' bytes; and no sooner than it is used, since what lives longer is more work to collect.
+    if (error === null) new PartReader(descriptor, start, Buffer.allocUnsafeSlow(length), done).next();
     else done(error, NONE);
   });
 }

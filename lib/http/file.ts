@@ -5,7 +5,8 @@ import { inspect, toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
 import send, { type SendStream } from 'send';
 import { HttpError } from '../errors';
-import { readPart } from './file-part';
+import { findBeneath } from './confinement';
+import { type KnownFile, KnownFiles } from './known-files';
 import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
 import { checkStatus } from './status';
 
@@ -62,6 +63,9 @@ export class FileTransfer {
   /** What stood on the response before, so that a failure leaves no word about a file that was not sent. */
   readonly #namesBefore: readonly string[];
   readonly #statusBefore: number;
+  readonly #files: KnownFiles;
+  /** Undefined until the file is found. */
+  #known: KnownFile | undefined;
   #settled = false;
   /** Undefined until the file is found; false while, or when, there is nothing to stream. */
   #streaming: boolean | undefined;
@@ -76,6 +80,7 @@ export class FileTransfer {
     this.#done = done;
     this.#namesBefore = res.getHeaderNames();
     this.#statusBefore = res.statusCode;
+    this.#files = res[kSettings].files ?? new KnownFiles();
   }
 
   /** Starts sending. */
@@ -87,7 +92,10 @@ export class FileTransfer {
       else pipe(path, options);
     };
     const proceed = file.send.bind(file);
-    file.send = (path: string, stats?: Stats) => this.#confine(file, path, stats as Stats, () => this.#open(proceed, path, stats));
+    file.send = (path: string, stats?: Stats) => {
+      this.#known = this.#files.find(path, stats as Stats);
+      this.#confine(file, path, this.#known, () => this.#open(proceed, path, stats));
+    };
     file.on('error', (error: Error) => this.#fail(error));
     file.on('directory', () => this.#fail(directoryError()));
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
@@ -102,13 +110,14 @@ export class FileTransfer {
    * meanwhile has won anyway; this is for trees that hold links by upload or by
    * mistake.
    */
-  #confine(file: SendStream, path: string, stats: Stats, proceed: () => void): void {
+  #confine(file: SendStream, path: string, known: KnownFile, proceed: () => void): void {
     const { root, followSymlinks } = this.#options;
-    if (root === undefined || root === '' || followSymlinks === true) return proceed();
-    this.#res[kSettings].confinement.check(root, path, stats, (error, inside) => {
-      if (error !== null) file.onStatError(error);
-      else if (inside) proceed();
-      else file.error(403);
+    if (root === undefined || root === '' || followSymlinks === true || known.root === root) return proceed();
+    findBeneath(root, path, (error, inside) => {
+      if (error !== null) return file.onStatError(error);
+      if (!inside) return file.error(403);
+      known.root = root;
+      proceed();
     });
   }
 
@@ -134,7 +143,7 @@ export class FileTransfer {
   #sendAtOnce(file: SendStream, path: string, start: number): void {
     this.#streaming = true;
     const promised = this.#promised();
-    readPart(path, start, promised, (error, bytes) => {
+    this.#files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
       if (this.#settled) return;
       if (this.#res.destroyed) return this.#fail(abortedError());
       if (error !== null) return file.onStatError(error);

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../logger';
 import type { kAnswering } from '../xjson/handler';
-import { Confinement } from './confinement';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
+import type { KnownFiles } from './known-files';
 
 /** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
 export const kSettings = Symbol('waypost.response.settings');
@@ -34,8 +34,8 @@ export interface ResponseSettings {
   readonly logger: Pick<Logger, 'error' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
-  /** Holds the files that are sent to their root; here, since what it keeps in mind goes for all of an application's responses. */
-  readonly confinement: Confinement;
+  /** What all of an application's responses know of files. @default none: each finds out for itself */
+  readonly files?: KnownFiles;
   /** The application that `res.app` is. */
   readonly app: HostApplication;
 }
@@ -51,7 +51,6 @@ export interface ConfiguredResponse extends ServerResponse {
 export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
   development: false,
   etag: undefined,
-  confinement: new Confinement(),
   logger: Object.freeze({ error: ignore, warn: ignore }),
   app: NO_APPLICATION,
 });

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type RequestOptions, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { KnownFiles } from '../../lib/http/known-files';
 import { kFail, kSettings, Response, type ResponseSettings } from '../../lib/http/response';
 
 /** A response as it came over the wire. */
@@ -34,7 +35,7 @@ export class ResponseServer {
   static async waypost(settings: Partial<ResponseSettings> = {}): Promise<ResponseServer> {
     return new ResponseServer((self) => {
       class Configured extends Response {}
-      Object.defineProperty(Configured.prototype, kSettings, { value: { ...Response.prototype[kSettings], logger: self.#logger(), ...settings } });
+      Object.defineProperty(Configured.prototype, kSettings, { value: { ...Response.prototype[kSettings], files: new KnownFiles(), logger: self.#logger(), ...settings } });
       return createServer({ ServerResponse: Configured }, (req, res) => self.#run(req, res)) as unknown as Server;
     }).#listen();
   }
