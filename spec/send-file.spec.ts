@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs, { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpath, realpathSync, renameSync, rmSync, type Stats, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import { type IncomingMessage, request, type RequestOptions } from 'node:http';
@@ -434,7 +435,7 @@ describe('sendFile', () => {
       original(descriptor, bytes, offset, Math.min(length, 7), position, done);
     }) as unknown as typeof original);
     const part = (start: number, length: number): Promise<string> => new Promise((resolve, reject) => {
-      readPart(join(root, 'a.txt'), start, length, (error, bytes) => (error === null ? resolve(bytes.toString()) : reject(error)));
+      readPart(join(root, 'a.txt'), start, length, false, (error, bytes) => (error === null ? resolve(bytes.toString()) : reject(error)));
     });
     expect(await part(4, 20)).toBe(TEXT.slice(4, 24));
     expect(await part(4, 200)).toBe(TEXT.slice(4));
@@ -454,6 +455,11 @@ describe('sendFile', () => {
     });
     expect(body).toBe(TEXT);
     expect(seen).toEqual([method === 'write' ? `write ${TEXT}` : 'end nothing']);
+  });
+
+  it('is none for what is no regular file: to open a pipe holds a thread until somebody writes', async () => {
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    expect(await server.answer(file('pipe'))).toMatchObject({ status: 404, body: 'EFTYPE' });
   });
 
   describe('what is found beneath the root', () => {
@@ -510,6 +516,20 @@ describe('sendFile', () => {
       expect((await server.answer(file('a.txt', { root: current }))).body).toBe(other);
     });
 
+    it('is looked for anew beneath a relative root once the process is in another directory', async () => {
+      const before = process.cwd();
+      mkdirSync(join(root, 'deep'));
+      symlinkSync(join(root, 'a.txt'), join(root, 'deep/up.txt'));
+      try {
+        process.chdir(root);
+        expect((await server.answer(file('deep/up.txt', { root: '.' }))).body).toBe(TEXT);
+        process.chdir('deep');
+        expect((await server.answer(file('up.txt', { root: '.' }))).status).toBe(403);
+      } finally {
+        process.chdir(before);
+      }
+    });
+
     it('is looked for beneath each root that is given', async () => {
       const looked = looks();
       for (const given of [root, tree, root, tree]) {
@@ -543,7 +563,7 @@ describe('sendFile', () => {
     it('is read no more once it was asked for twice, and again after a second', async () => {
       age();
       writeFileSync(join(root, 'often.txt'), TEXT);
-      for (const [after, times] of [[0, 1], [0, 2], [1000, 2], [1000, 2], [1001, 3], [1001, 4], [1001, 4]] as const) {
+      for (const [after, times] of [[0, 1], [0, 2], [999, 2], [999, 2], [1000, 3], [1000, 4], [1000, 4]] as const) {
         later.mockReturnValue(now + after);
         const { body, headers } = await server.answer(file('often.txt'));
         expect([body, headers['content-length'], opened.mock.calls.length]).toEqual([TEXT, String(TEXT.length), times]);
@@ -630,7 +650,7 @@ describe('sendFile', () => {
       }
     });
 
-    it.each(['ino', 'dev', 'size', 'ctimeMs'] as const)('is forgotten when its %s is another', (name) => {
+    it.each(['ino', 'dev', 'size', 'ctimeMs', 'mtimeMs'] as const)('is forgotten when its %s is another', (name) => {
       const files = new KnownFiles();
       const first = files.find('a', stats());
       const other = { ...stats(), [name]: stats()[name] + 1 } as Stats;
@@ -640,49 +660,127 @@ describe('sendFile', () => {
       expect(files.find('a', other)).toBe(second);
     });
 
-    it.each([['whole', 0, 44], ['shorter than it was', 0, 45], ['read from its middle', 4, 44]] as const)('does not hold a file that is %s, unless it is whole', async (_, start, size) => {
-      const files = new KnownFiles();
-      const path = join(root, 'a.txt');
-      const given = { ...stats(), size } as Stats;
-      files.find(path, given);
-      const known = files.find(path, given);
-      await new Promise((resolve) => {
-        files.read(path, known, start, size, resolve);
-      });
-      expect(known.bytes?.toString()).toBe(start === 0 && size === TEXT.length ? TEXT : undefined);
-    });
+    describe('holds', () => {
+      let files: KnownFiles;
+      const path = (name: number | string): string => join(root, `held-${name}`);
+      const SIZE = 65_536;
 
-    it('is forgotten when it takes more than four megabytes', async () => {
-      jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000);
-      const files = new KnownFiles();
-      const size = 65_536;
-      const path = (i: number): string => join(root, `block-${i}`);
-      const read = async (i: number): Promise<KnownFile> => {
-        writeFileSync(path(i), Buffer.alloc(size));
-        const given = statSync(path(i));
-        const forgotten = files.find(path(i), { ...given, dev: given.dev + 1 } as Stats);
-        forgotten.isAskedAgain = true;
-        const readOnce = (known: KnownFile): Promise<unknown> => new Promise((resolve) => {
-          files.read(path(i), known, 0, size, resolve);
-        });
-        const forgottenToo = readOnce(forgotten);
-        files.find(path(i), given);
-        const known = files.find(path(i), given);
-        // What is read twice at the same time, or for nobody, counts once or not at all.
-        await Promise.all([forgottenToo, readOnce(known), readOnce(known)]);
+      /** Has it read that often at once, as a file that was asked for before. */
+      async function read(name: number | string, { times = 1, start = 0, given = statSync(path(name)) } = {}): Promise<KnownFile> {
+        files.find(path(name), given);
+        const known = files.find(path(name), given);
+        await Promise.all(Array.from({ length: times }, () => new Promise((done) => {
+          files.read(path(name), known, start, given.size, done);
+        })));
         return known;
-      };
-      for (const start of [0, 65]) {
-        const first = await read(start);
-        for (let i = start + 1; i < start + 64; i++) expect((await read(i)).bytes).toHaveLength(size);
-        // Forgotten and read again, it counts once.
-        rmSync(path(start + 63));
-        expect((await read(start + 63)).bytes).toHaveLength(size);
-        expect(files.find(path(start), statSync(path(start)))).toBe(first);
-        expect((await read(start + 64)).bytes).toBeUndefined();
-        expect(files.find(path(start), statSync(path(start)))).not.toBe(first);
       }
-      jest.restoreAllMocks();
+
+      beforeEach(() => {
+        files = new KnownFiles();
+        const today = Date.now();
+        jest.spyOn(Date, 'now').mockReturnValue(today + 3_600_000);
+      });
+
+      afterEach(() => {
+        jest.restoreAllMocks();
+      });
+
+      it('a file that is read whole, and none of which a part is', async () => {
+        writeFileSync(path('a'), TEXT);
+        expect((await read('a')).bytes?.toString()).toBe(TEXT);
+        files = new KnownFiles();
+        expect((await read('a', { start: 4 })).bytes).toBeUndefined();
+      });
+
+      it('no file that is another by the time it is read, though the first is back in its place', async () => {
+        writeFileSync(path('a'), 'The');
+        writeFileSync(path('b'), 'One');
+        symlinkSync(path('a'), path('link'));
+        const given = statSync(path('link'));
+        const { open } = fs;
+        for (const target of ['b', 'a']) {
+          jest.spyOn(fs, 'open').mockImplementationOnce(((...args: Parameters<typeof open>) => {
+            rmSync(path('link'));
+            symlinkSync(path(target), path('link'));
+            open(...args);
+          }) as typeof open);
+          const known = await read('link', { given });
+          expect(known.bytes?.toString()).toBe(target === 'a' ? 'The' : undefined);
+        }
+      });
+
+      it('no file that can not be read', async () => {
+        writeFileSync(path('a'), TEXT);
+        const given = statSync(path('a'));
+        files.find(path('a'), given);
+        jest.spyOn(fs, 'read').mockImplementationOnce(((...args: unknown[]) => (args.at(-1) as (error: Error) => void)(new Error('EIO'))) as unknown as typeof fs.read);
+        const error = await new Promise((done) => {
+          files.read(path('a'), files.find(path('a'), given), 0, TEXT.length, done);
+        });
+        expect(error).toEqual(new Error('EIO'));
+      });
+
+      it('no file whose time of change or of modification is young', async () => {
+        writeFileSync(path('a'), 'The');
+        const given = statSync(path('a'));
+        for (const [ctimeMs, mtimeMs, holds] of [[0, 0, true], [Date.now(), 0, false], [0, Date.now(), false]] as const) {
+          files = new KnownFiles();
+          const looks = { ...given, ctimeMs, mtimeMs } as Stats;
+          jest.spyOn(fs, 'fstat').mockImplementationOnce(((_: number, done: (error: null, stats: Stats) => void) => done(null, looks)) as unknown as typeof fs.fstat);
+          expect((await read('a', { given: looks })).bytes?.toString()).toBe(holds ? 'The' : undefined);
+          jest.mocked(fs.fstat).mockRestore();
+        }
+      });
+
+      it('four megabytes at most, each file once, and none that is forgotten', async () => {
+        for (let i = 0; i <= 64; i++) writeFileSync(path(i), Buffer.alloc(SIZE));
+        for (let i = 0; i < 64; i++) {
+          // What is known under another identity is forgotten when this one is looked for.
+          const given = statSync(path(i));
+          const former = { ...given, dev: given.dev + 1 } as Stats;
+          files.find(path(i), former);
+          const forgotten = files.find(path(i), former);
+          jest.spyOn(fs, 'fstat').mockImplementationOnce(((_: number, done: (error: null, stats: Stats) => void) => done(null, former)) as unknown as typeof fs.fstat);
+          const unread = new Promise((done) => {
+            files.read(path(i), forgotten, 0, SIZE, done);
+          });
+          files.find(path(i), given);
+          await unread;
+          jest.mocked(fs.fstat).mockRestore();
+          expect(forgotten.bytes).toBeUndefined();
+          expect((await read(i, { times: 2 })).bytes).toHaveLength(SIZE);
+        }
+        expect((await read(64)).bytes).toBeUndefined();
+        writeFileSync(path(63), Buffer.alloc(SIZE, 'x'));
+        expect((await read(63)).bytes?.toString('utf8', 0, 3)).toBe('xxx');
+        expect((await read(0)).bytes).toHaveLength(SIZE);
+        writeFileSync(path(63), TEXT);
+        expect((await read(63)).bytes).toHaveLength(TEXT.length);
+        expect((await read(64)).bytes).toBeUndefined();
+      });
+
+      it('nothing after a second that nobody asked', async () => {
+        jest.useFakeTimers({ doNotFake: ['Date', 'nextTick', 'setImmediate', 'queueMicrotask'] });
+        try {
+          writeFileSync(path('a'), TEXT);
+          const first = await read('a');
+          expect(first.bytes).toHaveLength(TEXT.length);
+          jest.advanceTimersByTime(600);
+          writeFileSync(path('b'), TEXT);
+          const second = await read('b');
+          expect(jest.getTimerCount()).toBe(1);
+          jest.advanceTimersByTime(400);
+          expect(jest.getTimerCount()).toBe(1);
+          expect(files.find(path('b'), statSync(path('b')))).toBe(second);
+          expect(files.find(path('a'), statSync(path('a')))).not.toBe(first);
+          jest.advanceTimersByTime(1000);
+          expect(jest.getTimerCount()).toBe(0);
+          await read('b');
+          expect(jest.getTimerCount()).toBe(1);
+        } finally {
+          jest.useRealTimers();
+        }
+      });
     });
   });
 });

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs';
-import { resolve, sep } from 'node:path';
+import { sep } from 'node:path';
 
 /** Told whether the file stands beneath the root, or why nobody knows. */
 export type ConfinementListener = (error: NodeJS.ErrnoException | null, inside: boolean) => void;
@@ -7,21 +7,21 @@ export type ConfinementListener = (error: NodeJS.ErrnoException | null, inside: 
 /**
  * Finds whether a file stands beneath a root by where links lead.
  *
+ * @param root An absolute path, normalized.
  * @param path The file, beneath the root by its name.
  */
 export function findBeneath(root: string, path: string, done: ConfinementListener): void {
-  const directory = resolve(root);
   realpath.native(path, (error, real) => {
     if (error !== null) {
       done(error, false);
       return;
     }
     // No link on the way, so none in the root's part of it.
-    if (real === path && isBeneath(directory, path)) {
+    if (real === path && isBeneath(root, path)) {
       done(null, true);
       return;
     }
-    realpath.native(directory, (rootError, realRoot) => done(rootError, rootError === null && isBeneath(realRoot, real)));
+    realpath.native(root, (rootError, realRoot) => done(rootError, rootError === null && isBeneath(realRoot, real)));
   });
 }
 

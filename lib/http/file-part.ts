@@ -1,7 +1,11 @@
-import { close, open, read } from 'node:fs';
+import { close, fstat, open, read, type Stats } from 'node:fs';
 
-/** Told of the bytes, fewer than were asked for where the file ends before; or why there are none. */
-export type PartListener = (error: NodeJS.ErrnoException | null, bytes: Buffer) => void;
+/**
+ * Told of the bytes, fewer than were asked for where the file ends before, or
+ * why there are none; and of the file that they were read from, where that was
+ * asked for and is known.
+ */
+export type PartListener = (error: NodeJS.ErrnoException | null, bytes: Buffer, stats?: Stats) => void;
 
 const NONE = Buffer.alloc(0);
 
@@ -12,12 +16,13 @@ const NONE = Buffer.alloc(0);
  *
  * @param start First byte, counted from 0; an integer.
  * @param length Bytes to read.
+ * @param looks Whether to look at the file once they are read: by then another may stand at the path.
  * @throws RangeError for a length that no buffer has.
  */
-export function readPart(path: string, start: number, length: number, done: PartListener): void {
+export function readPart(path: string, start: number, length: number, looks: boolean, done: PartListener): void {
   open(path, 'r', (error, descriptor) => {
     // Its own memory, since a client that takes long would else keep a slab of others' bytes; and no sooner than it is used, since what lives longer is more work to collect.
-    if (error === null) new PartReader(descriptor, start, Buffer.allocUnsafeSlow(length), done).next();
+    if (error === null) new PartReader(descriptor, start, Buffer.allocUnsafeSlow(length), looks, done).next();
     else done(error, NONE);
   });
 }
@@ -26,13 +31,15 @@ class PartReader {
   readonly #descriptor: number;
   readonly #start: number;
   readonly #bytes: Buffer;
+  readonly #looks: boolean;
   readonly #done: PartListener;
   #length = 0;
 
-  constructor(descriptor: number, start: number, bytes: Buffer, done: PartListener) {
+  constructor(descriptor: number, start: number, bytes: Buffer, looks: boolean, done: PartListener) {
     this.#descriptor = descriptor;
     this.#start = start;
     this.#bytes = bytes;
+    this.#looks = looks;
     this.#done = done;
   }
 
@@ -47,9 +54,14 @@ class PartReader {
       this.#length += count;
       if (count > 0 && this.#length < this.#bytes.length) return this.next();
     }
+    if (error === null && this.#looks) fstat(this.#descriptor, (_, stats?: Stats) => this.#end(null, stats));
+    else this.#end(error);
+  }
+
+  #end(error: NodeJS.ErrnoException | null, stats?: Stats): void {
     // What it says is of no use to anybody: the bytes are here.
     close(this.#descriptor, nothing);
-    if (error === null) this.#done(null, this.#bytes.subarray(0, this.#length));
+    if (error === null) this.#done(null, this.#bytes.subarray(0, this.#length), stats);
     else this.#done(error, NONE);
   }
 }

@@ -1,6 +1,6 @@
 import type { ReadStream, Stats } from 'node:fs';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { inspect, toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
 import send, { type SendStream } from 'send';
@@ -93,6 +93,8 @@ export class FileTransfer {
     };
     const proceed = file.send.bind(file);
     file.send = (path: string, stats?: Stats) => {
+      // A pipe would hold a thread of Node's few until somebody writes to it.
+      if (!(stats as Stats).isFile()) return this.#fail(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
       this.#known = this.#files.find(path, stats as Stats);
       this.#confine(file, path, this.#known, () => this.#open(proceed, path, stats));
     };
@@ -112,11 +114,14 @@ export class FileTransfer {
    */
   #confine(file: SendStream, path: string, known: KnownFile, proceed: () => void): void {
     const { root, followSymlinks } = this.#options;
-    if (root === undefined || root === '' || followSymlinks === true || known.root === root) return proceed();
-    findBeneath(root, path, (error, inside) => {
+    if (root === undefined || root === '' || followSymlinks === true) return proceed();
+    // Where it stands changes with the directory that the process is in.
+    const directory = resolve(root);
+    if (known.root === directory) return proceed();
+    findBeneath(directory, path, (error, inside) => {
       if (error !== null) return file.onStatError(error);
       if (!inside) return file.error(403);
-      known.root = root;
+      known.root = directory;
       proceed();
     });
   }

@@ -1,16 +1,24 @@
 import type { Stats } from 'node:fs';
 import { type PartListener, readPart } from './file-part';
 
-/** What tells a file from another in its place. Numbers are given again; with the times of change, and the size where those are coarse, they tell. */
-type Identity = Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'size'>;
+/**
+ * What tells a file from another in its place, and from itself before it was
+ * changed. Numbers are given again; the time of change can't be set back, but
+ * stands still on some file systems, which tell by that of modification.
+ */
+type Identity = Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'mtimeMs' | 'size'>;
 
-/** How long what is known of a file holds, in milliseconds: a directory above it may be moved, and leaves no trace on the file. */
+/**
+ * How long what is known of a file holds, in milliseconds: that a directory
+ * above it was moved, or that it was written to through mmap, leaves no trace on
+ * the file.
+ */
 const HOLDS = 1000;
 
 /** Files that are kept in mind; then it begins anew. */
 const MOST_FILES = 1000;
 
-/** Bytes of files that are kept in mind; then it begins anew. */
+/** Bytes of files that are kept in mind; then no more are until others are forgotten. */
 const MOST_BYTES = 4_194_304;
 
 /**
@@ -31,19 +39,24 @@ export class KnownFile {
   readonly #identity: Identity;
   readonly #at = performance.now();
 
-  constructor({ ctimeMs, dev, ino, size }: Identity) {
-    this.#identity = { ctimeMs, dev, ino, size };
+  constructor({ ctimeMs, dev, ino, mtimeMs, size }: Identity) {
+    this.#identity = { ctimeMs, dev, ino, mtimeMs, size };
   }
 
-  /** Whether all this is true still of the file that looks so. */
-  holds({ ctimeMs, dev, ino, size }: Identity): boolean {
+  get isOld(): boolean {
+    return performance.now() - this.#at >= HOLDS;
+  }
+
+  /** Whether it is the file that looks so, unchanged. */
+  is({ ctimeMs, dev, ino, mtimeMs, size }: Identity): boolean {
     const own = this.#identity;
-    return performance.now() - this.#at <= HOLDS && own.ino === ino && own.ctimeMs === ctimeMs && own.dev === dev && own.size === size;
+    return own.ino === ino && own.ctimeMs === ctimeMs && own.mtimeMs === mtimeMs && own.dev === dev && own.size === size;
   }
 
   /** Whether another change would show. */
   get isSteady(): boolean {
-    return Date.now() - this.#identity.ctimeMs > STEP;
+    const { ctimeMs, mtimeMs } = this.#identity;
+    return Date.now() - Math.max(ctimeMs, mtimeMs) > STEP;
   }
 
   get size(): number {
@@ -60,6 +73,8 @@ export class KnownFile {
 export class KnownFiles {
   readonly #files = new Map<string, KnownFile>();
   #bytes = 0;
+  /** Whether a timer is set that forgets what is old. */
+  #expires = false;
 
   /**
    * @param stats Of the file that the path leads to, just taken.
@@ -68,7 +83,7 @@ export class KnownFiles {
   find(path: string, stats: Identity): KnownFile {
     const known = this.#files.get(path);
     if (known !== undefined) {
-      if (known.holds(stats)) {
+      if (!known.isOld && known.is(stats)) {
         known.isAskedAgain = true;
         return known;
       }
@@ -92,22 +107,33 @@ export class KnownFiles {
       done(null, file.bytes.subarray(start, start + length));
       return;
     }
-    // Asked before it is read: what is changed meanwhile has another time then.
-    const keeps = file.isAskedAgain && file.isSteady && length === file.size;
-    readPart(path, start, length, (error, bytes) => {
-      if (keeps && bytes.length === length) this.#keep(path, file, bytes);
+    const keeps = file.isAskedAgain && length === file.size && file.isSteady;
+    readPart(path, start, length, keeps, (error, bytes, stats) => {
+      // A link may have led elsewhere in between.
+      if (bytes.length === length && stats !== undefined && file.is(stats)) this.#keep(path, file, bytes);
       done(error, bytes);
     });
   }
 
   #keep(path: string, file: KnownFile, bytes: Buffer): void {
-    if (file.bytes !== undefined || this.#files.get(path) !== file) return;
-    if (this.#bytes + bytes.length > MOST_BYTES) {
-      this.#clear();
-      return;
-    }
+    if (file.bytes !== undefined || this.#files.get(path) !== file || this.#bytes + bytes.length > MOST_BYTES) return;
     file.bytes = bytes;
     this.#bytes += bytes.length;
+    if (!this.#expires) this.#expireLater();
+  }
+
+  /** Nobody may ask for a file again, and its bytes would stay. */
+  #expireLater(): void {
+    this.#expires = true;
+    setTimeout(() => this.#expire(), HOLDS).unref();
+  }
+
+  #expire(): void {
+    for (const [path, file] of this.#files) {
+      if (file.isOld) this.#forget(path, file);
+    }
+    this.#expires = false;
+    if (this.#bytes > 0) this.#expireLater();
   }
 
   #remember(path: string, file: KnownFile): void {
