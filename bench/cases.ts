@@ -89,7 +89,7 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
       name: 'routes',
       title: '1,000 routes',
       exchange: (size = 1000) => get(work.middlePath(size), { json: { id: '42' } }),
-      checks: () => [get('/resource-0/items/1', { json: { id: '1' } }), get('/resource-1000/items/1', { status: 404 })],
+      checks: () => [get('/resource-0/items/J%C3%BCrgen', { json: { id: 'Jürgen' } }), get('/resource-1000/items/1', { status: 404 })],
     },
     {
       name: 'middleware',

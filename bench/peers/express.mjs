@@ -1,6 +1,6 @@
 /** Peer: Express 5. Its ETag and X-Powered-By are turned off, since the others send none. */
 import express from 'express';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function make() {
   return express().disable('etag').disable('x-powered-by');
@@ -69,8 +69,9 @@ main({
   },
   bigint(ready) {
     const app = make();
+    teachBigInt();
     const data = rows(10_000, true);
-    app.get('/', (req, res) => res.type('json').send(stringifyBigInt(data)));
+    app.get('/', (req, res) => res.json(data));
     listen(app, ready);
   },
   large(ready) {
@@ -98,17 +99,13 @@ main({
   },
   middleware(ready, count = 20) {
     const app = make();
-    app.use((req, res, next) => {
-      req.count = 0;
-      next();
-    });
     for (let i = 0; i < count; i++) {
       app.use((req, res, next) => {
-        req.count++;
+        req.count = (req.count ?? 0) + 1;
         next();
       });
     }
-    app.get('/', (req, res) => res.json({ count: req.count }));
+    app.get('/', (req, res) => res.json({ count: req.count ?? 0 }));
     listen(app, ready);
   },
   body(ready) {

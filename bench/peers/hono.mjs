@@ -4,7 +4,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => ready(port));
@@ -74,8 +74,9 @@ main({
   },
   bigint(ready) {
     const app = new Hono();
+    teachBigInt();
     const data = rows(10_000, true);
-    app.get('/', (c) => c.body(stringifyBigInt(data), 200, { 'Content-Type': 'application/json' }));
+    app.get('/', (c) => c.json(data));
     listen(app, ready);
   },
   large(ready) {
@@ -102,17 +103,13 @@ main({
   },
   middleware(ready, count = 20) {
     const app = new Hono();
-    app.use(async (c, next) => {
-      c.set('count', 0);
-      await next();
-    });
     for (let i = 0; i < count; i++) {
       app.use(async (c, next) => {
-        c.set('count', c.get('count') + 1);
+        c.set('count', (c.get('count') ?? 0) + 1);
         await next();
       });
     }
-    app.get('/', (c) => c.json({ count: c.get('count') }));
+    app.get('/', (c) => c.json({ count: c.get('count') ?? 0 }));
     listen(app, ready);
   },
   body(ready) {

@@ -3,7 +3,7 @@ import { bodyParser } from '@koa/bodyparser';
 import Router from '@koa/router';
 import { send } from '@koa/send';
 import Koa from 'koa';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, router, ready) {
   app.use(router.routes()).use(router.allowedMethods());
@@ -83,10 +83,10 @@ main({
   },
   bigint(ready) {
     const router = new Router();
+    teachBigInt();
     const data = rows(10_000, true);
     router.get('/', (ctx) => {
-      ctx.type = 'json';
-      ctx.body = stringifyBigInt(data);
+      ctx.body = data;
     });
     listen(make(), router, ready);
   },
@@ -130,18 +130,14 @@ main({
   middleware(ready, count = 20) {
     const app = make();
     const router = new Router();
-    app.use(async (ctx, next) => {
-      ctx.state.count = 0;
-      await next();
-    });
     for (let i = 0; i < count; i++) {
       app.use(async (ctx, next) => {
-        ctx.state.count++;
+        ctx.state.count = (ctx.state.count ?? 0) + 1;
         await next();
       });
     }
     router.get('/', (ctx) => {
-      ctx.body = { count: ctx.state.count };
+      ctx.body = { count: ctx.state.count ?? 0 };
     });
     listen(app, router, ready);
   },

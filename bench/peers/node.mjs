@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
 import { pipeline } from 'node:stream';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 const METHOD_NOT_ALLOWED = { error: 'Method Not Allowed', message: 'The path is known, the method is not' };
 
@@ -172,8 +172,9 @@ main({
     listen(treeOf('POST', '/orders', takeOrder((req, bytes) => isSigned(req.method, req.url, bytes, req.headers))), ready);
   },
   bigint(ready) {
+    teachBigInt();
     const data = rows(10_000, true);
-    listen(treeOf('GET', '/', (req, res) => sendText(res, 200, stringifyBigInt(data))), ready);
+    listen(treeOf('GET', '/', (req, res) => sendJson(res, 200, data)), ready);
   },
   large(ready) {
     const data = rows(1_000_000, false);
@@ -196,17 +197,14 @@ main({
     listen(tree, ready);
   },
   middleware(ready, count = 20) {
-    const middleware = [(req, res, next) => {
-      req.count = 0;
-      next();
-    }];
+    const middleware = [];
     for (let i = 0; i < count; i++) {
       middleware.push((req, res, next) => {
-        req.count++;
+        req.count = (req.count ?? 0) + 1;
         next();
       });
     }
-    listen(treeOf('GET', '/', (req, res) => sendJson(res, 200, { count: req.count })), ready, middleware);
+    listen(treeOf('GET', '/', (req, res) => sendJson(res, 200, { count: req.count ?? 0 })), ready, middleware);
   },
   body(ready) {
     listen(treeOf('POST', '/', (req, res) => readBody(req, res, LARGE_BODY_LIMIT, (bytes) => {

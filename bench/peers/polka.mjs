@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import polka from 'polka';
 import sirv from 'sirv';
-import { BODY_LIMIT, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.listen(0, '127.0.0.1', () => ready(app.server.address().port));
@@ -81,8 +81,9 @@ main({
   },
   bigint(ready) {
     const app = polka();
+    teachBigInt();
     const data = rows(10_000, true);
-    app.get('/', (req, res) => sendText(res, stringifyBigInt(data)));
+    app.get('/', (req, res) => sendJson(res, data));
     listen(app, ready);
   },
   large(ready) {
@@ -108,22 +109,18 @@ main({
   },
   routes(ready, count = 1000) {
     const app = polka();
-    for (const path of manyPaths(count)) app.get(path, (req, res) => sendJson(res, req.params));
+    for (const path of manyPaths(count)) app.get(path, (req, res) => sendJson(res, { id: decodeURIComponent(req.params.id) }));
     listen(app, ready);
   },
   middleware(ready, count = 20) {
     const app = polka();
-    app.use((req, res, next) => {
-      req.count = 0;
-      next();
-    });
     for (let i = 0; i < count; i++) {
       app.use((req, res, next) => {
-        req.count++;
+        req.count = (req.count ?? 0) + 1;
         next();
       });
     }
-    app.get('/', (req, res) => sendJson(res, { count: req.count }));
+    app.get('/', (req, res) => sendJson(res, { count: req.count ?? 0 }));
     listen(app, ready);
   },
   body(ready) {

@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import restana from 'restana';
 import serveStatic from 'serve-static';
-import { BODY_LIMIT, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, stringifyBigInt, summarize, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.start(0, '127.0.0.1').then((server) => ready(server.address().port));
@@ -68,8 +68,9 @@ main({
   },
   bigint(ready) {
     const app = restana();
+    teachBigInt();
     const data = rows(10_000, true);
-    app.get('/', (req, res) => res.send(stringifyBigInt(data), 200, { 'Content-Type': 'application/json; charset=utf-8' }));
+    app.get('/', (req, res) => res.send(data));
     listen(app, ready);
   },
   large(ready) {
@@ -90,22 +91,18 @@ main({
   },
   routes(ready, count = 1000) {
     const app = restana();
-    for (const path of manyPaths(count)) app.get(path, (req, res) => res.send(req.params));
+    for (const path of manyPaths(count)) app.get(path, (req, res) => res.send({ id: decodeURIComponent(req.params.id) }));
     listen(app, ready);
   },
   middleware(ready, count = 20) {
     const app = restana();
-    app.use((req, res, next) => {
-      req.count = 0;
-      return next();
-    });
     for (let i = 0; i < count; i++) {
       app.use((req, res, next) => {
-        req.count++;
+        req.count = (req.count ?? 0) + 1;
         return next();
       });
     }
-    app.get('/', (req, res) => res.send({ count: req.count }));
+    app.get('/', (req, res) => res.send({ count: req.count ?? 0 }));
     listen(app, ready);
   },
   body(ready) {

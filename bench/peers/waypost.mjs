@@ -94,17 +94,13 @@ main({
   },
   middleware(ready, count = 20) {
     const app = make();
-    app.use((req, res, next) => {
-      req.count = 0;
-      next();
-    });
     for (let i = 0; i < count; i++) {
       app.use((req, res, next) => {
-        req.count++;
+        req.count = (req.count ?? 0) + 1;
         next();
       });
     }
-    app.get('/', (req, res) => res.json({ count: req.count }));
+    app.get('/', (req, res) => res.json({ count: req.count ?? 0 }));
     listen(app, ready);
   },
   body(ready) {
