@@ -9,7 +9,7 @@ export interface Exchange {
   readonly status: number;
   /** The body as JSON. */
   readonly json?: unknown;
-  /** The body as text. */
+  /** The body as text, and so its type. */
   readonly text?: string;
   /** Further header fields that must be answered. */
   readonly answered?: Readonly<Record<string, string>>;
@@ -19,6 +19,8 @@ export interface Exchange {
 export interface Case {
   readonly name: CaseName | 'body';
   readonly title: string;
+  /** Connections of the load, where it is not as many as for the others. */
+  readonly connections?: number;
   /** The request of the load; made anew for each run, since signatures grow old. */
   readonly exchange: (size?: number) => Exchange;
   /** What else a peer must do, so that none wins by doing less. */
@@ -69,7 +71,12 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
       name: 'signed',
       title: 'signed POST 1 KB',
       exchange: signed,
-      checks: () => [{ ...signed(), body: order.replace('Ada', 'Eve'), status: 401, json: work.UNSIGNED }],
+      checks: () => [
+        { ...signed(), body: order.replace('Ada', 'Eve'), status: 401, json: work.UNSIGNED },
+        { ...signed(), headers: JSON_TYPE, status: 401, json: undefined },
+        { ...signed(), headers: { ...JSON_TYPE, ...work.sign('POST', '/orders', order, Date.now() - 600_000) }, status: 401, json: undefined },
+        post('/orders', '{"id":', { headers: { ...JSON_TYPE, ...work.sign('POST', '/orders', '{"id":') }, status: 400 }),
+      ],
     },
     {
       name: 'bigint',
@@ -77,7 +84,8 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
       exchange: () => get('/', { json: work.rows(10_000, false) }),
       checks: () => [],
     },
-    { name: 'large', title: '1 MB JSON', exchange: () => get('/', { json: work.rows(1_000_000, false) }), checks: () => [] },
+    // With more connections most of a run is what is under way at its end.
+    { name: 'large', title: '1 MB JSON', connections: 8, exchange: () => get('/', { json: work.rows(1_000_000, false) }), checks: () => [] },
     { name: 'notfound', title: '404', exchange: () => missing, checks: () => [get('/health', { json: work.GREETING })] },
     {
       name: 'file',

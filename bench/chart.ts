@@ -1,5 +1,5 @@
 import type { Growth, Measure, Results } from './results';
-import { SUBJECT } from './settings';
+import { PEERS, SUBJECT } from './settings';
 import type { MedianInterval } from './statistics';
 
 const FONT = 'font-family="system-ui, sans-serif"';
@@ -116,11 +116,16 @@ function curves(peers: Growth['peers'], x: (at: number) => number, y: (cost: num
 function frame(width: number, height: number, heading: string, { machine, load }: Results, content: string): string {
   const where = `${machine.date} · waypost ${machine.versions['waypost'] ?? ''} · Node ${machine.node} · ${machine.processor}, ${machine.cores} cores, ${machine.system}`;
   const how = `${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s${load.pinned ? ', server and load pinned to a core each' : ''}`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(heading)}" ${FONT} font-size="11">
+  const peers = PEERS.flatMap((name) => (machine.versions[name] === undefined ? [] : [`${name} ${machine.versions[name]}`])).join(', ');
+  const all = height + 12;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${all}" viewBox="0 0 ${width} ${all}" role="img" aria-label="${escape(heading)}" ${FONT} font-size="11">
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${text(20, 22, heading, 'font-size="14" font-weight="600"')}
 ${text(20, 38, `${where} · ${how}`, 'font-size="9" fill-opacity="0.7"')}
+${text(20, 50, peers, 'font-size="9" fill-opacity="0.7"')}
+<g transform="translate(0 12)">
 ${content}
+</g>
 </svg>
 `;
 }

@@ -16,11 +16,11 @@ export interface Bench {
   readonly progress: Progress;
 }
 
-/** Time beyond the load itself that one run takes, in seconds. */
-const RUN_OVERHEAD = 0.15;
-/** A start with the checks, in seconds. */
-const START = 0.6;
-/** Compilers have settled after that much load, in seconds. */
+/** Time beyond the load itself that one run under load takes, in seconds. */
+export const RUN_OVERHEAD = 0.15;
+/** A start with a check, in seconds. */
+export const START = 0.5;
+/** Load before what is measured, in seconds: most of what is compiled is compiled by then. */
 const WARM_UP = 1;
 
 /** What was measured of each peer, and which runs stood side by side. */
@@ -57,7 +57,7 @@ const moreIsBetter = (subject: number, peer: number): number => subject / peer;
 const lessIsBetter = (subject: number, peer: number): number => peer / subject;
 
 /** Starts every peer with the case and checks what it answers. The caller stops them. */
-async function startAll(bench: Bench, work: Case, size?: number, names: readonly string[] = [SUBJECT, ...bench.settings.peers]): Promise<Map<string, PeerProcess>> {
+export async function startAll(bench: Bench, work: Case, size?: number, names: readonly string[] = [SUBJECT, ...bench.settings.peers]): Promise<Map<string, PeerProcess>> {
   const started = new Map<string, PeerProcess>();
   try {
     for (const name of names) {
@@ -72,7 +72,7 @@ async function startAll(bench: Bench, work: Case, size?: number, names: readonly
   }
 }
 
-async function stopAll(peers: ReadonlyMap<string, PeerProcess>): Promise<void> {
+export async function stopAll(peers: ReadonlyMap<string, PeerProcess>): Promise<void> {
   for (const peer of peers.values()) await peer.stop();
 }
 
@@ -99,51 +99,58 @@ function runsOfRound({ peers }: Settings): number {
 }
 
 export function caseSeconds(settings: Settings): number {
-  const { peers, seconds, rounds } = settings;
-  return rounds * ((peers.length + 1) * (START + WARM_UP) + runsOfRound(settings) * (seconds + RUN_OVERHEAD));
+  return settings.rounds * runsOfRound(settings) * runSeconds(settings);
+}
+
+function runSeconds({ seconds }: Settings): number {
+  return START + WARM_UP + seconds + 2 * RUN_OVERHEAD;
 }
 
 /** One case. */
 export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> {
-  const found: Found = { pairs: new Pairs(), idle: new Pairs(), loaded: new Pairs() };
-  for (let round = 0; round < bench.settings.rounds; round++) await compareOnce(bench, work, found, round);
-  const measures = measuresOf(work, found.pairs);
+  const { settings, progress } = bench;
+  const pairs = new Pairs<CaseRun>();
+  for (let round = 0; round < settings.rounds; round++) {
+    await pairs.round(settings.peers, round, (name) => {
+      progress.step(`${work.title}: ${name}, round ${round + 1} of ${settings.rounds}`, runSeconds(settings));
+      return runCase(bench, work, name);
+    });
+  }
+  const measures = measuresOf(work, pairs);
   // One case will do for memory; this one has something of everything.
-  return work.name === 'routed' ? [...measures, memoryMeasure('idle', 'memory, idle', found.idle), memoryMeasure('loaded', 'memory, after load', found.loaded)] : measures;
+  if (work.name === 'routed') {
+    measures.push(
+      { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: pairs.results((run) => run.idle, lessIsBetter) },
+      { name: 'loaded', title: 'memory, after load', unit: 'bytes', peers: pairs.results((run) => run.loaded, lessIsBetter) },
+    );
+  }
+  return measures;
 }
 
-interface Found {
-  readonly pairs: Pairs<LoadedRun>;
-  /** Resident memory, in bytes. */
-  readonly idle: Pairs<number>;
-  readonly loaded: Pairs<number>;
+interface CaseRun extends LoadedRun {
+  /** Resident memory before any load and after all of it, in bytes. */
+  readonly idle: number;
+  readonly loaded: number;
 }
 
 /**
- * One round: all peers are up, warm and idle, and take the load in turn. Each
- * round has processes of its own. V8 decides anew in each what it compiles and
- * how, so rounds in one process are no independent samples.
+ * One run, in a process of its own from its start to its end. V8 decides anew
+ * in each what it compiles and how, so runs of one process are no independent
+ * samples; and so each has the same behind it, wherever it stands in a round.
  */
-async function compareOnce(bench: Bench, work: Case, { pairs, idle, loaded }: Found, round: number): Promise<void> {
-  const { settings, progress, load } = bench;
-  const { connections, seconds } = settings;
-  progress.step(`${work.title}: start`, (settings.peers.length + 1) * START);
-  const peers = await startAll(bench, work);
-  const memory = async (name: string): Promise<number> => (await (peers.get(name) as PeerProcess).usage()).rss;
+async function runCase({ settings, pins, load }: Bench, work: Case, name: string): Promise<CaseRun> {
+  const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, pins });
   try {
-    await idle.round(settings.peers, round, memory);
-    for (const { port, name } of peers.values()) {
-      progress.step(`${work.title}: ${name}, warm-up`, WARM_UP);
-      await load.send({ port, exchange: work.exchange(), connections, seconds: WARM_UP });
-    }
-    await pairs.round(settings.peers, round, (name) => {
-      progress.step(`${work.title}: ${name}, round ${round + 1} of ${settings.rounds}`, seconds + RUN_OVERHEAD);
-      const peer = peers.get(name) as PeerProcess;
-      return loadedRun(peer, () => load.send({ port: peer.port, exchange: work.exchange(), connections, seconds }));
-    });
-    await loaded.round(settings.peers, round, memory);
+    const exchange = work.exchange();
+    await peer.check(exchange);
+    const run = { port: peer.port, exchange, connections: work.connections ?? settings.connections };
+    const { rss: idle } = await peer.usage();
+    await load.send({ ...run, seconds: WARM_UP });
+    const result = await loadedRun(peer, () => load.send({ ...run, seconds: settings.seconds }));
+    const { rss: loaded } = await peer.usage();
+    return { ...result, idle, loaded };
   } finally {
-    await stopAll(peers);
+    await peer.stop();
   }
 }
 
@@ -176,10 +183,6 @@ function measuresOf({ name, title }: Case, pairs: Pairs<LoadedRun>): Measure[] {
   ];
 }
 
-function memoryMeasure(name: string, title: string, found: Pairs<number>): Measure {
-  return { name, title, unit: 'bytes', peers: found.results((bytes) => bytes, lessIsBetter) };
-}
-
 export function startSeconds(settings: Settings): number {
   return settings.rounds * runsOfRound(settings) * START;
 }
@@ -210,5 +213,3 @@ function push<T>(lists: Map<string, T[]>, name: string, value: T): void {
   if (list === undefined) lists.set(name, [value]);
   else list.push(value);
 }
-
-export { START, startAll, stopAll, WARM_UP };

@@ -1,4 +1,4 @@
-import { request, type IncomingMessage } from 'node:http';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Exchange } from './cases';
 
@@ -19,17 +19,20 @@ export async function check(port: number, exchange: Exchange): Promise<void> {
   if (wrong !== undefined) throw new Error(`${exchange.method} ${exchange.target}: ${wrong}`);
 }
 
-function send(port: number, { method, target, headers, body, announced }: Exchange): Promise<Answer> {
+/** Keeps connections, so that peers must say that they do. */
+const KEPT = new Agent({ keepAlive: true });
+
+function send(port: number, { method, target, headers, body, announced, status }: Exchange): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const length = announced ?? (body === undefined ? undefined : Buffer.byteLength(body));
     const all = length === undefined ? headers : { ...headers, 'content-length': length };
-    const sent = request({ host: '127.0.0.1', port, method, path: target, headers: all, agent: false }, (res) => {
+    const sent = request({ host: '127.0.0.1', port, method, path: target, headers: all, agent: status === 200 ? KEPT : false }, (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('error', reject);
       res.on('end', () => {
         resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() });
-        sent.destroy();
+        if (announced !== undefined) sent.destroy();
       });
     });
     sent.on('error', reject);
@@ -50,10 +53,19 @@ function difference({ status, headers, body }: Answer, wanted: Exchange): string
   for (const [name, value] of Object.entries(wanted.answered ?? {})) {
     if (headers[name] !== value) return `${name} is ${JSON.stringify(headers[name])} instead of ${JSON.stringify(value)}`;
   }
+  if (headers.date === undefined) return 'there is no Date';
+  if (status === 200 && headers['content-length'] !== String(Buffer.byteLength(body))) return `Content-Length is ${JSON.stringify(headers['content-length'])}, the body has ${Buffer.byteLength(body)} bytes`;
   // What only some send would be work that the others save.
   for (const name of ['etag', 'x-powered-by', 'set-cookie']) if (headers[name] !== undefined) return `there is a field ${name}`;
-  if (wanted.text !== undefined && body !== wanted.text) return 'another body than the file';
+  if (status === 200 && headers.connection !== 'keep-alive') return `Connection is ${JSON.stringify(headers.connection)}`;
+  if (wanted.text !== undefined) return body === wanted.text ? typed(headers, 'text/plain') : 'another body than the file';
   if (wanted.json === undefined) return undefined;
-  if (!/^application\/json(?:;|$)/.test(headers['content-type'] ?? '')) return `Content-Type is ${JSON.stringify(headers['content-type'])}`;
+  const untyped = typed(headers, 'application/json');
+  if (untyped !== undefined) return untyped;
   return isDeepStrictEqual(JSON.parse(body), wanted.json) ? undefined : `another body: ${body.slice(0, 200)}`;
+}
+
+function typed(headers: Answer['headers'], type: string): string | undefined {
+  const given = headers['content-type'];
+  return given?.split(';')[0] === type ? undefined : `Content-Type is ${JSON.stringify(given)} instead of ${type}`;
 }

@@ -1,4 +1,4 @@
-import { type Bench, loadedRun, START, startAll, stopAll } from './comparison';
+import { type Bench, loadedRun, RUN_OVERHEAD, START, startAll, stopAll } from './comparison';
 import type { Case } from './cases';
 import type { PeerProcess } from './peer-process';
 import type { Growth } from './results';
@@ -24,8 +24,6 @@ const AXES: readonly Axis[] = [
   { name: 'body', title: 'Body of a POST', unit: 'bytes', work: 'body', points: [0, KB, 100 * KB, KB * KB, 10 * KB * KB] },
 ];
 const ROUNDS = 3;
-/** What surrounds a run under load, in seconds. */
-const RUN_OVERHEAD = 0.2;
 /** Most bytes of bodies that are on their way at once: with more, memory is what is measured. */
 const MOST_AT_ONCE = 64 * KB * KB;
 
@@ -96,7 +94,9 @@ async function measurePoint(bench: Bench, axis: Axis, point: number, names: read
 
 async function costOf(peer: PeerProcess, send: Parameters<typeof loadedRun>[1]): Promise<number | undefined> {
   try {
-    return (await loadedRun(peer, send)).cpu;
+    const { cpu, requests, failures } = await loadedRun(peer, send);
+    if (failures > requests / 100) throw new Error(`${failures} connections failed, ${requests} requests were answered`);
+    return cpu;
   } catch (error) {
     // Ten thousand connections are more than some systems allow; the point is left out.
     process.stderr.write(`\n${peer.name}: ${(error as Error).message}\n`);

@@ -21,14 +21,14 @@ export interface Machine {
 }
 
 const ROOT = resolve(__dirname, '..');
-/** Packages that make up a peer besides the one of its name. */
-const PACKAGES: Readonly<Record<string, string>> = {
-  fastify: 'fastify', express: 'express', hono: 'hono', '@hono/node-server': '@hono/node-server', koa: 'koa', '@koa/router': '@koa/router', polka: 'polka', restana: 'restana',
-};
+/** What the peers are made of. */
+const PACKAGES = [
+  'fastify', '@fastify/static', 'express', 'hono', '@hono/node-server', 'koa', '@koa/router', '@koa/bodyparser', '@koa/send', 'polka', 'restana', 'body-parser', 'serve-static', 'sirv',
+];
 
 export function describeMachine(): Machine {
   const versions: Record<string, string> = { waypost: `${versionOf(ROOT)} (${commit()})` };
-  for (const [name, directory] of Object.entries(PACKAGES)) versions[name] = versionOf(resolve(__dirname, 'node_modules', directory));
+  for (const name of PACKAGES) versions[name] = versionOf(resolve(__dirname, 'node_modules', name));
   return {
     date: new Date().toISOString().slice(0, 10),
     system: `${type()} ${release().replace(/^(\d+\.\d+).*$/, '$1')} ${process.arch}`,

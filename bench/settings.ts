@@ -39,12 +39,12 @@ const USAGE = `npm run bench -- [options]
   --cases a,b        of ${CASE_NAMES.join(', ')}
   --peers a,b        of ${PEERS.join(', ')}
   --parts a,b        of cases, start, growth
-  --rounds n         rounds of every comparison (15; below 6 no interval covers 95 %)
+  --rounds n         rounds of every comparison (10; below 6 no interval covers 95 %)
   --seconds n        length of one run under load (1)
   --connections n    connections of the load (50)
   --load tool        wrk or autocannon (wrk where it is installed)
   --base directory   a further peer: another checkout of waypost, built
-  --out directory    where the results go (bench/results, or bench/results/partial for less than all)
+  --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
   --check            only checks that all peers answer alike
   --quick            two rounds of one second, growth at its ends: a smoke test`;
 
@@ -77,9 +77,9 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const narrowed = values.cases !== undefined || values.peers !== undefined;
   const peers = list('--peers', values.peers, PEERS);
   const base = values.base === undefined ? undefined : baseOf(values.base);
-  const rounds = whole('--rounds', values.rounds, quick ? 2 : 15);
+  const rounds = whole('--rounds', values.rounds, quick ? 2 : 10);
   const seconds = whole('--seconds', values.seconds, 1);
-  const partial = narrowed || quick || values.parts !== undefined || base !== undefined;
+  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'load', 'base'] as const).some((name) => values[name] !== undefined);
   return {
     parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, ['cases', 'start', 'growth']),
     cases: list('--cases', values.cases, CASE_NAMES),
@@ -103,7 +103,7 @@ function list<T extends string>(option: string, given: string | undefined, known
     if (!known.includes(name as T)) throw new TypeError(`${option} must be of ${known.join(', ')}, got ${JSON.stringify(name)}`);
   }
   if (names.length === 0) throw new TypeError(`${option} must name at least one of ${known.join(', ')}, got nothing`);
-  return names as T[];
+  return [...new Set(names as T[])];
 }
 
 function whole(option: string, given: string | undefined, fallback: number): number {

@@ -14,7 +14,7 @@ export function renderTable(results: Results): string {
   ];
   const costs = measures.filter((measure) => measure.unit === 'µs');
   if (measures.length > 0) lines.push(...ratioTable('', measures.filter((measure) => measure.unit !== 'µs')), '', ...notes(measures));
-  if (costs.length > 0) lines.push('', ...ratioTable('processor time a request', costs), '', 'Processor time does not count what else the machine was busy with, so it spreads less.');
+  if (costs.length > 0) lines.push('', ...ratioTable('processor time a request', costs));
   for (const growth of results.growth) lines.push('', ...growthTable(growth));
   return lines.join('\n');
 }

@@ -11,7 +11,7 @@ export declare function middlePath(count: number): string;
 export declare function notFound(method: string, path: string): object;
 export declare function order(): Order;
 export declare function rows(bytes: number, big: boolean): object[];
-export declare function sign(method: string, target: string, body: string): Record<string, string>;
+export declare function sign(method: string, target: string, body: string, at?: number): Record<string, string>;
 export declare function summarize(order: Order): object;
 
 interface Order {

@@ -129,8 +129,8 @@ export function fileDirectory() {
 }
 
 /** Signs as waypost does: the headers to send (INTERFACE section 5). */
-export function sign(method, target, body) {
-  const timestamp = String(Date.now());
+export function sign(method, target, body, at = Date.now()) {
+  const timestamp = String(at);
   return { [SIGNATURE_HEADER]: digest(method, target, body, timestamp).toString('hex'), [TIMESTAMP_HEADER]: timestamp };
 }
 

@@ -89,6 +89,9 @@ async function measure({ size, times, goals }: (typeof SIZES)[number]): Promise<
   await compare('stringify', stringify, native, goals, times, ROUNDS);
   await compare('bytes of a response', bytesOf, () => Buffer.from(JSON.stringify(plain)), [undefined, goals[1], goals[2]], times, ROUNDS);
   for (const [name, peer] of PEERS) await compare(name, peer, native, [], name === 'json-stream-stringify' ? Math.ceil(times / 10) : times, 3);
+  // The last, since it goes for all that is written from then on.
+  Object.assign(BigInt.prototype, { toJSON(this: bigint) { return this.toString(); } });
+  await compare('JSON.stringify with BigInt.prototype.toJSON', (given) => JSON.stringify(given), native, [], times, 3);
   return figures;
 }
 
