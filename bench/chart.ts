@@ -1,3 +1,4 @@
+import { ROUNDS as GROWTH_ROUNDS } from './growth';
 import type { Growth, Measure, Results } from './results';
 import { PEERS, SUBJECT } from './settings';
 import type { MedianInterval } from './statistics';
@@ -27,7 +28,7 @@ export function renderRatioChart(results: Results): string {
     return `<g transform="translate(${x} ${y})">${ratioPanel(measure, peers)}</g>`;
   });
   const heading = 'How many times as well as its peers waypost does (1 is the same, right of it is better; grey: no difference found)';
-  return frame(2 * PANEL.width + 60, 66 + rows * height + 10, heading, results, panels.join('\n'));
+  return frame(2 * PANEL.width + 60, 66 + rows * height + 10, heading, results, `${results.load.connections} connections, ${results.load.rounds} rounds of ${results.load.seconds} s`, panels.join('\n'));
 }
 
 function ratioPanel(measure: Measure, peers: readonly string[]): string {
@@ -69,7 +70,7 @@ export function renderGrowthChart(results: Results): string {
     return `<g transform="translate(${x} ${y})">${growthPanel(growth)}</g>`;
   });
   const rows = Math.ceil(results.growth.length / 2);
-  return frame(2 * PLOT.width + 60, 60 + rows * (PLOT.height + 16) + 10, 'Processor time of the server for one request, in µs', results, panels.join('\n'));
+  return frame(2 * PLOT.width + 60, 60 + rows * (PLOT.height + 16) + 10, 'Processor time of the server for one request, in µs', results, `median of ${GROWTH_ROUNDS} runs`, panels.join('\n'));
 }
 
 function growthPanel({ title, unit, points, peers }: Growth): string {
@@ -113,15 +114,14 @@ function curves(peers: Growth['peers'], x: (at: number) => number, y: (cost: num
   return parts;
 }
 
-function frame(width: number, height: number, heading: string, { machine, load }: Results, content: string): string {
+function frame(width: number, height: number, heading: string, { machine, load }: Results, how: string, content: string): string {
   const where = `${machine.date} · waypost ${machine.versions['waypost'] ?? ''} · Node ${machine.node} · ${machine.processor}, ${machine.cores} cores, ${machine.system}`;
-  const how = `${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s${load.pinned ? ', server and load pinned to a core each' : ''}`;
   const peers = PEERS.flatMap((name) => (machine.versions[name] === undefined ? [] : [`${name} ${machine.versions[name]}`])).join(', ');
   const all = height + 12;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${all}" viewBox="0 0 ${width} ${all}" role="img" aria-label="${escape(heading)}" ${FONT} font-size="11">
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${text(20, 22, heading, 'font-size="14" font-weight="600"')}
-${text(20, 38, `${where} · ${how}`, 'font-size="9" fill-opacity="0.7"')}
+${text(20, 38, `${where} · ${load.tool}, ${how}${load.pinned ? ', server and load pinned to a core each' : ''}`, 'font-size="9" fill-opacity="0.7"')}
 ${text(20, 50, peers, 'font-size="9" fill-opacity="0.7"')}
 <g transform="translate(0 12)">
 ${content}

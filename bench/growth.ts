@@ -23,7 +23,8 @@ const AXES: readonly Axis[] = [
   { name: 'connections', title: 'Connections', unit: 'connections', work: 'static', points: [10, 100, 1000, 10_000], connections: true },
   { name: 'body', title: 'Body of a POST', unit: 'bytes', work: 'body', points: [0, KB, 100 * KB, KB * KB, 10 * KB * KB] },
 ];
-const ROUNDS = 3;
+/** Runs of each peer at each point. */
+export const ROUNDS = 3;
 /** Most bytes of bodies that are on their way at once: with more, memory is what is measured. */
 const MOST_AT_ONCE = 64 * KB * KB;
 
