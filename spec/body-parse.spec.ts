@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
+import { parse as parseSecurely } from 'secure-json-parse';
 import type { HttpError } from '../lib/errors';
 import { bodyKind, parseBody, type ParseOptions } from '../lib/http/body';
 import { parseJson } from '../lib/http/json';
@@ -165,6 +166,28 @@ describe('JSON', () => {
         expect(await valueOf(text, JSON_HEADERS, { bigint })).toEqual(JSON.parse(text));
       },
     );
+  });
+
+  test('whatever keys, escaped or not: refused when secure-json-parse, which knows no short way, refuses', async () => {
+    const letters = (name: string): fc.Arbitrary<string> => fc.array(fc.boolean(), { minLength: name.length, maxLength: name.length })
+      .map((escapes) => [...name].map((letter, i) => (escapes[i] === true ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}` : letter)).join(''));
+    const name = fc.constantFrom('__proto__', 'constructor', 'prototype', 'proto', 'protocol', 'a').chain((plain) => fc.oneof(fc.constant(plain), letters(plain)));
+    const { text } = fc.letrec<{ text: string; object: string }>((tie) => ({
+      text: fc.oneof({ depthSize: 'small' }, fc.constant('1'), name.map((one) => `"${one}"`), tie('object'), fc.array(tie('text'), { maxLength: 2 }).map((parts) => `[${parts.join(',')}]`)),
+      object: fc.array(fc.tuple(name, tie('text')), { maxLength: 3 }).map((members) => `{${members.map(([key, value]) => `"${key}":${value}`).join(',')}}`),
+    }));
+    let refused = 0;
+    await fc.assert(fc.asyncProperty(text, async (given) => {
+      let expected: string | undefined;
+      try {
+        parseSecurely(given, { protoAction: 'error', constructorAction: 'error' });
+      } catch {
+        expected = 'FORBIDDEN_KEY';
+        refused++;
+      }
+      expect(await codeOf(given)).toBe(expected);
+    }), { numRuns: 2000 });
+    expect(refused).toBeGreaterThan(50);
   });
 
   describe.each([false, true])('nesting does not overflow the stack, bigint %s', (bigint) => {
@@ -362,6 +385,15 @@ describe('forms', () => {
 });
 
 describe('charsets', () => {
+  test('UTF-8 is read as Buffer reads it, whatever the length and wherever what is not ASCII stands', async () => {
+    const long = fc.tuple(fc.integer({ min: 2000, max: 2100 }), fc.array(fc.tuple(fc.nat(2099), fc.uint8Array({ minLength: 1, maxLength: 4 })), { maxLength: 3 }));
+    await fc.assert(fc.asyncProperty(long, async ([length, changes]) => {
+      const bytes = Buffer.alloc(length, 'a text, ');
+      for (const [at, change] of changes) bytes.set(change.subarray(0, Math.max(0, length - at)), Math.min(at, length));
+      expect(await valueOf(bytes, { 'content-type': 'text/plain' })).toBe(bytes.toString('utf8').replace(/^\ufeff/, ''));
+    }), { numRuns: 300 });
+  });
+
   const typed = (type: string): IncomingHttpHeaders => ({ 'content-type': type });
 
   test.each([

@@ -1,4 +1,4 @@
-import { constants } from 'node:buffer';
+import { constants, isAscii } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { TextDecoder } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
@@ -23,6 +23,8 @@ export interface ParseOptions {
 /** Hears what a body was parsed to, or why it was not. `value` is undefined where the type is none that is parsed. */
 export type ParseListener = (error: HttpError | null, value: unknown) => void;
 
+/** Bytes from which it pays to ask whether all are ASCII: those become text by a mere copy, while UTF-8 is read byte by byte. */
+const LONG = 2048;
 const PLAIN_JSON = 'application/json';
 const TEXT_TYPE = /^text\/[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const JSON_SUFFIX = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+\+json$/;
@@ -141,7 +143,7 @@ class BodyParse {
       // In two steps: in one, Node 20 reads windows-1252 as Latin-1 and loses the euro sign.
       return decoder.decode(bytes, { stream: true }) + decoder.decode();
     }
-    const text = bytes.toString('utf8');
+    const text = bytes.toString(bytes.length >= LONG && isAscii(bytes) ? 'latin1' : 'utf8');
     return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   }
 

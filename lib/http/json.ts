@@ -34,8 +34,9 @@ function parseChecked(text: string): unknown {
   try {
     // One byte order mark is gone by now, and secure-json-parse would drop a second.
     if (text.startsWith(BYTE_ORDER_MARK)) JSON.parse(text);
-    // It looks at every quote of the text. What holds none of these, plain or escaped, holds no such key.
-    if (!text.includes('__proto__') && !text.includes('constructor') && !text.includes('\\u')) return JSON.parse(text) as unknown;
+    // It looks at every quote of the text. Both of what it refuses hold `proto`, if not escaped; to look for
+    // `constructor` takes four times as long, for V8 stops at every c.
+    if (!text.includes('proto') && !text.includes('\\u')) return JSON.parse(text) as unknown;
     return parseSecurely(text, REFUSED) as unknown;
   } catch (error) {
     const at = syntaxFault(text);
