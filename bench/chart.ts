@@ -1,4 +1,3 @@
-import { ROUNDS as GROWTH_ROUNDS } from './growth';
 import type { Growth, Measure, Results } from './results';
 import { PEERS, SUBJECT } from './settings';
 import type { MedianInterval } from './statistics';
@@ -70,7 +69,7 @@ export function renderGrowthChart(results: Results): string {
     return `<g transform="translate(${x} ${y})">${growthPanel(growth)}</g>`;
   });
   const rows = Math.ceil(results.growth.length / 2);
-  return frame(2 * PLOT.width + 60, 60 + rows * (PLOT.height + 16) + 10, 'Processor time of the server for one request, in µs', results, `median of ${GROWTH_ROUNDS} runs`, panels.join('\n'));
+  return frame(2 * PLOT.width + 60, 60 + rows * (PLOT.height + 16) + 10, 'Processor time of the server for one request, in µs', results, `median of ${results.growth[0]?.rounds ?? 0} runs`, panels.join('\n'));
 }
 
 function growthPanel({ title, unit, points, peers }: Growth): string {

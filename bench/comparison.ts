@@ -1,11 +1,12 @@
 import type { Case } from './cases';
 import type { Load, LoadResult } from './load';
 import type { Pins } from './machine';
+import { lessIsBetter, moreIsBetter, Pairs } from './pairs';
 import { PeerProcess } from './peer-process';
 import type { Progress } from './progress';
 import type { Measure, PeerResult } from './results';
 import { type Settings, SUBJECT } from './settings';
-import { median, medianInterval, orderOfRound } from './statistics';
+import { median, orderOfRound } from './statistics';
 
 /** What all parts of a run need. */
 export interface Bench {
@@ -22,39 +23,8 @@ export const RUN_OVERHEAD = 0.15;
 export const START = 0.5;
 /** Load before what is measured, in seconds: most of what is compiled is compiled by then. */
 const WARM_UP = 1;
-
-/** What was measured of each peer, and which runs stood side by side. */
-class Pairs<T> {
-  readonly all = new Map<string, T[]>();
-  readonly #beside = new Map<string, [subject: T, peer: T][]>();
-
-  /** Runs every peer once, each beside a run of the subject. */
-  async round(peers: readonly string[], round: number, run: (name: string) => Promise<T>): Promise<void> {
-    for (const group of orderOfRound(SUBJECT, peers, round)) {
-      const found = new Map<string, T>();
-      for (const name of group) {
-        const result = await run(name);
-        found.set(name, result);
-        push(this.all, name, result);
-      }
-      const subject = found.get(SUBJECT) as T;
-      for (const [name, result] of found) if (name !== SUBJECT) push(this.#beside, name, [subject, result]);
-    }
-  }
-
-  /** @param better of the subject's value and the peer's, in this order: above 1 where the subject does better. */
-  results(valueOf: (result: T) => number, better: (subject: number, peer: number) => number): Record<string, PeerResult> {
-    const results: Record<string, PeerResult> = {};
-    for (const [name, all] of this.all) {
-      const ratios = (this.#beside.get(name) ?? []).map(([subject, peer]) => better(valueOf(subject), valueOf(peer)));
-      results[name] = { values: all.map(valueOf), ratios, ratio: ratios.length === 0 ? undefined : medianInterval(ratios) };
-    }
-    return results;
-  }
-}
-
-const moreIsBetter = (subject: number, peer: number): number => subject / peer;
-const lessIsBetter = (subject: number, peer: number): number => peer / subject;
+/** Slices that a run is measured in; even, so that each goes as often before its neighbour as behind it. */
+const SLICES = 4;
 
 /** Starts every peer with the case and checks what it answers. The caller stops them. */
 export async function startAll(bench: Bench, work: Case, size?: number, names: readonly string[] = [SUBJECT, ...bench.settings.peers]): Promise<Map<string, PeerProcess>> {
@@ -103,54 +73,66 @@ export function caseSeconds(settings: Settings): number {
 }
 
 function runSeconds({ seconds }: Settings): number {
-  return START + WARM_UP + seconds + 2 * RUN_OVERHEAD;
+  return START + WARM_UP + seconds + (1 + SLICES) * RUN_OVERHEAD;
 }
 
 /** One case. */
 export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> {
   const { settings, progress } = bench;
-  const pairs = new Pairs<CaseRun>();
+  const pairs = new Pairs<Slice>();
   for (let round = 0; round < settings.rounds; round++) {
-    await pairs.round(settings.peers, round, (name) => {
-      progress.step(`${work.title}: ${name}, round ${round + 1} of ${settings.rounds}`, runSeconds(settings));
-      return runCase(bench, work, name);
+    await pairs.round(settings.peers, round, (group) => {
+      progress.step(`${work.title}: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, group.length * runSeconds(settings));
+      return runGroup(bench, work, group);
     });
   }
   const measures = measuresOf(work, pairs);
   // One case will do for memory; this one has something of everything.
   if (work.name === 'routed') {
     measures.push(
-      { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: pairs.results((run) => run.idle, lessIsBetter) },
-      { name: 'loaded', title: 'memory, after load', unit: 'bytes', peers: pairs.results((run) => run.loaded, lessIsBetter) },
+      { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: pairs.results((slice) => slice.idle, lessIsBetter) },
+      { name: 'loaded', title: 'memory, after load', unit: 'bytes', peers: pairs.results((slice) => slice.loaded, lessIsBetter) },
     );
   }
   return measures;
 }
 
-interface CaseRun extends LoadedRun {
-  /** Resident memory before any load and after all of it, in bytes. */
+interface Slice extends LoadedRun {
+  /** Resident memory before any load and after this slice, in bytes. */
   readonly idle: number;
   readonly loaded: number;
 }
 
 /**
- * One run, in a process of its own from its start to its end. V8 decides anew
- * in each what it compiles and how, so runs of one process are no independent
- * samples; and so each has the same behind it, wherever it stands in a round.
+ * The runs that are compared with one another, each in a process of its own
+ * from its start to its end: V8 decides anew in each what it compiles and how,
+ * so runs of one process are no independent samples. All are up at once, but
+ * only one has work. They take turns, in slices that are shorter than a shared
+ * machine keeps one speed, forward and backward, so that one that grows slower
+ * favours nobody.
  */
-async function runCase({ settings, pins, load }: Bench, work: Case, name: string): Promise<CaseRun> {
-  const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, pins });
+async function runGroup(bench: Bench, work: Case, group: readonly string[]): Promise<ReadonlyMap<string, readonly Slice[]>> {
+  const { settings, load } = bench;
+  const exchange = work.exchange();
+  const connections = work.connections ?? settings.connections;
+  const peers = await startAll(bench, work, undefined, group);
   try {
-    const exchange = work.exchange();
-    await peer.check(exchange);
-    const run = { port: peer.port, exchange, connections: work.connections ?? settings.connections };
-    const { rss: idle } = await peer.usage();
-    await load.send({ ...run, seconds: WARM_UP });
-    const result = await loadedRun(peer, () => load.send({ ...run, seconds: settings.seconds }));
-    const { rss: loaded } = await peer.usage();
-    return { ...result, idle, loaded };
+    const idle = new Map<string, number>();
+    for (const [name, peer] of peers) {
+      idle.set(name, (await peer.usage()).rss);
+      await load.send({ port: peer.port, exchange, connections, seconds: WARM_UP });
+    }
+    const slices = new Map<string, Slice[]>();
+    for (let i = 0; i < SLICES; i++) {
+      for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {
+        const run = await loadedRun(peer, () => load.send({ port: peer.port, exchange, connections, seconds: settings.seconds / SLICES }));
+        const slice = { ...run, idle: idle.get(name) as number, loaded: (await peer.usage()).rss };
+        slices.set(name, [...(slices.get(name) ?? []), slice]);
+      }
+    }
+    return slices;
   } finally {
-    await peer.stop();
+    await stopAll(peers);
   }
 }
 
@@ -167,19 +149,20 @@ export async function loadedRun(peer: PeerProcess, send: () => Promise<LoadResul
   return { ...result, cpu: (after.cpu - before.cpu) / result.requests };
 }
 
-function measuresOf({ name, title }: Case, pairs: Pairs<LoadedRun>): Measure[] {
-  const rates = pairs.results((run) => run.perSecond, moreIsBetter);
+function measuresOf({ name, title }: Case, pairs: Pairs<Slice>): Measure[] {
+  const rates = pairs.results((slice) => slice.perSecond, moreIsBetter);
   for (const [peer, runs] of pairs.all) {
+    const slices = runs.flat();
     rates[peer] = {
       ...(rates[peer] as PeerResult),
-      p50: median(runs.map((run) => run.p50)),
-      p99: median(runs.map((run) => run.p99)),
-      failures: runs.reduce((sum, run) => sum + run.failures, 0),
+      p50: median(slices.map((slice) => slice.p50)),
+      p99: median(slices.map((slice) => slice.p99)),
+      failures: slices.reduce((sum, slice) => sum + slice.failures, 0),
     };
   }
   return [
     { name, title, unit: 'requests/s', peers: rates },
-    { name: `${name}-cpu`, title, unit: 'µs', peers: pairs.results((run) => run.cpu, lessIsBetter) },
+    { name: `${name}-cpu`, title, unit: 'µs', peers: pairs.results((slice) => slice.cpu, lessIsBetter) },
   ];
 }
 
@@ -193,23 +176,26 @@ export async function compareStarts(bench: Bench): Promise<Measure> {
   const work = bench.cases.get('static') as Case;
   const pairs = new Pairs<number>();
   for (let round = 0; round < settings.rounds; round++) {
-    await pairs.round(settings.peers, round, async (name) => {
-      progress.step(`start: ${name}, round ${round + 1} of ${settings.rounds}`, START);
-      const from = performance.now();
-      const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, pins: bench.pins });
-      try {
-        await peer.check(work.exchange());
-        return performance.now() - from;
-      } finally {
-        await peer.stop();
+    await pairs.round(settings.peers, round, async (group) => {
+      const took = new Map<string, number[]>();
+      for (const name of group) {
+        progress.step(`start: ${name}, round ${round + 1} of ${settings.rounds}`, START);
+        took.set(name, [await timeStart(bench, work, name)]);
       }
+      return took;
     });
   }
   return { name: 'start', title: 'start to first answer', unit: 'ms', peers: pairs.results((milliseconds) => milliseconds, lessIsBetter) };
 }
 
-function push<T>(lists: Map<string, T[]>, name: string, value: T): void {
-  const list = lists.get(name);
-  if (list === undefined) lists.set(name, [value]);
-  else list.push(value);
+/** @returns milliseconds */
+async function timeStart({ settings, pins }: Bench, work: Case, name: string): Promise<number> {
+  const from = performance.now();
+  const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, pins });
+  try {
+    await peer.check(work.exchange());
+    return performance.now() - from;
+  } finally {
+    await peer.stop();
+  }
 }

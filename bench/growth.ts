@@ -24,7 +24,7 @@ const AXES: readonly Axis[] = [
   { name: 'body', title: 'Body of a POST', unit: 'bytes', work: 'body', points: [0, KB, 100 * KB, KB * KB, 10 * KB * KB] },
 ];
 /** Runs of each peer at each point. */
-export const ROUNDS = 3;
+const ROUNDS = 3;
 /** Most bytes of bodies that are on their way at once: with more, memory is what is measured. */
 const MOST_AT_ONCE = 64 * KB * KB;
 
@@ -64,7 +64,7 @@ async function measureAxis(bench: Bench, axis: Axis): Promise<Growth> {
     for (const name of names) peers[name]?.push(costs.get(name) ?? null);
   }
   const { name, title, unit } = axis;
-  return { name, title, unit, points, peers };
+  return { name, title, unit, points, rounds: ROUNDS, peers };
 }
 
 /** Processor time for one request at one point, by peer; without those that could not bear it. */

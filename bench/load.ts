@@ -13,7 +13,7 @@ export interface LoadRun {
   readonly port: number;
   readonly exchange: Exchange;
   readonly connections: number;
-  /** Whole seconds. */
+  /** May be a fraction. */
   readonly seconds: number;
 }
 
@@ -73,10 +73,16 @@ export abstract class Load {
     return path;
   }
 
-  protected async execute(command: string, args: readonly string[]): Promise<string> {
+  /** @param seconds after which it is told to stop; without, it stops by itself. */
+  protected async execute(command: string, args: readonly string[], seconds?: number): Promise<string> {
     const [pinnedCommand, rest] = pinned(this.core, command, args);
-    const { stdout } = await run(pinnedCommand, rest, { maxBuffer: 2 ** 24 });
-    return stdout;
+    const running = run(pinnedCommand, rest, { maxBuffer: 2 ** 24 });
+    const stop = seconds === undefined ? undefined : setTimeout(() => running.child.kill('SIGINT'), seconds * 1000);
+    try {
+      return (await running).stdout;
+    } finally {
+      clearTimeout(stop);
+    }
   }
 }
 
@@ -96,8 +102,10 @@ class Wrk extends Load {
       local e = all.errors
       print(string.format('RESULT [%d, %d, %d, %d, %d, %d]', all.requests, all.duration, latency:percentile(50), latency:percentile(99), e.status, e.connect + e.read + e.write + e.timeout))
     end`);
-    const args = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '10s', '-s', this.file('load.lua', lines.join('\n')), `http://127.0.0.1:${port}${exchange.target}`];
-    const figures = /^RESULT (.*)$/m.exec(await this.execute('wrk', args))?.[1] ?? '[]';
+    const args = ['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '10s', '-s', this.file('load.lua', lines.join('\n')), `http://127.0.0.1:${port}${exchange.target}`];
+    // It takes whole seconds only; told to stop, it shows what it has.
+    const told = await this.execute('wrk', args, Number.isInteger(seconds) ? undefined : seconds);
+    const figures = /^RESULT (.*)$/m.exec(told)?.[1] ?? '[]';
     const [requests = 0, duration = 1, p50 = 0, p99 = 0, refusals = 0, failures = 0] = JSON.parse(figures) as number[];
     return { requests, perSecond: requests / (duration / 1e6), p50: p50 / 1e3, p99: p99 / 1e3, refusals, failures };
   }
@@ -133,7 +141,7 @@ class Autocannon extends Load {
   readonly name = 'autocannon';
 
   protected override async measure({ port, exchange, connections, seconds }: LoadRun): Promise<LoadResult> {
-    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', String(seconds), '-m', exchange.method];
+    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', `${seconds * 1000}ms`, '-m', exchange.method];
     for (const [name, value] of Object.entries(exchange.headers)) args.push('-H', `${name}=${value}`);
     if (exchange.body !== undefined) args.push('-i', this.file('body', exchange.body));
     args.push(`http://127.0.0.1:${port}${exchange.target}`);

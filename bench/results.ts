@@ -3,13 +3,13 @@ import type { MedianInterval } from './statistics';
 
 /** One measure of one peer: every value, and how it compares with that of the subject. */
 export interface PeerResult {
-  /** One a round, in the unit of the measure; the subject has one beside each peer or two. */
+  /** One a round, in the unit of the measure: the median of its slices. The subject has one beside each peer or two. */
   readonly values: readonly number[];
-  /** Of the pairs of runs side by side; above 1 the subject does better. Undefined for the subject itself. */
+  /** Of the ratios; above 1 the subject does better. Undefined for the subject itself. */
   readonly ratio: MedianInterval | undefined;
-  /** The ratios themselves, one a round. */
+  /** Of the pairs of runs side by side, one a round: the median of the ratios of their slices. */
   readonly ratios: readonly number[];
-  /** Latency in milliseconds, median of the rounds. */
+  /** Latency in milliseconds, median of all slices. */
   readonly p50?: number;
   readonly p99?: number;
   /** Connections that failed and answers that came too late, in all rounds. */
@@ -32,6 +32,8 @@ export interface Growth {
   /** What grows. */
   readonly unit: string;
   readonly points: readonly number[];
+  /** Runs of each peer at each point; what is told is their median. */
+  readonly rounds: number;
   /** Processor time of the server for one request, in microseconds, one a point; null where it could not be measured. */
   readonly peers: Readonly<Record<string, readonly (number | null)[]>>;
 }

@@ -21,7 +21,7 @@ export interface Settings {
   readonly growthPeers: readonly string[];
   /** Rounds of every comparison. */
   readonly rounds: number;
-  /** Length of one run under load, in whole seconds. */
+  /** Measured load of one run, in whole seconds. */
   readonly seconds: number;
   /** Connections of the load. */
   readonly connections: number;
@@ -39,8 +39,8 @@ const USAGE = `npm run bench -- [options]
   --cases a,b        of ${CASE_NAMES.join(', ')}
   --peers a,b        of ${PEERS.join(', ')}
   --parts a,b        of cases, start, growth
-  --rounds n         rounds of every comparison (10; below 6 no interval covers 95 %)
-  --seconds n        length of one run under load (1)
+  --rounds n         rounds of every comparison (9; below 6 no interval covers 95 %)
+  --seconds n        measured load of one run (2)
   --connections n    connections of the load (50)
   --load tool        wrk or autocannon (wrk where it is installed)
   --base directory   a further peer: another checkout of waypost, built
@@ -77,8 +77,8 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const narrowed = values.cases !== undefined || values.peers !== undefined;
   const peers = list('--peers', values.peers, PEERS);
   const base = values.base === undefined ? undefined : baseOf(values.base);
-  const rounds = whole('--rounds', values.rounds, quick ? 2 : 10);
-  const seconds = whole('--seconds', values.seconds, 1);
+  const rounds = whole('--rounds', values.rounds, quick ? 2 : 9);
+  const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
   const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'load', 'base'] as const).some((name) => values[name] !== undefined);
   return {
     parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, ['cases', 'start', 'growth']),

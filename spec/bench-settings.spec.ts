@@ -1,0 +1,37 @@
+import { CASE_NAMES } from '../bench/cases';
+import { PEERS, readSettings, type Settings } from '../bench/settings';
+
+function read(...args: string[]): Settings {
+  return readSettings(args) as Settings;
+}
+
+describe('the command line of the benchmark', () => {
+  test('without options it measures everything, for README', () => {
+    const settings = read();
+    expect(settings).toMatchObject({ parts: ['cases', 'start', 'growth'], cases: CASE_NAMES, peers: PEERS, checkOnly: false, quick: false });
+    expect(settings.out).toMatch(/[\\/]bench[\\/]results$/);
+    expect(settings.rounds).toBeGreaterThanOrEqual(6);
+  });
+
+  test('what is narrowed is measured alone, and kept from the results of a full run', () => {
+    const settings = read('--cases', 'routed', '--peers', 'fastify,node,fastify');
+    expect(settings).toMatchObject({ parts: ['cases'], cases: ['routed'], peers: ['fastify', 'node'], growthPeers: ['fastify', 'node'] });
+    for (const args of [['--cases', 'routed'], ['--peers', 'koa'], ['--parts', 'start'], ['--rounds', '20'], ['--seconds', '3'], ['--connections', '9'], ['--load', 'wrk'], ['--quick']]) {
+      expect(read(...args).out).toMatch(/[\\/]results[\\/]partial$/);
+    }
+    expect(read('--parts', 'growth', '--out', '/somewhere/else').out).toMatch(/else$/);
+  });
+
+  test.each([
+    [['--cases', 'nothing'], /^--cases must be of static, routed, .*, got "nothing"$/],
+    [['--peers', 'hapi'], /^--peers must be of node, fastify, .*, got "hapi"$/],
+    [['--peers', ','], /^--peers must name at least one of .*, got nothing$/],
+    [['--rounds', '0'], /^--rounds must be a whole number above 0, got "0"$/],
+    [['--seconds', '1.5'], /^--seconds must be a whole number above 0, got "1.5"$/],
+    [['--connections', 'many'], /^--connections must be a whole number above 0, got "many"$/],
+    [['--load', 'ab'], /^--load must be of wrk, autocannon, got "ab"$/],
+    [['--base', __dirname], /^--base must be a checkout of waypost with dist\/ \(npm run build\), got "/],
+  ])('%j is refused by name', (args, message) => {
+    expect(() => readSettings(args)).toThrow(message);
+  });
+});

@@ -1,0 +1,53 @@
+import { pairedResult } from './support/bench-results';
+import { renderGrowthChart, renderRatioChart } from '../bench/chart';
+import type { Results } from '../bench/results';
+import { renderTable } from '../bench/table';
+
+const RESULTS: Results = {
+  machine: { date: '2024-05-06', system: 'Linux', processor: 'A & B', cores: 2, memoryGiB: 8, node: '20.0.0', versions: { waypost: '1.0.0 (abc)', fastify: '5.0.0' } },
+  load: { tool: 'wrk 4', connections: 50, seconds: 2, rounds: 3, pinned: true },
+  measures: [
+    { name: 'static', title: 'static JSON', unit: 'requests/s', peers: { waypost: pairedResult([60_000, 61_000, 62_000]), fastify: { ...pairedResult([50_000, 50_000, 50_000], [1.2, 1.1, 1.3]), failures: 1 } } },
+    { name: 'post', title: 'POST', unit: 'requests/s', peers: { waypost: pairedResult([30_000]), fastify: pairedResult([50_000], [0.6]) } },
+    { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: { waypost: pairedResult([2 ** 20 * 50]), fastify: pairedResult([2 ** 20 * 60], [1.2]) } },
+  ],
+  growth: [{ name: 'routes', title: 'Routes', unit: 'routes', points: [10, 1000], rounds: 3, peers: { waypost: [10, 12.34], fastify: [11, null] } }],
+};
+
+describe('what the benchmark writes', () => {
+  const table = renderTable(RESULTS);
+
+  test('a row for each measure: what waypost did, and the ratio to each peer with its interval', () => {
+    expect(table).toContain('|  | waypost | fastify |');
+    expect(table).toContain('| static JSON | 61,000 /s | 1.20 (1.10–1.30) † |');
+    expect(table).toContain('| POST | 30,000 /s | 0.60 |');
+    expect(table).toContain('| memory, idle | 50 MiB | 1.20 |');
+  });
+
+  test('the mean of the load is the geometric one, without memory', () => {
+    expect(table).toContain(`| all of the load, geometric mean |  | ${Math.sqrt(1.2 * 0.6).toFixed(2)} |`);
+  });
+
+  test('failed connections are told, and so is how sure the interval is', () => {
+    expect(table).toContain('† Connections failed');
+    expect(table).toContain('holds it in 75 of 100 cases');
+  });
+
+  test('a point that could not be measured is a dash', () => {
+    expect(table).toContain('| Routes: µs of processor time a request | 10 | 1,000 |');
+    expect(table).toContain('| waypost | 10 | 12.3 |');
+    expect(table).toContain('| fastify | 11 | – |');
+  });
+
+  test('the charts show every measure, escape what they are given, and say how it was measured', () => {
+    const ratios = renderRatioChart(RESULTS);
+    for (const { title } of RESULTS.measures) expect(ratios).toContain(`>${title}</text>`);
+    expect(ratios).toContain('A &amp; B');
+    expect(ratios).toContain('3 rounds of 2 s');
+    expect(ratios.match(/<circle/g)).toHaveLength(RESULTS.measures.length);
+    const growth = renderGrowthChart(RESULTS);
+    expect(growth).toContain('median of 3 runs');
+    // One dot for each figure there is.
+    expect(growth.match(/<circle/g)).toHaveLength(3);
+  });
+});
