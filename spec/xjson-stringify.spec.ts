@@ -129,6 +129,33 @@ describe('numbers', () => {
   });
 });
 
+describe('decimals', () => {
+  const scale = fc.integer({ min: 0, max: 9 }).map((places) => 10 ** places);
+  const digits = fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.integer({ min: -999_999, max: 999_999 }));
+  /** Decimals of few digits, and the doubles right beside them, which need many. */
+  const decimal = fc.tuple(digits, scale, fc.constantFrom(-1, 0, 0, 1)).map(([whole, divisor, step]) => beside(whole / divisor, step));
+
+  it('are written as JSON.stringify writes them, and so are their neighbours', () => {
+    fc.assert(fc.property(fc.array(fc.oneof(decimal, fc.double()), { minLength: 1, maxLength: 20 }), (values) => {
+      expect(serialize(values)).toBe(JSON.stringify(values));
+    }), { numRuns: 5000 });
+  });
+
+  it('at the ends of what is short', () => {
+    const ends = [1e-6, 1e-7, 1.5e-7, 9.99999e-7, 0.5, 0.25, 0.1, 0.01, 0.999999, 0.9999995, 19.99, 100.000001, 1.0000001, 999_999_999.999999, 999_999_999.9999999, 1e9 + 0.5, 1e9 - 0.5, 2 ** 31 + 0.5, 4503599627370495.5, 21474836.48, 2147483648.5, 5e-324, 1.7976931348623157e308];
+    const values = ends.flatMap((end) => [-1, 0, 1].flatMap((step) => [beside(end, step), -beside(end, step)]));
+    expect(serialize(values)).toBe(JSON.stringify(values));
+  });
+});
+
+/** The next double above or below, or the number itself. */
+function beside(value: number, step: number): number {
+  if (value === 0 || !Number.isFinite(value)) return value;
+  const bits = new BigInt64Array(new Float64Array([value]).buffer);
+  bits[0] = (bits[0] as bigint) + BigInt(step);
+  return new Float64Array(bits.buffer)[0] as number;
+}
+
 describe('what JSON.stringify asks of objects', () => {
   it('reads each property once, and calls a getter and a toJSON once', () => {
     const calls: string[] = [];

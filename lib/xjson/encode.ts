@@ -12,7 +12,11 @@ export const LATIN1 = 0x100;
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
+const POINT = 0x2e;
 const ZERO = 0x30;
+const MILLION = 1_000_000;
+/** Below this, a number of millionths has at most 15 digits. */
+const BILLION = 1_000_000_000;
 const HEX = '0123456789abcdef';
 
 /** For each unit of Latin-1: 0 if it may stand in a JSON string as it is. */
@@ -37,11 +41,9 @@ export function encodeLiteral(page: Page, text: string): void {
   page.at = at;
 }
 
-/** Writes a number as JSON.stringify does. */
+/** Writes a number as JSON.stringify does. Digits that are known cost less than the string that would hold them. */
 export function encodeNumber(page: Page, value: number): void {
-  // Infinity and NaN, less themselves, are NaN.
-  if ((value | 0) !== value || value === -0x8000_0000) return encodeLiteral(page, value - value === 0 ? `${value}` : 'null');
-  // The digits of a small integer cost less than the string that would hold them.
+  if ((value | 0) !== value || value === -0x8000_0000) return encodeUncommon(page, value);
   const { block } = page;
   let { at } = page;
   let rest = value;
@@ -56,6 +58,56 @@ export function encodeNumber(page: Page, value: number): void {
     block[--at] = ZERO + rest - tenth * 10;
     rest = tenth;
   } while (rest > 0);
+}
+
+/** Writes a number that is no integer of 32 bits. Apart from those, which are most, so that they are compiled into their caller. */
+function encodeUncommon(page: Page, value: number): void {
+  // Infinity and NaN, less themselves, are NaN.
+  if (value - value !== 0) return encodeLiteral(page, 'null');
+  if (Number.isSafeInteger(value)) return encodeLong(page, value);
+  // A decimal of at most 15 digits is the only one of so few that its double is read from, and so what it is written as.
+  const millionths = Math.round(value * MILLION);
+  if (millionths / MILLION === value && value < BILLION && value > -BILLION) encodeDecimal(page, millionths);
+  else encodeLiteral(page, `${value}`);
+}
+
+/** Writes the last digits of an integer below 2^31. */
+function encodeDigits(page: Page, value: number, places: number): void {
+  const { block, at: start } = page;
+  let at = start + places;
+  page.at = at;
+  let rest = value;
+  while (at > start) {
+    const tenth = (rest / 10) | 0;
+    block[--at] = ZERO + rest - tenth * 10;
+    rest = tenth;
+  }
+}
+
+/** Writes an integer of ten digits and more. */
+function encodeLong(page: Page, value: number): void {
+  if (value < 0) page.block[page.at++] = MINUS;
+  const all = Math.abs(value);
+  const billions = Math.floor(all / BILLION) | 0;
+  encodeNumber(page, billions);
+  encodeDigits(page, (all - billions * BILLION) | 0, 9);
+}
+
+/** Writes so many millionths, which are no whole number. */
+function encodeDecimal(page: Page, millionths: number): void {
+  const { block } = page;
+  if (millionths < 0) block[page.at++] = MINUS;
+  const all = Math.abs(millionths);
+  const whole = Math.floor(all / MILLION) | 0;
+  encodeNumber(page, whole);
+  block[page.at++] = POINT;
+  let rest = (all - whole * MILLION) | 0;
+  let places = 6;
+  while (rest % 10 === 0) {
+    rest = (rest / 10) | 0;
+    places--;
+  }
+  encodeDigits(page, rest, places);
 }
 
 function digits(value: number): number {

@@ -20,7 +20,7 @@ export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOpti
   }
   res.setHeader('Content-Type', 'application/json');
   // The two must not stand together (RFC 9112 section 6.2).
-  res.removeHeader('Transfer-Encoding');
+  if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
   res.setHeader('Content-Length', length);
   if (isBodiless(res)) {
     bytes.release();
