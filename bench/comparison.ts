@@ -23,8 +23,8 @@ export const RUN_OVERHEAD = 0.15;
 export const START = 0.5;
 /** Load before what is measured, in seconds: most of what is compiled is compiled by then. */
 const WARM_UP = 1;
-/** Slices that a run is measured in; even, so that each goes as often before its neighbour as behind it. */
-const SLICES = 4;
+/** Length of a slice, in seconds. A run has an even number, so that each peer goes as often before its neighbour as behind it. */
+const SLICE = 0.5;
 
 /** Starts every peer with the case and checks what it answers. The caller stops them. */
 export async function startAll(bench: Bench, work: Case, size?: number, names: readonly string[] = [SUBJECT, ...bench.settings.peers]): Promise<Map<string, PeerProcess>> {
@@ -73,13 +73,17 @@ export function caseSeconds(settings: Settings): number {
 }
 
 function runSeconds({ seconds }: Settings): number {
-  return START + WARM_UP + seconds + (1 + SLICES) * RUN_OVERHEAD;
+  return START + WARM_UP + RUN_OVERHEAD + slicesIn(seconds) * (SLICE + RUN_OVERHEAD);
+}
+
+function slicesIn(seconds: number): number {
+  return 2 * Math.ceil(seconds / SLICE / 2);
 }
 
 /** One case. */
 export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> {
   const { settings, progress } = bench;
-  const pairs = new Pairs<Slice>();
+  const pairs = new Pairs<Run>();
   for (let round = 0; round < settings.rounds; round++) {
     await pairs.round(settings.peers, round, (group) => {
       progress.step(`${work.title}: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, group.length * runSeconds(settings));
@@ -90,50 +94,66 @@ export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> 
   // One case will do for memory; this one has something of everything.
   if (work.name === 'routed') {
     measures.push(
-      { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: pairs.results((slice) => slice.idle, lessIsBetter) },
-      { name: 'loaded', title: 'memory, after load', unit: 'bytes', peers: pairs.results((slice) => slice.loaded, lessIsBetter) },
+      { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: pairs.results((run) => run.idle, lessIsBetter) },
+      { name: 'loaded', title: 'memory, after load', unit: 'bytes', peers: pairs.results((run) => run.loaded, lessIsBetter) },
     );
   }
   return measures;
 }
 
-interface Slice extends LoadedRun {
-  /** Resident memory before any load and after this slice, in bytes. */
+/** One process, from its start to its end. */
+interface Run {
+  readonly slices: readonly LoadedRun[];
+  /** Resident memory before any load and after all of it, in bytes. */
   readonly idle: number;
   readonly loaded: number;
 }
 
 /**
- * The runs that are compared with one another, each in a process of its own
- * from its start to its end: V8 decides anew in each what it compiles and how,
- * so runs of one process are no independent samples. All are up at once, but
- * only one has work. They take turns, in slices that are shorter than a shared
- * machine keeps one speed, forward and backward, so that one that grows slower
- * favours nobody.
+ * The runs that are compared with one another, each in a process of its own:
+ * V8 decides anew in each what it compiles and how, so runs of one process are
+ * no independent samples. All are up at once, and are sent requests in turn, in
+ * short slices, forward and then backward, so that a machine that changes its
+ * speed favours nobody.
  */
-async function runGroup(bench: Bench, work: Case, group: readonly string[]): Promise<ReadonlyMap<string, readonly Slice[]>> {
+async function runGroup(bench: Bench, work: Case, group: readonly string[]): Promise<ReadonlyMap<string, Run>> {
   const { settings, load } = bench;
   const exchange = work.exchange();
   const connections = work.connections ?? settings.connections;
   const peers = await startAll(bench, work, undefined, group);
   try {
-    const idle = new Map<string, number>();
-    for (const [name, peer] of peers) {
-      idle.set(name, (await peer.usage()).rss);
-      await load.send({ port: peer.port, exchange, connections, seconds: WARM_UP });
-    }
-    const slices = new Map<string, Slice[]>();
-    for (let i = 0; i < SLICES; i++) {
+    const idle = await memoryOf(peers);
+    for (const peer of peers.values()) await load.send({ port: peer.port, exchange, connections, seconds: WARM_UP });
+    const slices = new Map<string, LoadedRun[]>(group.map((name) => [name, []]));
+    for (let i = 0; i < slicesIn(settings.seconds); i++) {
       for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {
-        const run = await loadedRun(peer, () => load.send({ port: peer.port, exchange, connections, seconds: settings.seconds / SLICES }));
-        const slice = { ...run, idle: idle.get(name) as number, loaded: (await peer.usage()).rss };
-        slices.set(name, [...(slices.get(name) ?? []), slice]);
+        slices.get(name)?.push(await loadedRun(peer, () => load.send({ port: peer.port, exchange, connections, seconds: SLICE })));
       }
     }
-    return slices;
+    const loaded = await memoryOf(peers);
+    return new Map(group.map((name) => [name, { slices: slices.get(name) ?? [], idle: idle.get(name) ?? NaN, loaded: loaded.get(name) ?? NaN }]));
   } finally {
     await stopAll(peers);
   }
+}
+
+async function memoryOf(peers: ReadonlyMap<string, PeerProcess>): Promise<ReadonlyMap<string, number>> {
+  const memory = new Map<string, number>();
+  for (const [name, peer] of peers) memory.set(name, (await peer.usage()).rss);
+  return memory;
+}
+
+/** All requests of the run by all of its time: what a server does now and then, such as to collect its garbage, counts. */
+function rateOf({ slices }: Run): number {
+  return sum(slices, (slice) => slice.requests) / sum(slices, (slice) => slice.seconds);
+}
+
+function costOf({ slices }: Run): number {
+  return sum(slices, (slice) => slice.cpu * slice.requests) / sum(slices, (slice) => slice.requests);
+}
+
+function sum(slices: readonly LoadedRun[], valueOf: (slice: LoadedRun) => number): number {
+  return slices.reduce((all, slice) => all + valueOf(slice), 0);
 }
 
 interface LoadedRun extends LoadResult {
@@ -149,20 +169,20 @@ export async function loadedRun(peer: PeerProcess, send: () => Promise<LoadResul
   return { ...result, cpu: (after.cpu - before.cpu) / result.requests };
 }
 
-function measuresOf({ name, title }: Case, pairs: Pairs<Slice>): Measure[] {
-  const rates = pairs.results((slice) => slice.perSecond, moreIsBetter);
+function measuresOf({ name, title }: Case, pairs: Pairs<Run>): Measure[] {
+  const rates = pairs.results(rateOf, moreIsBetter);
   for (const [peer, runs] of pairs.all) {
-    const slices = runs.flat();
+    const slices = runs.flatMap((run) => run.slices);
     rates[peer] = {
       ...(rates[peer] as PeerResult),
       p50: median(slices.map((slice) => slice.p50)),
       p99: median(slices.map((slice) => slice.p99)),
-      failures: slices.reduce((sum, slice) => sum + slice.failures, 0),
+      failures: sum(slices, (slice) => slice.failures),
     };
   }
   return [
     { name, title, unit: 'requests/s', peers: rates },
-    { name: `${name}-cpu`, title, unit: 'µs', peers: pairs.results((slice) => slice.cpu, lessIsBetter) },
+    { name: `${name}-cpu`, title, unit: 'µs', peers: pairs.results(costOf, lessIsBetter) },
   ];
 }
 
@@ -177,10 +197,10 @@ export async function compareStarts(bench: Bench): Promise<Measure> {
   const pairs = new Pairs<number>();
   for (let round = 0; round < settings.rounds; round++) {
     await pairs.round(settings.peers, round, async (group) => {
-      const took = new Map<string, number[]>();
+      const took = new Map<string, number>();
       for (const name of group) {
         progress.step(`start: ${name}, round ${round + 1} of ${settings.rounds}`, START);
-        took.set(name, [await timeStart(bench, work, name)]);
+        took.set(name, await timeStart(bench, work, name));
       }
       return took;
     });

@@ -20,15 +20,19 @@ export interface LoadRun {
 /** What one run came to. */
 export interface LoadResult {
   readonly requests: number;
-  readonly perSecond: number;
+  /** How long it took, in seconds. */
+  readonly seconds: number;
   /** Latency in milliseconds. */
   readonly p50: number;
   readonly p99: number;
   /** Answers with a status of 400 and above. */
   readonly refusals: number;
-  /** Connections that failed, and answers that did not come in time. */
+  /** Connections that failed, and answers that took more than ten seconds. */
   readonly failures: number;
 }
+
+/** Time beyond what was asked for that a load takes to stop, in seconds; wrk looks at its clock ten times a second. */
+const MOST_OVERTIME = 0.3;
 
 /** A program that sends requests as fast as they are answered, from a process of its own. */
 export abstract class Load {
@@ -53,7 +57,9 @@ export abstract class Load {
 
   /** @throws Error when an answer has another kind of status than wanted, or there was none at all. */
   async send(wanted: LoadRun): Promise<LoadResult> {
-    const result = await this.measure(wanted);
+    let result = await this.measure(wanted);
+    // The machine may have stopped for a moment, or the load have been told to stop before it could hear it: once is no fault.
+    if (result.requests === 0 || result.seconds > wanted.seconds + MOST_OVERTIME) result = await this.measure(wanted);
     const { requests, refusals } = result;
     if (requests === 0) throw new Error(`${wanted.exchange.target} was not answered once within ${wanted.seconds} s`);
     const expected = wanted.exchange.status < 400 ? 0 : requests;
@@ -103,11 +109,11 @@ class Wrk extends Load {
       print(string.format('RESULT [%d, %d, %d, %d, %d, %d]', all.requests, all.duration, latency:percentile(50), latency:percentile(99), e.status, e.connect + e.read + e.write + e.timeout))
     end`);
     const args = ['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '10s', '-s', this.file('load.lua', lines.join('\n')), `http://127.0.0.1:${port}${exchange.target}`];
-    // It takes whole seconds only; told to stop, it shows what it has.
+    // It takes whole seconds only. Told to stop, it does so within a tenth of a second, and tells the time that it took.
     const told = await this.execute('wrk', args, Number.isInteger(seconds) ? undefined : seconds);
     const figures = /^RESULT (.*)$/m.exec(told)?.[1] ?? '[]';
     const [requests = 0, duration = 1, p50 = 0, p99 = 0, refusals = 0, failures = 0] = JSON.parse(figures) as number[];
-    return { requests, perSecond: requests / (duration / 1e6), p50: p50 / 1e3, p99: p99 / 1e3, refusals, failures };
+    return { requests, seconds: duration / 1e6, p50: p50 / 1e3, p99: p99 / 1e3, refusals, failures };
   }
 }
 
@@ -129,7 +135,8 @@ function lua(text: string): string {
 
 interface AutocannonResult {
   readonly requests: { readonly total: number };
-  readonly duration: number;
+  readonly start: string;
+  readonly finish: string;
   readonly latency: { readonly p50: number; readonly p99: number };
   readonly '4xx': number;
   readonly '5xx': number;
@@ -141,7 +148,8 @@ class Autocannon extends Load {
   readonly name = 'autocannon';
 
   protected override async measure({ port, exchange, connections, seconds }: LoadRun): Promise<LoadResult> {
-    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', `${seconds * 1000}ms`, '-m', exchange.method];
+    // It stops only when it takes a sample: with the default, after whole seconds.
+    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', `${seconds * 1000}ms`, '-L', String(seconds * 1000), '-m', exchange.method];
     for (const [name, value] of Object.entries(exchange.headers)) args.push('-H', `${name}=${value}`);
     if (exchange.body !== undefined) args.push('-i', this.file('body', exchange.body));
     args.push(`http://127.0.0.1:${port}${exchange.target}`);
@@ -149,7 +157,7 @@ class Autocannon extends Load {
     const { total } = result.requests;
     return {
       requests: total,
-      perSecond: total / result.duration,
+      seconds: (Date.parse(result.finish) - Date.parse(result.start)) / 1000,
       p50: result.latency.p50,
       p99: result.latency.p99,
       refusals: result['4xx'] + result['5xx'],

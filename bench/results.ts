@@ -3,16 +3,16 @@ import type { MedianInterval } from './statistics';
 
 /** One measure of one peer: every value, and how it compares with that of the subject. */
 export interface PeerResult {
-  /** One a round, in the unit of the measure: the median of its slices. The subject has one beside each peer or two. */
+  /** One a round, in the unit of the measure; the subject has one beside each peer or two. */
   readonly values: readonly number[];
   /** Of the ratios; above 1 the subject does better. Undefined for the subject itself. */
   readonly ratio: MedianInterval | undefined;
-  /** Of the pairs of runs side by side, one a round: the median of the ratios of their slices. */
+  /** Of the pairs of runs side by side, one a round. */
   readonly ratios: readonly number[];
-  /** Latency in milliseconds, median of all slices. */
+  /** Latency in milliseconds, median of all slices of all runs. */
   readonly p50?: number;
   readonly p99?: number;
-  /** Connections that failed and answers that came too late, in all rounds. */
+  /** Connections that failed, in all rounds, and answers that took more than ten seconds. */
   readonly failures?: number;
 }
 

@@ -15,7 +15,7 @@ const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const MILLION = 1_000_000;
-/** Below this, a number of millionths has at most 15 digits. */
+/** A number below this with six decimals has at most 15 digits. Also what nine digits can hold. */
 const BILLION = 1_000_000_000;
 const HEX = '0123456789abcdef';
 
@@ -41,7 +41,7 @@ export function encodeLiteral(page: Page, text: string): void {
   page.at = at;
 }
 
-/** Writes a number as JSON.stringify does. Digits that are known cost less than the string that would hold them. */
+/** Writes a number as JSON.stringify does. To work its digits out costs less than to make a string of them. */
 export function encodeNumber(page: Page, value: number): void {
   if ((value | 0) !== value || value === -0x8000_0000) return encodeUncommon(page, value);
   const { block } = page;
@@ -60,18 +60,19 @@ export function encodeNumber(page: Page, value: number): void {
   } while (rest > 0);
 }
 
-/** Writes a number that is no integer of 32 bits. Apart from those, which are most, so that they are compiled into their caller. */
+/** Writes a number that is no integer of 32 bits. Kept apart from those, the common case, so that V8 inlines that into its caller. */
 function encodeUncommon(page: Page, value: number): void {
   // Infinity and NaN, less themselves, are NaN.
   if (value - value !== 0) return encodeLiteral(page, 'null');
   if (Number.isSafeInteger(value)) return encodeLong(page, value);
-  // A decimal of at most 15 digits is the only one of so few that its double is read from, and so what it is written as.
+  // No two decimals of at most 15 digits are read as the same double. One that is read as this value is the shortest such,
+  // and so what it is written as.
   const millionths = Math.round(value * MILLION);
   if (millionths / MILLION === value && value < BILLION && value > -BILLION) encodeDecimal(page, millionths);
   else encodeLiteral(page, `${value}`);
 }
 
-/** Writes the last digits of an integer below 2^31. */
+/** Writes an integer below 2^31 in so many places, with zeros in front. */
 function encodeDigits(page: Page, value: number, places: number): void {
   const { block, at: start } = page;
   let at = start + places;
@@ -84,7 +85,7 @@ function encodeDigits(page: Page, value: number, places: number): void {
   }
 }
 
-/** Writes an integer of ten digits and more. */
+/** Writes a safe integer of more than 32 bits. */
 function encodeLong(page: Page, value: number): void {
   if (value < 0) page.block[page.at++] = MINUS;
   const all = Math.abs(value);
@@ -93,7 +94,7 @@ function encodeLong(page: Page, value: number): void {
   encodeDigits(page, (all - billions * BILLION) | 0, 9);
 }
 
-/** Writes so many millionths, which are no whole number. */
+/** Writes so many millionths; they must not be a whole number. */
 function encodeDecimal(page: Page, millionths: number): void {
   const { block } = page;
   if (millionths < 0) block[page.at++] = MINUS;

@@ -19,7 +19,8 @@ export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOpti
     return;
   }
   res.setHeader('Content-Type', 'application/json');
-  // The two must not stand together (RFC 9112 section 6.2).
+  // The two must not stand together (RFC 9112 section 6.2). To remove one that is not there would keep Node from sending
+  // chunks where compression takes the length away.
   if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
   res.setHeader('Content-Length', length);
   if (isBodiless(res)) {
