@@ -1,6 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
 import { type Application, createServer, type CreateServerOptions, type Handler, type NextFunction, type Request, type Response, Router } from 'waypost';
+import { RouteTable } from '../lib/routing/plan';
 import { LogRecorder, Running } from './support/running';
 import { type Answer, ask, head, Wire } from './support/wire';
 
@@ -31,6 +32,17 @@ function trace(answer: Answer): string {
 }
 
 const VERBS = ['get', 'post', 'put', 'delete', 'patch', 'options', 'head'] as const;
+
+test('methods that no route names share one plan, so that no client can fill the memory with them', () => {
+  const router = Router();
+  router.get('/a', says('a'));
+  router.all('/b', says('b'));
+  const table = new RouteTable(router, { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
+  const plans = (path: string): Set<unknown> => new Set(Array.from({ length: 100 }, (_, i) => table.match(`X${i}`, path).plan));
+  expect([plans('/a').size, plans('/b').size]).toEqual([1, 1]);
+  expect(['GET', 'HEAD', 'X1'].map((method) => table.takes(table.match(method, '/a')))).toEqual([true, true, false]);
+  expect(['GET', 'HEAD', 'X1'].map((method) => table.takes(table.match(method, '/b')))).toEqual([true, true, true]);
+});
 
 describe('registration, INTERFACE section 4.1', () => {
   test.each(VERBS)('app.%s and router.%s handle that method and no other', async (verb) => {

@@ -37,6 +37,9 @@ export class Step {
   }
 }
 
+/** Stands for all methods that no route names. */
+const OTHER = '';
+
 /** The part of the list that can apply to the requests of one shape and method, in order. */
 export class Plan {
   readonly steps: readonly Step[];
@@ -82,6 +85,8 @@ export class RouteTable {
   readonly #index = new LayerIndex();
   readonly #plans = new Map<Shape, Map<string, Plan>>();
   readonly #unmatched: Plan;
+  /** Methods that a plan of their own is made for: those of the routes, and HEAD. */
+  readonly #methods = new Set(['HEAD']);
   /** Structure of the HEAD routes: a GET route of the same gives way. */
   readonly #heads = new Set<string>();
   readonly #exact: boolean;
@@ -93,6 +98,7 @@ export class RouteTable {
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
+      if (layer.method !== null) this.#methods.add(layer.method);
       for (const pattern of layer.patterns) {
         this.#engine.add(pattern.segments);
         if (layer.method === 'HEAD') this.#heads.add(structureOf(pattern));
@@ -160,9 +166,13 @@ export class RouteTable {
   #plan(shape: Shape, method: string): Plan {
     let plans = this.#plans.get(shape);
     if (plans === undefined) this.#plans.set(shape, plans = new Map<string, Plan>());
-    let plan = plans.get(method);
-    if (plan === undefined) plans.set(method, plan = this.#makePlan(shape, method));
-    return plan;
+    const plan = plans.get(method);
+    if (plan !== undefined) return plan;
+    // Middleware may make a method of whatever a client sends: a plan for each would be kept for good.
+    const known = this.#methods.has(method) ? method : OTHER;
+    let made = plans.get(known);
+    if (made === undefined) plans.set(known, made = this.#makePlan(shape, known));
+    return made;
   }
 
   #makePlan(shape: Shape, method: string): Plan {
