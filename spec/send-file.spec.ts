@@ -251,6 +251,17 @@ describe('sendFile', () => {
     expect(server.log[0]?.fields.err?.message).toMatch(message);
   });
 
+  it.each(['a.txt', 'large.bin'])('answers 500 for a reason phrase that cannot be sent with %s', async (name) => {
+    const answer = await server.answer((_, res) => {
+      res.statusMessage = 'two\nlines';
+      res.sendFile(name, { root }, (error) => {
+        res.statusMessage = '';
+        res.status(500).end((error as NodeJS.ErrnoException).code);
+      });
+    });
+    expect([answer.status, answer.body]).toEqual([500, 'ERR_INVALID_CHAR']);
+  });
+
   it('answers 500 for a status that cannot be sent', async () => {
     expect((await refused((_, res) => { res.statusCode = 99; res.sendFile('a.txt', { root }); })).answer.status).toBe(500);
     expect(server.log[0]?.fields.err).toBeInstanceOf(RangeError);
@@ -398,6 +409,26 @@ describe('sendFile', () => {
       res.end('alive');
     });
     expect(body).toBe('alive');
+  });
+
+  it.each([['a.txt', TEXT], ['large.bin', 'x'.repeat(LARGE)], ['empty.txt', '']])('middleware may add to %s, and to its length', async (name, text) => {
+    const added = '<script src="reload.js"></script>';
+    for (const length of ['longer', 'none']) {
+      const answer = await server.answer((_, res) => {
+        const { setHeader, end } = res;
+        res.setHeader = (field, value) => {
+          if (field.toLowerCase() !== 'content-length') return setHeader.call(res, field, value);
+          return length === 'none' ? res : setHeader.call(res, field, Number(value) + added.length);
+        };
+        res.end = ((chunk?: Buffer) => {
+          if (chunk !== undefined) res.write(chunk);
+          return (end as (last: string) => Response).call(res, added);
+        }) as never;
+        res.sendFile(name, { root });
+      });
+      expect(answer.status).toBe(200);
+      expect(answer.body === text + added).toBe(true);
+    }
   });
 
   it('a part behind the end of the file is empty', async () => {

@@ -1,5 +1,5 @@
 import type { ReadStream, Stats } from 'node:fs';
-import type { OutgoingHttpHeaders } from 'node:http';
+import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
 import { isAbsolute, resolve } from 'node:path';
 import { inspect, toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
@@ -52,6 +52,8 @@ const AT_ONCE = 65_536;
 interface Part {
   /** First byte, counted from 0. */
   readonly start: number;
+  /** Last byte; beyond the file where there is nothing to send. */
+  readonly end: number;
 }
 
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
@@ -66,6 +68,12 @@ export class FileTransfer {
   readonly #files: KnownFiles;
   /** Undefined until the file is found. */
   #known: KnownFile | undefined;
+  #size = 0;
+  /**
+   * Bytes that are to come from the file. Not read from the response's
+   * Content-Length: what middleware makes of that is its own affair.
+   */
+  #promised = 0;
   #settled = false;
   /** Undefined until the file is found; false while, or when, there is nothing to stream. */
   #streaming: boolean | undefined;
@@ -88,13 +96,16 @@ export class FileTransfer {
     const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
-      if (this.#readsAtOnce()) this.#sendAtOnce(file, path, (options as Part).start);
+      const { start, end } = options as Part;
+      this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
+      if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, options);
     };
     const proceed = file.send.bind(file);
     file.send = (path: string, stats?: Stats) => {
       // A pipe would hold a thread of Node's few until somebody writes to it.
       if (!(stats as Stats).isFile()) return this.#fail(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
+      this.#size = (stats as Stats).size;
       this.#known = this.#files.find(path, stats as Stats);
       this.#confine(file, path, this.#known, () => this.#open(proceed, path, stats));
     };
@@ -131,8 +142,9 @@ export class FileTransfer {
     if (this.#settled) return;
     this.#streaming = false;
     try {
-      // Writing the head would throw for it later, out of reach.
+      // Writing the head would throw for them later, out of reach.
       checkStatus(this.#res.statusCode);
+      if (this.#res.statusMessage) validateHeaderValue('statusMessage', this.#res.statusMessage);
       proceed(path, stats);
     } catch (error) {
       this.#fail(asError(error));
@@ -142,12 +154,12 @@ export class FileTransfer {
   /** Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with. */
   #readsAtOnce(): boolean {
     const res = this.#res;
-    return this.#promised() <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
+    return this.#promised <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
   }
 
   #sendAtOnce(file: SendStream, path: string, start: number): void {
     this.#streaming = true;
-    const promised = this.#promised();
+    const promised = this.#promised;
     this.#files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
       if (this.#settled) return;
       if (this.#res.destroyed) return this.#fail(abortedError());
@@ -182,16 +194,12 @@ export class FileTransfer {
    */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
-    const promised = this.#promised();
+    const promised = this.#promised;
     stream.on('end', () => {
       if (stream.bytesRead >= promised) return;
       this.#res.destroy();
       this.#fail(endedEarly(stream.bytesRead, promised));
     });
-  }
-
-  #promised(): number {
-    return Number(this.#res.getHeader('Content-Length'));
   }
 
   #finish(error: Error | null): void {
