@@ -12,13 +12,15 @@ export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
 
-/** Set on a socket that has carried a request; over TLS the bytes read tell nothing, since the handshake counts. */
+/** Set on a socket of TLS that has carried a request: the bytes read tell nothing there, since the handshake counts. */
 const kAsked = Symbol('waypost.socket.asked');
 
 interface BusySocket extends Socket {
   [kAsked]?: boolean;
   /** Node's name for the response that a socket is busy with. */
   _httpMessage?: ServerResponse | null;
+  /** Node's name for what reads a socket's requests; null once another protocol has taken it over. */
+  parser?: unknown;
 }
 
 /** The classes that a server makes its requests and responses of. */
@@ -175,14 +177,17 @@ export class Listener {
   async #drain(server: NodeServer, timeout: number): Promise<void> {
     // Closed before it listens, a server would forget to say either.
     if (!this.#listening) await settled(server);
-    if (!server.listening) return;
+    // It could not listen, or has been closed meanwhile.
+    if (this.#server !== server) return;
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#cutOff(), timeout);
-      server.close(() => {
+      server.once('close', () => {
         clearTimeout(timer);
         this.#logger.info('The server has stopped');
         resolve();
       });
+      // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
+      if (server.listening) server.close();
       for (const socket of this.#sockets) this.#release(socket);
       // Not even a TLS handshake was begun.
       for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
@@ -194,7 +199,7 @@ export class Listener {
     const response = socket._httpMessage;
     if (response === undefined || response === null) {
       // Connected, but no request yet: nothing is lost.
-      if (this.#settings.https === undefined ? socket.bytesRead === 0 : socket[kAsked] !== true) socket.destroy();
+      if (this.#settings.https === undefined ? socket.bytesRead === 0 : socket[kAsked] !== true && socket.parser !== null) socket.destroy();
       return;
     }
     if (!response.headersSent) response.shouldKeepAlive = false;
@@ -213,10 +218,11 @@ function track(sockets: Set<Socket>, socket: Socket): void {
   socket.once('close', () => sockets.delete(socket));
 }
 
-/** Waits until a server listens or has failed to. */
+/** Waits until a server listens, has failed to, or is closed. */
 function settled(server: NodeServer): Promise<void> {
   return new Promise((resolve) => {
     server.once('listening', resolve);
+    server.once('close', resolve);
     server.once('error', () => resolve());
   });
 }

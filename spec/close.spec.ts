@@ -165,6 +165,18 @@ describe('close', () => {
     await first;
   });
 
+  test('waits for what is in flight where the server is closing already, and cuts it off at the timeout', async () => {
+    for (const timeout of [NEVER, 0]) {
+      const slow = new Slow();
+      const { wire } = await slow.asked();
+      slow.app.server?.close();
+      const closed = slow.app.close({ timeout });
+      if (timeout === NEVER) slow.finish();
+      await Promise.all([closed, wire.end]);
+      expect([wire.text.endsWith('slow'), slow.app.server]).toEqual([timeout === NEVER, null]);
+    }
+  });
+
   test('before start and after the end has nothing to do', async () => {
     const app = createServer({ logging: { level: 'silent' } });
     await expect(app.close()).resolves.toBeUndefined();

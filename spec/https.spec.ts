@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request, Server } from 'node:https';
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { connect, type TLSSocket } from 'node:tls';
 import { createServer, signRequest } from 'waypost';
@@ -78,6 +79,27 @@ describe('close', () => {
     expect(await answer).toMatchObject({ status: 200, body: 'done', connection: 'close' });
     await closed;
     agent.destroy();
+  });
+
+  test.each(['app', 'server'])('leaves a connection that the %s has taken for another protocol alone until the timeout', async (taker) => {
+    const app = createServer({ logging: { level: 'silent' }, ...HTTPS });
+    const take = (_req: IncomingMessage, socket: Duplex): void => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+      socket.pipe(socket);
+    };
+    if (taker === 'app') app.on('upgrade', take);
+    const server = await app.start(0);
+    if (taker === 'server') server.on('upgrade', take);
+    const socket = connect({ port: portOf(server), host: '127.0.0.1', servername: 'localhost', ca: cert });
+    await once(socket, 'secureConnect');
+    socket.write(head('GET /', { Connection: 'Upgrade', Upgrade: 'echo' }));
+    await once(socket, 'data');
+    const closed = app.close({ timeout: 2_000_000_000 });
+    socket.write('still here');
+    const [echo] = (await once(socket, 'data')) as [Buffer];
+    expect(echo.toString()).toBe('still here');
+    socket.end();
+    await closed;
   });
 
   test('closes idle connections, those that never sent anything among them', async () => {
