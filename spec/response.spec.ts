@@ -305,6 +305,12 @@ describe('Response', () => {
     expect(answer.status).toBe(406);
   });
 
+  it('format passes a rejection on', async () => {
+    const answer = await server.answer((_, res) => res.format({ text: async () => Promise.reject(new Error('inside')) }));
+    expect(answer.status).toBe(500);
+    expect(server.log[0]?.fields.err?.message).toBe('inside');
+  });
+
   it('format passes an error on', async () => {
     const answer = await server.answer((_, res) => res.format({ text: (_q, _s, next) => next(new Error('inside')) }));
     expect(JSON.parse(answer.body)).toEqual({ error: 'Internal Server Error', message: 'Internal Server Error' });

@@ -31,7 +31,7 @@ export { kFail, kJsonAsXJson, kSettings, type ResponseSettings } from './respons
 export type HeaderValue = string | number | boolean | readonly (string | number)[];
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
-export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => void;
+export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
 
 /**
  * The response a handler gets: Node's own, with the methods of INTERFACE
@@ -256,7 +256,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
     const next = (this.req as Request)[kNext] ?? ((error?: unknown) => this[kFail](error));
-    handler.call(handlers, this.req, this as unknown as Response, next);
+    const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
+    if (result instanceof Promise) failLate(this, result);
     return this;
   }
 
@@ -421,6 +422,13 @@ function cookieSecret(res: ConfiguredResponse): string | undefined {
   return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
 }
 
+/** Reports what the promise is rejected with, if it is. */
+function failLate(res: { [kFail](error: unknown): void }, result: Promise<unknown>): void {
+  result.catch((error: unknown) => {
+    res[kFail](error);
+  });
+}
+
 function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void }, callback: ((error?: Error) => unknown) | undefined, error: Error | undefined): void {
   if (callback === undefined) {
     if (error !== undefined && !isClientGone(error)) res[kFail](error);
@@ -428,11 +436,7 @@ function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void },
   }
   try {
     const result = callback(error);
-    if (result instanceof Promise) {
-      result.catch((thrown: unknown) => {
-        res[kFail](thrown);
-      });
-    }
+    if (result instanceof Promise) failLate(res, result);
   } catch (thrown) {
     // It was called from the file system's side, where a throw ends the process.
     res[kFail](thrown);
