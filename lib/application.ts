@@ -7,6 +7,7 @@ import { answerError, answerJson } from './http/answer';
 import { forbidBody } from './http/bodiless';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
+import { isForeignApplication, lend, takeBack } from './http/foreign-application';
 import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
 import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
@@ -271,10 +272,13 @@ export class Application extends ConfiguredRouter implements WalkHost {
       throw new TypeError('the application was called with what is no http.IncomingMessage and http.ServerResponse; hand it to http.createServer or https.createServer');
     }
     const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
+    const foreign = !((req as unknown) instanceof Request);
     Object.setPrototypeOf(req, this.#Request.prototype as object);
     Object.setPrototypeOf(res, this.#Response.prototype as object);
+    if (foreign) takeBack(req, res);
     if (next === undefined) return undefined;
     return (error?: unknown) => {
+      if (foreign) lend(req, res);
       Object.setPrototypeOf(req, outer[0]);
       Object.setPrototypeOf(res, outer[1]);
       next(error);
@@ -347,7 +351,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     else if (admitted !== false) {
       admitted.then((passed) => {
         if (passed) this.#passed(walk, hook);
-      }).catch((error: unknown) => this.#answerFailure(walk.req, walk.res, error));
+      }).catch((error: unknown) => this.#answerFailure(walk, error));
     }
   }
 
@@ -410,9 +414,11 @@ export class Application extends ConfiguredRouter implements WalkHost {
   /** @internal Puts this application's prototypes back on. */
   reclaim({ req, res }: Walk): void {
     const request = this.#Request.prototype as object;
-    if (Object.getPrototypeOf(req) !== request) Object.setPrototypeOf(req, request);
     const response = this.#Response.prototype as object;
-    if (Object.getPrototypeOf(res) !== response) Object.setPrototypeOf(res, response);
+    if (Object.getPrototypeOf(req) === request && Object.getPrototypeOf(res) === response) return;
+    Object.setPrototypeOf(req, request);
+    Object.setPrototypeOf(res, response);
+    takeBack(req, res);
   }
 
   /** @internal The list has ended. */
@@ -423,7 +429,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
       (req as Travelling)[kWalk] = walk.parent;
       outer(failed ? error : undefined);
     } else if (failed) {
-      this.#answerFailure(req, res, error);
+      this.#answerFailure(walk, error);
     } else if (res.headersSent || res[kAnswering]) {
       // A handler has answered, or is about to, and called next() besides.
     } else if (this.#fallback !== null) {
@@ -437,12 +443,17 @@ export class Application extends ConfiguredRouter implements WalkHost {
     }
   }
 
-  #fall({ req, res }: Walk): void {
+  #fall(walk: Walk): void {
+    const { req, res } = walk;
     const listener = this.#fallback as FallbackListener;
-    guardedCall(() => listener(req, res), (error) => this.#answerFailure(req, res, error));
+    if (isForeignApplication(listener)) lend(req, res);
+    guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
   }
 
-  #answerFailure(req: Request, res: Response, error: unknown): void {
+  #answerFailure(walk: Walk, error: unknown): void {
+    // An Express application that the request was handed to meanwhile has put its own on.
+    this.reclaim(walk);
+    const { req, res } = walk;
     if (res.writableEnded) {
       this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
       return;

@@ -118,6 +118,27 @@ describe('mounted in Express', () => {
     expect((await post(await running.serve(outer), '/own/7?a=1', '{"k":1}')).json).toEqual({ ...OWN, body: { k: 1 } });
   });
 
+  test('sees the locals of Express and parses what Express has no parser for, and leaves both to Express', async () => {
+    const outer = express();
+    outer.use(express.json(), (_req, res, next) => {
+      res.locals['user'] = 'ada';
+      next();
+    });
+    outer.use('/sub', silent((app) => {
+      app.post('/in', (req, res) => res.json([req.body, res.locals]));
+      app.use((_req, res, next) => {
+        res.locals['seen'] = true;
+        next();
+      });
+    }));
+    outer.use((req: express.Request, res: express.Response) => void res.json(['outer', req.body, res.locals]));
+    const port = await running.serve(outer);
+    const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=1' };
+    expect((await ask(port, '/sub/in', form)).json).toEqual([{ a: '1' }, { user: 'ada' }]);
+    expect((await post(port, '/sub/in', '{"k":1}')).json).toEqual([{ k: 1 }, { user: 'ada' }]);
+    expect((await post(port, '/sub/none', '{"k":1}')).json).toEqual(['outer', { k: 1 }, { user: 'ada', seen: true }]);
+  });
+
   test('hands its errors to the error middleware of Express', async () => {
     const outer = express();
     outer.use(silent((app) => app.get('/', () => {
@@ -155,6 +176,61 @@ describe('Express mounted in the application', () => {
       app.use((error: unknown, _req: Request, res: Response, _next: unknown) => res.xJson([(error as Error).message, 1n]));
     });
     expect((await ask(port, '/')).json).toEqual(['inner', '1']);
+  });
+
+  test.each(['mounted', 'fallback'])('as %s it sees the parsed body and the locals', async (how) => {
+    const inner = express();
+    inner.post('/in', (req, res) => void res.json([req.body, res.locals]));
+    const port = await running.app((app) => {
+      app.use((_req, res, next) => {
+        res.locals['user'] = 'ada';
+        next();
+      });
+      app.post('/in', (_req, _res, next) => next());
+      if (how === 'mounted') app.use(inner as never);
+      else app.fallback(inner);
+    });
+    expect((await post(port, '/in', '{"a":1}')).json).toEqual([{ a: 1 }, { user: 'ada' }]);
+  });
+
+  test('what it leaves is seen behind it: its locals, its body, and a body that it has no parser for', async () => {
+    const inner = express();
+    inner.use(express.json(), (req, res, next) => {
+      res.locals['inner'] = true;
+      if (req.query['set'] !== undefined) req.body = 'set';
+      next();
+    });
+    const port = await running.app((app) => {
+      app.use((_req, res, next) => {
+        res.locals['outer'] = true;
+        next();
+      });
+      app.use(inner as never);
+      app.post('/x', (req, res) => res.json([req.body, res.locals, Object.hasOwn(req, 'body'), Object.hasOwn(res, 'locals')]));
+    });
+    const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=1' };
+    const locals = { outer: true, inner: true };
+    expect((await ask(port, '/x', form)).json).toEqual([{ a: '1' }, locals, false, false]);
+    expect((await post(port, '/x', '{"a":1}')).json).toEqual([{ a: 1 }, locals, false, false]);
+    expect((await ask(port, '/x?set', form)).json).toEqual(['set', locals, false, false]);
+  });
+
+  test('while it answers as the fallback, a late rejection of middleware is a 500 like any other', async () => {
+    const inner = express();
+    let called: () => void = () => undefined;
+    const entered = new Promise<void>((resolve) => {
+      called = resolve;
+    });
+    inner.use(() => called());
+    const port = await running.app((app) => {
+      app.use(async (_req, _res, next) => {
+        next();
+        await entered;
+        throw new Error('too late');
+      });
+      app.fallback(inner);
+    });
+    expect((await ask(port, '/x')).status).toBe(500);
   });
 
   test('reads a body of its own', async () => {
