@@ -66,8 +66,8 @@ export function geometricMean(ratios: readonly number[]): number {
 
 /**
  * The order of one round: groups, each of which holds one run of the subject
- * and one of one or two peers right beside it. What the subject runs before in
- * one round it runs behind in the next, so that a machine that grows slower
+ * and one of one or two peers right beside it. Who goes before the subject in
+ * one round goes behind it in the next, so that a machine that grows slower
  * favours neither.
  */
 export function orderOfRound(subject: string, peers: readonly string[], round: number): string[][] {

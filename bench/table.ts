@@ -24,7 +24,7 @@ function ratioTable(heading: string, measures: readonly Measure[]): string[] {
   const rows = [[heading, SUBJECT, ...peers], ['---', '--:', ...peers.map(() => '--:')]];
   for (const measure of measures) {
     const subject = measure.peers[SUBJECT] as PeerResult;
-    rows.push([measure.title, absolute(measure, median(subject.values)), ...peers.map((name) => cell(measure.peers[name]))]);
+    rows.push([measure.title, `${absolute(measure, median(subject.values))}${mark(subject)}`, ...peers.map((name) => cell(measure.peers[name]))]);
   }
   const loads = measures.filter(({ unit }) => unit === 'requests/s' || unit === 'µs');
   if (loads.length > 1) {
@@ -36,8 +36,11 @@ function ratioTable(heading: string, measures: readonly Measure[]): string[] {
 function cell(result: PeerResult | undefined): string {
   if (result?.ratio === undefined) return '';
   const { median: middle, low, high } = result.ratio;
-  const mark = (result.failures ?? 0) > 0 ? ' †' : '';
-  return result.ratios.length === 1 ? middle.toFixed(2) : `${middle.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})${mark}`;
+  return `${middle.toFixed(2)}${result.ratios.length === 1 ? '' : ` (${low.toFixed(2)}–${high.toFixed(2)})`}${mark(result)}`;
+}
+
+function mark({ failures = 0 }: PeerResult): string {
+  return failures > 0 ? ' †' : '';
 }
 
 function absolute(measure: Measure, value: number): string {
@@ -50,7 +53,7 @@ function notes(measures: readonly Measure[]): string[] {
   const ratio = results.find((result) => result.ratios.length > 1)?.ratio;
   const lines = [`Each number says how many times as well as the peer ${SUBJECT} (1.00) does: above 1 it serves more requests, or takes less time or memory.`];
   if (ratio !== undefined) lines.push(`It is the median of the ratios of neighbouring runs, with the interval that holds it in ${(ratio.coverage * 100).toFixed(0)} of 100 cases.`);
-  if (results.some((result) => (result.failures ?? 0) > 0)) lines.push('† Connections failed or answers came too late; see results.json.');
+  if (results.some((result) => (result.failures ?? 0) > 0)) lines.push('† Connections failed or answers took more than ten seconds; see results.json.');
   return lines;
 }
 

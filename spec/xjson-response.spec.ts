@@ -279,6 +279,8 @@ describe('middleware that replaced the methods of the response', () => {
     };
     const got = await ask(server.port, '/');
     expect(got.headers['content-encoding']).toBe('gzip');
+    // Its length is not known any more, and the connection is to be kept (RFC 9112 section 7.1).
+    expect(got.headers['transfer-encoding']).toBe('chunked');
     expect(gunzipSync(got.bytes).toString()).toBe(oracle(data));
   });
 

@@ -141,6 +141,13 @@ describe('decimals', () => {
     }), { numRuns: 5000 });
   });
 
+  it('integers of more than 32 bits, where nine digits end and where zeros stand within', () => {
+    const values = [9_007_198_999_999_999, 5_000_000_001, 10_000_000_000, 1_000_000_000_000_001, Number.MAX_SAFE_INTEGER, 2 ** 31, 2 ** 32, 2 ** 53 + 2, 1_700_000_000_000];
+    for (let billions = 3; billions < 9_007_199; billions += 4999) values.push(billions * 1e9 - 1, billions * 1e9, billions * 1e9 + 7);
+    expect(serialize(values)).toBe(JSON.stringify(values));
+    expect(serialize(values.map((value) => -value))).toBe(JSON.stringify(values.map((value) => -value)));
+  });
+
   it('at the ends of what is short', () => {
     const ends = [1e-6, 1e-7, 1.5e-7, 9.99999e-7, 0.5, 0.25, 0.1, 0.01, 0.999999, 0.9999995, 19.99, 100.000001, 1.0000001, 999_999_999.999999, 999_999_999.9999999, 1e9 + 0.5, 1e9 - 0.5, 2 ** 31 + 0.5, 4503599627370495.5, 21474836.48, 2147483648.5, 5e-324, 1.7976931348623157e308];
     const values = ends.flatMap((end) => [-1, 0, 1].flatMap((step) => [beside(end, step), -beside(end, step)]));
