@@ -9,7 +9,7 @@ import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBod
 import { isClosedTo } from './http/discard';
 import { isForeignApplication, lend, takeBack } from './http/foreign-application';
 import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
-import { kFail, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
+import { kFail, kFailing, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger, logsDebug } from './logger';
@@ -99,6 +99,11 @@ export class Application extends ConfiguredRouter implements WalkHost {
         if (walk === undefined) super[kFail](error);
         else walk.fail(error);
       }
+
+      override [kFailing](): (error: unknown) => void {
+        const walk = (this.req as Travelling)[kWalk];
+        return walk === undefined ? super[kFailing]() : (error) => walk.fail(error);
+      }
     };
     share(this.#Request.prototype as object, kRequestSettings, this.shared);
     share(this.#Response.prototype as object, kResponseSettings, this.shared);
@@ -137,9 +142,12 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const started = new Promise<NodeServer>((resolve, reject) => {
       this.#announce();
       const server = this.#listener.listen(call);
+      const closed = (): void => reject(new Error('the server was closed before it listened'));
       server.once('error', reject);
+      server.once('close', closed);
       server.once('listening', () => {
         server.removeListener('error', reject);
+        server.removeListener('close', closed);
         resolve(server);
       });
     });
@@ -419,6 +427,9 @@ export class Application extends ConfiguredRouter implements WalkHost {
     Object.setPrototypeOf(req, request);
     Object.setPrototypeOf(res, response);
     takeBack(req, res);
+    // Express's router leaves them as it found them by its own prototype: undefined. The walk has its own for each layer.
+    Reflect.deleteProperty(req, 'params');
+    Reflect.deleteProperty(req, 'next');
   }
 
   /** @internal The list has ended. */
@@ -451,13 +462,13 @@ export class Application extends ConfiguredRouter implements WalkHost {
   }
 
   #answerFailure(walk: Walk, error: unknown): void {
-    // An Express application that the request was handed to meanwhile has put its own on.
-    this.reclaim(walk);
     const { req, res } = walk;
     if (res.writableEnded) {
       this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
       return;
     }
+    // An Express application that the request was handed to meanwhile has put its own on.
+    if (!(req instanceof this.#Request) || !(res instanceof this.#Response)) this.reclaim(walk);
     answerError(res, error);
   }
 

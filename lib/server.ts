@@ -34,6 +34,8 @@ type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) 
 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
+/** Longest that a timer of Node's takes, in milliseconds; more it takes for 1. */
+const LONGEST = 2 ** 31 - 1;
 
 /** Starts and drains the one server of an application. */
 export class Listener {
@@ -180,7 +182,7 @@ export class Listener {
     // It could not listen, or has been closed meanwhile.
     if (this.#server !== server) return;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#cutOff(), timeout);
+      const timer = setTimeout(() => this.#cutOff(), Math.min(timeout, LONGEST));
       server.once('close', () => {
         clearTimeout(timer);
         this.#logger.info('The server has stopped');

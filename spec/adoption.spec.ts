@@ -215,6 +215,117 @@ describe('Express mounted in the application', () => {
     expect((await ask(port, '/x?set', form)).json).toEqual(['set', locals, false, false]);
   });
 
+  test('may take the body away', async () => {
+    for (const away of [(req: express.Request) => { req.body = undefined; }, (req: express.Request) => Reflect.deleteProperty(req, 'body')]) {
+      const inner = express();
+      inner.use((req, _res, next) => {
+        away(req);
+        next();
+      });
+      const port = await running.app((app) => {
+        app.post('/x', (_req, _res, next) => next());
+        app.use(inner as never);
+        app.use((req, res) => res.json([req.body ?? 'none']));
+      });
+      expect((await post(port, '/x', '{"a":1}')).json).toEqual(['none']);
+    }
+  });
+
+  test('within a router of Express, which is not known for one, it takes no locals away', async () => {
+    const inner = express();
+    inner.use((_req, res, next) => {
+      res.locals['inner'] = true;
+      next();
+    });
+    const port = await running.app((app) => {
+      app.use((_req, res, next) => {
+        res.locals['user'] = 'ada';
+        next();
+      });
+      app.use(express.Router().use(inner) as never);
+      app.use((_req, res) => res.json(res.locals));
+    });
+    expect((await ask(port, '/')).json).toEqual({ user: 'ada', inner: true });
+  });
+
+  test('parameters and next are those of the layer behind it', async () => {
+    const port = await running.app((app) => {
+      app.use(express() as never);
+      app.get('/:id', (_req, _res, next) => next());
+      app.use((req, res) => res.json([req.params, typeof req.next]));
+    });
+    expect((await ask(port, '/77')).json).toEqual([{}, 'function']);
+  });
+
+  test('a body that is no plain property is neither read nor taken', async () => {
+    let reads = 0;
+    const lazy = { get: () => (reads++, 'lazy'), configurable: true };
+    const fixed = { value: 'fixed', enumerable: true };
+    const inner = express();
+    for (const property of [lazy, fixed]) {
+      const own = silent((app) => {
+        app.use((req, _res, next) => {
+          if (!Object.hasOwn(req, 'body')) Object.defineProperty(req, 'body', property);
+          next();
+        });
+        app.use(inner as never);
+        app.get('/in', (_req, res) => res.send('in'));
+      });
+      const port = await running.serve((req, res) => {
+        Object.defineProperty(req, 'body', property);
+        own(req, res, () => res.end('left'));
+      });
+      expect([(await ask(port, '/in')).body, (await ask(port, '/none')).body]).toEqual(['in', 'left']);
+      expect((await ask(await running.start(own), '/in')).body).toBe('in');
+    }
+    expect(reads).toBe(0);
+  });
+
+  test.each(['format', 'sendFile'] as const)('what %s fails with later is a 500, whoever holds the response by then', async (method) => {
+    for (const how of ['mounted', 'fallback', 'around'] as const) {
+      const other = express();
+      let called: () => void = () => undefined;
+      const entered = new Promise<void>((resolve) => {
+        called = resolve;
+      });
+      const late = async (): Promise<void> => {
+        await entered;
+        throw new Error('too late');
+      };
+      const app = silent((it) => {
+        it.get('/x', (_req, res, next) => {
+          if (method === 'format') res.format({ default: late });
+          else res.sendFile('/nowhere', late);
+          next();
+        });
+        if (how === 'mounted') it.use(other as never);
+        if (how === 'fallback') it.fallback(other);
+      });
+      if (how === 'around') other.use(app);
+      other.use(() => called());
+      const port = how === 'around' ? await running.serve(other) : await running.start(app);
+      expect((await ask(port, '/x')).status).toBe(500);
+    }
+  });
+
+  test('the answer to an error goes through methods that somebody has put before the application', async () => {
+    const app = silent((it) => it.get('/err', () => {
+      throw new Error('x');
+    }));
+    const port = await running.start(app);
+    const seen: string[] = [];
+    app.server?.prependListener('request', (_req, res) => {
+      const own = Object.create(Object.getPrototypeOf(res) as object) as ServerResponse;
+      own.setHeader = function (this: ServerResponse, name, value) {
+        seen.push(name);
+        return ServerResponse.prototype.setHeader.call(this, name, value) as ServerResponse;
+      };
+      Object.setPrototypeOf(res, own);
+    });
+    expect((await ask(port, '/err')).status).toBe(500);
+    expect(seen).toContain('Content-Type');
+  });
+
   test('while it answers as the fallback, a late rejection of middleware is a 500 like any other', async () => {
     const inner = express();
     let called: () => void = () => undefined;

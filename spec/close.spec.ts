@@ -196,6 +196,24 @@ describe('close', () => {
     }
   });
 
+  test('start is rejected when the server is closed before it listens', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    const started = app.start(0);
+    app.server?.close();
+    await expect(started).rejects.toThrow('the server was closed before it listened');
+    await expect(app.start({ port: 0, signal: AbortSignal.abort() })).rejects.toThrow('the server was closed before it listened');
+    expect((await ask(await running.start(app), '/')).status).toBe(404);
+  });
+
+  test('a timeout beyond those of timers is a long one', async () => {
+    const slow = new Slow();
+    const { wire } = await slow.asked();
+    const closed = slow.app.close({ timeout: 2 ** 40 });
+    setTimeout(() => slow.finish(), 50);
+    await Promise.all([closed, wire.end]);
+    expect(wire.text).toMatch(/slow$/);
+  });
+
   test.each([-1, NaN, Infinity, '5'])('refuses the timeout %p', async (timeout) => {
     await expect((async () => createServer({ logging: { level: 'silent' } }).close({ timeout: timeout as number }))()).rejects.toThrow(/timeout must be a number of milliseconds/);
   });

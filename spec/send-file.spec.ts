@@ -431,6 +431,33 @@ describe('sendFile', () => {
     }
   });
 
+  it('of an empty file that has grown since it was looked at no byte is sent', async () => {
+    const path = join(root, 'grows.txt');
+    writeFileSync(path, '');
+    const { stat } = fs;
+    const grown = jest.spyOn(fs, 'stat').mockImplementation(((name: string, done: (error: Error | null, stats: Stats) => void) => {
+      stat(name, (error, stats) => {
+        writeFileSync(path, 'grown');
+        done(error, stats);
+      });
+    }) as unknown as typeof fs.stat);
+    const written: unknown[] = [];
+    try {
+      const { status, headers } = await server.answer((_, res) => {
+        const { write } = res;
+        res.write = ((chunk: Buffer) => {
+          written.push(chunk);
+          return write.call(res, chunk, 'utf8');
+        }) as never;
+        res.sendFile('grows.txt', { root });
+      });
+      expect([status, headers['content-length'], written]).toEqual([200, '0', []]);
+    } finally {
+      grown.mockRestore();
+      rmSync(path);
+    }
+  });
+
   it('a part behind the end of the file is empty', async () => {
     const { status, body, headers } = await server.answer(file('a.txt', { start: 100 }));
     expect([status, body, headers['content-length']]).toEqual([200, '', '0']);

@@ -151,10 +151,14 @@ export class FileTransfer {
     }
   }
 
-  /** Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with. */
+  /**
+   * Whether it is no more than a stream would read at once, and nobody has
+   * replaced what it would be written with; or nothing: `send` would read a
+   * byte, which a file may have by now.
+   */
   #readsAtOnce(): boolean {
     const res = this.#res;
-    return this.#promised <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
+    return this.#promised === 0 || this.#promised <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
   }
 
   #sendAtOnce(file: SendStream, path: string, start: number): void {

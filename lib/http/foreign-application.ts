@@ -1,5 +1,11 @@
 import type { Request } from './request';
 import type { Response } from './response';
+import { kLocals } from './response-state';
+
+const kLent = Symbol('waypost.lent');
+
+/** A request or response, as something that may carry properties of another framework's. */
+type Lender = Record<string, unknown> & { [kLent]?: boolean };
 
 /**
  * Whether a function is an application of Express, or of a framework made like
@@ -15,30 +21,44 @@ export function isForeignApplication(given: unknown): boolean {
 /**
  * Lets a foreign application find the parsed body and the locals, by which
  * middleware on both sides hands things on: here they stand under symbols, for
- * which its prototypes have no accessors.
+ * which its prototypes have no accessors. What somebody has put there as a
+ * property already stays as it is.
  */
 export function lend(req: Request, res: Response): void {
-  lendProperty(req, 'body', req.body);
-  lendProperty(res, 'locals', res.locals);
+  lendProperty(req as unknown as Lender, 'body');
+  lendProperty(res as unknown as Lender, 'locals');
 }
 
 /**
- * Takes both back, changed or not. Express and body-parser assign to them, also
- * `undefined` to a body that they have no parser for: left there, that would
- * hide what was parsed here.
+ * Takes both back from a foreign application, changed or not. One that was not
+ * lent them may have made its own: body-parser then assigns `undefined` to a
+ * body that it can't parse, and Express makes new locals, which hide nothing
+ * that was there before.
  */
 export function takeBack(req: Request, res: Response): void {
-  takeProperty(req as unknown as Record<string, unknown>, 'body');
-  takeProperty(res as unknown as Record<string, unknown>, 'locals');
+  const body = takeProperty(req as unknown as Lender, 'body');
+  if (body !== undefined && (body.lent || body.value !== undefined) && req.body !== body.value) req.body = body.value;
+  const locals = takeProperty(res as unknown as Lender, 'locals');
+  if (locals === undefined || locals.value === undefined || res[kLocals] === locals.value) return;
+  if (locals.lent || res[kLocals] === undefined) res.locals = locals.value as Record<string, unknown>;
+  else Object.assign(res.locals, locals.value);
 }
 
-function lendProperty(target: object, name: string, value: unknown): void {
-  if (value !== undefined) Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
-}
-
-function takeProperty(target: Record<string, unknown>, name: string): void {
-  if (!Object.hasOwn(target, name)) return;
+function lendProperty(target: Lender, name: string): void {
+  if (Object.hasOwn(target, name)) return;
   const value = target[name];
+  if (value === undefined) return;
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true });
+  target[kLent] = true;
+}
+
+/** Undefined where nothing was lent and nothing stands there, or what does can't be taken. */
+function takeProperty(target: Lender, name: string): { readonly value: unknown; readonly lent: boolean } | undefined {
+  const lent = target[kLent] === true;
+  if (lent) target[kLent] = false;
+  const property = Object.getOwnPropertyDescriptor(target, name);
+  if (property === undefined) return lent ? { value: undefined, lent } : undefined;
+  if (property.configurable !== true || !('value' in property)) return undefined;
   Reflect.deleteProperty(target, name);
-  if (value !== undefined && target[name] !== value) target[name] = value;
+  return { value: property.value, lent };
 }

@@ -12,6 +12,8 @@ export const kSettings = Symbol('waypost.response.settings');
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
 /** Called with an error that arose while a response was made and that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
+/** Answers a function that reports an error later. */
+export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
 /** The `locals` of a response, once somebody asked for them. */

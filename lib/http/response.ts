@@ -19,13 +19,13 @@ import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import { kNext, type Request } from './request';
-import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
+import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { endSendsTwice, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
 
-export { kFail, kJsonAsXJson, kSettings, type ResponseSettings } from './response-state';
+export { kFail, kFailing, kJsonAsXJson, kSettings, type ResponseSettings } from './response-state';
 
 /** A header field's value as `res.set` takes it. */
 export type HeaderValue = string | number | boolean | readonly (string | number)[];
@@ -52,6 +52,11 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
     answerError(this, error);
+  }
+
+  /** As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
+  [kFailing](): (error: unknown) => void {
+    return (error) => this[kFail](error);
   }
 
   /** The application that answers; a mounted one while it does. */
@@ -256,8 +261,9 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
     const next = (this.req as Request)[kNext] ?? ((error?: unknown) => this[kFail](error));
+    const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
-    if (result instanceof Promise) failLate(this, result);
+    if (result !== this) hearRejection(result, fail);
     return this;
   }
 
@@ -314,7 +320,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     const callback = typeof second === 'function' ? second : third;
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
-    new FileTransfer(this, path, options ?? {}, (error) => settleFile(this, callback, error)).start();
+    const fail = this[kFailing]();
+    new FileTransfer(this, path, options ?? {}, (error) => settleFile(fail, callback, error)).start();
   }
 
   /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
@@ -422,23 +429,20 @@ function cookieSecret(res: ConfiguredResponse): string | undefined {
   return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
 }
 
-/** Reports what the promise is rejected with, if it is. */
-function failLate(res: { [kFail](error: unknown): void }, result: Promise<unknown>): void {
-  result.catch((error: unknown) => {
-    res[kFail](error);
-  });
+/** Whether it is a thenable is for Promise.resolve to find out. */
+function hearRejection(result: unknown, fail: (error: unknown) => void): void {
+  if (typeof result === 'object' && result !== null) Promise.resolve(result).then(undefined, fail);
 }
 
-function settleFile(res: ConfiguredResponse & { [kFail](error: unknown): void }, callback: ((error?: Error) => unknown) | undefined, error: Error | undefined): void {
+function settleFile(fail: (error: unknown) => void, callback: ((error?: Error) => unknown) | undefined, error: Error | undefined): void {
   if (callback === undefined) {
-    if (error !== undefined && !isClientGone(error)) res[kFail](error);
+    if (error !== undefined && !isClientGone(error)) fail(error);
     return;
   }
   try {
-    const result = callback(error);
-    if (result instanceof Promise) failLate(res, result);
+    hearRejection(callback(error), fail);
   } catch (thrown) {
     // It was called from the file system's side, where a throw ends the process.
-    res[kFail](thrown);
+    fail(thrown);
   }
 }

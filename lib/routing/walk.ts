@@ -138,6 +138,7 @@ export class Walk implements ParamListener {
   fail(error: unknown): void {
     if (this.#over) return this.host.ended(this, true, error);
     if (this.held) return this.#interrupt(error);
+    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     this.#keepBooks();
     this.#enterError(error, this.#current);
     this.#run();
