@@ -20,7 +20,7 @@ import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Walk, type WalkHost } from './routing/walk';
-import { kExpectsContinue, Listener, type NodeServer } from './server';
+import { kExpectsContinue, Listener, type NodeServer, whenListening } from './server';
 import { signatureHooks } from './signature/guard';
 import type { SignatureHook } from './signature/hook';
 import { guardedPart, pathEnd, pathOf, pathStart } from './target';
@@ -142,14 +142,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const started = new Promise<NodeServer>((resolve, reject) => {
       this.#announce();
       const server = this.#listener.listen(call);
-      const closed = (): void => reject(new Error('the server was closed before it listened'));
-      server.once('error', reject);
-      server.once('close', closed);
-      server.once('listening', () => {
-        server.removeListener('error', reject);
-        server.removeListener('close', closed);
-        resolve(server);
-      });
+      whenListening(server, (error) => (error === undefined ? resolve(server) : reject(error)));
     });
     const { callback } = call;
     if (callback !== undefined) started.then(() => callback(), callback);
@@ -170,14 +163,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const call = readListenArguments(given, this.#options.server, 'listen');
     this.#announce();
     const server = this.#listener.listen(call);
-    const { callback } = call;
-    if (callback !== undefined) {
-      server.once('error', callback);
-      server.once('listening', () => {
-        server.removeListener('error', callback);
-        callback();
-      });
-    }
+    if (call.callback !== undefined) whenListening(server, call.callback);
     return server;
   }
 

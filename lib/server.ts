@@ -178,7 +178,7 @@ export class Listener {
 
   async #drain(server: NodeServer, timeout: number): Promise<void> {
     // Closed before it listens, a server would forget to say either.
-    if (!this.#listening) await settled(server);
+    if (!this.#listening) await new Promise<void>((resolve) => whenListening(server, () => resolve()));
     // It could not listen, or has been closed meanwhile.
     if (this.#server !== server) return;
     return new Promise((resolve) => {
@@ -220,11 +220,16 @@ function track(sockets: Set<Socket>, socket: Socket): void {
   socket.once('close', () => sockets.delete(socket));
 }
 
-/** Waits until a server listens, has failed to, or is closed. */
-function settled(server: NodeServer): Promise<void> {
-  return new Promise((resolve) => {
-    server.once('listening', resolve);
-    server.once('close', resolve);
-    server.once('error', () => resolve());
-  });
+/** Calls back once: when the server listens, or with the error for which it never will. */
+export function whenListening(server: NodeServer, done: (error?: Error) => void): void {
+  const settle = (error?: Error): void => {
+    server.removeListener('listening', settle);
+    server.removeListener('error', settle);
+    server.removeListener('close', closed);
+    done(error);
+  };
+  const closed = (): void => settle(new Error('the server was closed before it listened'));
+  server.once('listening', settle);
+  server.once('error', settle);
+  server.once('close', closed);
 }

@@ -201,6 +201,8 @@ describe('close', () => {
     const started = app.start(0);
     app.server?.close();
     await expect(started).rejects.toThrow('the server was closed before it listened');
+    const told = new Promise<Error | undefined>((resolve) => void app.listen(0, resolve).close());
+    expect((await told)?.message).toBe('the server was closed before it listened');
     await expect(app.start({ port: 0, signal: AbortSignal.abort() })).rejects.toThrow('the server was closed before it listened');
     expect((await ask(await running.start(app), '/')).status).toBe(404);
   });

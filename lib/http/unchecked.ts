@@ -1,7 +1,8 @@
 /**
  * For a program to say how it takes values that no compiler knows: bodies,
  * query parameters, `res.locals`, what was thrown. Empty, they are `unknown`;
- * with `value: any` they are what Express's types make of them.
+ * with a `value` that is declared as any, they are what Express's types make
+ * of them.
  */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- filled in by the program, by declaration merging
 export interface UncheckedTypes {}
