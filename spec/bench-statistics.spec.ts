@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { geometricMean, median, medianInterval, orderOfRound } from '../bench/statistics';
 
-const value = fc.double({ min: -1e6, max: 1e6, noNaN: true });
+// No -0, which sorts as 0 and stands where it stood.
+const value = fc.double({ min: -1e6, max: 1e6, noNaN: true }).map((one) => one + 0);
 const values = fc.array(value, { minLength: 1, maxLength: 40 });
 
 describe('median', () => {
