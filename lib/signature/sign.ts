@@ -66,18 +66,18 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   const url = signedUrl(requestTarget(options.url), includeQuery);
   const body = includeBody ? checkedBody(options.body) : undefined;
   const mac = digest(new HmacKey(algorithm, signingSecret(options.secret)), checkedMethod(options.method), url, body, timestamp);
-  const headers = { [headerName]: mac.toString('hex'), [timestampHeaderName]: timestamp };
+  const headers = { [headerName]: mac, [timestampHeaderName]: timestamp };
   if (options.keyId !== undefined) headers[options.keyIdHeaderName ?? 'X-Key-Id'] = checkedKeyId(options.keyId);
   return headers;
 }
 
 /**
- * The HMAC of INTERFACE section 5: over method (upper-cased), URL, body and
+ * The HMAC of INTERFACE section 5, in hexadecimal: over method (upper-cased), URL, body and
  * timestamp, in this order and without separators. A body given as bytes is
  * hashed as bytes: distinct bytes may decode to one text, so text never stands
  * in for them.
  */
-export function digest(key: HmacKey, method: string, url: string, body: string | Uint8Array | undefined, timestamp: string): Buffer {
+export function digest(key: HmacKey, method: string, url: string, body: string | Uint8Array | undefined, timestamp: string): string {
   return key.digest(method.toUpperCase() + url, body, timestamp);
 }
 
