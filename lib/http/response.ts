@@ -8,7 +8,9 @@ import { message as reasons } from 'statuses';
 import vary from 'vary';
 import { HttpError } from '../errors';
 import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
+import type { Blocks } from '../xjson/blocks';
 import type { XJsonOptions } from '../xjson/options';
+import { kEndInPlace } from '../xjson/stream';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
 import { kCallsBack } from './discard';
@@ -20,7 +22,7 @@ import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typ
 import { redirectBody, type RedirectForm } from './redirect';
 import { kNext, type Request } from './request';
 import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { endSendsTwice, kSole, send, sendKept } from './sole-write';
+import { endInPlace, endSendsTwice, kLent, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -46,7 +48,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kAnswering]: boolean;
   declare [kLocals]: Locals | undefined;
   declare [kCallsBack]: boolean;
-  declare [kSole]: string | null | undefined;
+  declare [kSole]: string | Buffer | null | undefined;
+  declare [kLent]: Buffer | undefined;
   declare readonly [kOwn]: OwnMethods;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
@@ -57,6 +60,11 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   /** As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     return (error) => this[kFail](error);
+  }
+
+  /** Ends with the bytes of a body from where they are; see {@link endInPlace}. */
+  [kEndInPlace](bytes: Blocks): boolean {
+    return endInPlace(this, bytes);
   }
 
   /** The application that answers; a mounted one while it does. */
@@ -375,7 +383,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     }
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     // Without a text, what Node sends last brings its callback itself.
-    if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
+    const isSole = typeof first === 'string' ? first !== '' : first !== undefined && first === this[kLent];
+    if (!endSendsTwice || !isSole) return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
     try {
       return super.end(first, second as BufferEncoding, third as () => void);
@@ -391,7 +400,8 @@ Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
 Response.prototype[kCallsBack] = false;
 Response.prototype[kSole] = undefined;
-if (endSendsTwice) Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
+Response.prototype[kLent] = undefined;
+Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 (Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;

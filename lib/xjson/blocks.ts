@@ -4,6 +4,8 @@ import { escaped, newBlock, Page, SIZE, SLACK, viewOf } from './page';
 export class Blocks extends Page {
   readonly #kept: boolean;
   #full: Buffer[] = [];
+  /** The block, while somebody sends it from where it is. */
+  #lent: Buffer | null = null;
   /** Index and offset of the first byte that `take` has not given away. */
   #head = 0;
   #headAt = 0;
@@ -72,6 +74,27 @@ export class Blocks extends Page {
     const text = this.block.toString('latin1', 0, this.at);
     this.release();
     return text;
+  }
+
+  /**
+   * All bytes where they are, with {@link HEAD_ROOM} before them, if they are
+   * all in one block; it is the taker's then, until it is given back.
+   */
+  lend(): Buffer | null {
+    if (this.#full.length > 0) return null;
+    const bytes = this.block.subarray(0, this.at);
+    this.#lent = this.block;
+    this.clear();
+    this.block = EMPTY;
+    return bytes;
+  }
+
+  /** Takes back what was lent: nobody reads it any more, and nobody ever will. */
+  giveBack(): void {
+    if (this.#lent === null) return;
+    this.block = this.#lent;
+    this.#lent = null;
+    this.release();
   }
 
   /** All bytes in one buffer; the blocks are no longer needed. */

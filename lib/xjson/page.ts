@@ -2,6 +2,8 @@ import { ASCII, SHORT_BYTES } from './encode';
 
 /** Bytes of a block. */
 export const SIZE = 65_536;
+/** Room before a block, for the head of the response that it is the body of: few are half as long. */
+export const HEAD_ROOM = 1024;
 /** Room behind a block's end for what is written before the next look: a name, a value and the signs between. */
 export const SLACK = 2 * SHORT_BYTES + 60;
 
@@ -65,7 +67,7 @@ export abstract class Page {
 }
 
 export function newBlock(): Buffer {
-  return Buffer.allocUnsafeSlow(SIZE + SLACK);
+  return Buffer.allocUnsafeSlow(HEAD_ROOM + SIZE + SLACK).subarray(HEAD_ROOM);
 }
 
 export function viewOf(block: Buffer): DataView {

@@ -6,6 +6,17 @@ import { isBodiless } from './failure';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from './options';
 
 /**
+ * A response's own way to end with the bytes of a body from where they are, in
+ * one write with the head. Answers whether it did; if not, nothing is done.
+ */
+export const kEndInPlace = Symbol('waypost.xJson.endInPlace');
+
+/** A response that may know that way. */
+interface InPlaceResponse extends ServerResponse {
+  [kEndInPlace]?(bytes: Blocks): boolean;
+}
+
+/**
  * Answers with the bytes as `application/json`: at once, or in chunks if they
  * are many (INTERFACE section 4.3). Goes through the response's own methods, so
  * that middleware which replaced them, such as compression, takes part. Must
@@ -38,7 +49,8 @@ export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOpti
  * `end` that was put on the response gets the buffer: it may overlook the
  * encoding.
  */
-function endAtOnce(res: ServerResponse, bytes: Blocks): void {
+function endAtOnce(res: InPlaceResponse, bytes: Blocks): void {
+  if (res[kEndInPlace]?.(bytes) === true) return;
   const text = Object.hasOwn(res, 'end') ? null : bytes.binary();
   if (text === null) res.end(bytes.whole());
   else res.end(text, 'latin1');

@@ -109,6 +109,12 @@ export class Wire {
     return this;
   }
 
+  /** Reads on. */
+  resume(): this {
+    this.#socket.resume();
+    return this;
+  }
+
   /** Closes the client's side at once. */
   cut(): void {
     this.#socket.destroy();

@@ -1,0 +1,195 @@
+import { type Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import type { Handler, Response } from 'waypost';
+import { Running } from './support/running';
+import { ask, head, Wire } from './support/wire';
+
+const running = new Running();
+let handler: Handler;
+let port = 0;
+
+beforeEach(async () => {
+  port = await running.app((app) => app.get('/', (req, res, next) => handler(req, res, next)));
+});
+afterEach(() => running.close());
+
+/** A body of some 60 KB, and its JSON. */
+const long = (letter: string): string => `${letter.repeat(60_000)} gr\u00fc\u00dfe`;
+const json = (letter: string): string => JSON.stringify(long(letter));
+
+/** Answers with the data, and tells whether some of it has not left the process then. */
+function answering(data: (letter: string) => unknown, prepare?: (res: Response) => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    handler = (req, res) => {
+      const socket = res.socket as Socket;
+      prepare?.(res);
+      try {
+        res.xJson(data(String(req.query['letter'])));
+      } finally {
+        resolve(socket.writableLength > 0);
+      }
+    };
+  });
+}
+
+describe('a body of res.xJson that is sent from where it is', () => {
+  test.each([['short', { a: 1n }, '{"a":"1"}'], ['empty', undefined, 'null'], ['long', long('x'), json('x')]])('is one write to the socket with its head: %s', async (_, data, text) => {
+    handler = (_req, res) => res.xJson(data);
+    const spy = jest.spyOn(Socket.prototype, 'write');
+    try {
+      expect((await ask(port, '/')).body).toBe(text);
+      // One more: the client's request.
+      expect(spy).toHaveBeenCalledTimes(2);
+      expect(spy.mock.calls.some(([chunk]) => Buffer.isBuffer(chunk) && /^HTTP\/1\.1 200 OK\r\n/.test(chunk.toString()))).toBe(true);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
+  test('comes whole behind a head of any length', async () => {
+    for (const length of [0, 100, 700, 740, 760, 780, 800, 820, 840, 860, 880, 900, 940, 1000, 5000]) {
+      handler = (_req, res) => res.set('X-Long', 'y'.repeat(length)).xJson([length, 2n]);
+      const answer = await ask(port, '/');
+      expect([answer.body, (answer.headers['x-long'] as string).length]).toEqual([`[${length},"2"]`, length]);
+    }
+  });
+
+  test('is not written over while the client has not taken it', async () => {
+    const slow = (await Wire.open(port)).pause();
+    const letters: string[] = [];
+    for (let isPending = false; !isPending; ) {
+      const letter = String.fromCharCode(0x61 + (letters.length % 26));
+      letters.push(letter);
+      const answered = answering(long);
+      slow.write(head(`GET /?letter=${letter}`));
+      isPending = await answered;
+    }
+    for (const letter of 'XYZ') {
+      void answering(long);
+      expect((await ask(port, `/?letter=${letter}`)).body).toBe(json(letter));
+    }
+    void answering(() => 'the last');
+    slow.resume().write(head('GET /', { Connection: 'close' }));
+    await slow.end;
+    const bodies = slow.text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1).map((body) => Buffer.from(body, 'latin1').toString());
+    expect(bodies).toEqual([...letters.map(json), '"the last"']);
+  });
+
+  test('is not written over where it waits for the response before it', async () => {
+    const waiting: (() => void)[] = [];
+    handler = (req, res) => {
+      const answer = (): void => res.xJson(long(String(req.query['letter'])));
+      if (req.query['letter'] === 'a') waiting.push(answer);
+      else answer();
+      if (req.query['letter'] === 'd') waiting.forEach((go) => go());
+    };
+    const text = await Wire.tell(port, [...'abc'].map((letter) => head(`GET /?letter=${letter}`)).join('') + head('GET /?letter=d', { Connection: 'close' }));
+    const bodies = text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1).map((body) => Buffer.from(body, 'latin1').toString());
+    expect(bodies).toEqual([...'abcd'].map(json));
+  });
+
+  test.each<[string, (keep: (chunk: unknown) => void) => () => void]>([
+    ['the write of its socket', (keep) => {
+      const { assignSocket } = ServerResponse.prototype;
+      ServerResponse.prototype.assignSocket = function (socket) {
+        assignSocket.call(this, socket);
+        if (Object.hasOwn(socket, 'write')) return;
+        const { write } = socket;
+        socket.write = function (this: Socket, ...args: unknown[]) {
+          keep(args[0]);
+          return Reflect.apply(write, this, args) as boolean;
+        };
+      };
+      return () => (ServerResponse.prototype.assignSocket = assignSocket);
+    }],
+    ['the end of a response', (keep) => {
+      const { assignSocket } = ServerResponse.prototype;
+      ServerResponse.prototype.assignSocket = function (socket) {
+        const { end } = this;
+        this.end = function (this: ServerResponse, ...args: unknown[]) {
+          keep(args[0]);
+          return Reflect.apply(end, this, args) as ServerResponse;
+        } as typeof end;
+        assignSocket.call(this, socket);
+      };
+      return () => (ServerResponse.prototype.assignSocket = assignSocket);
+    }],
+    ['the end of all responses', (keep) => {
+      const { end } = ServerResponse.prototype;
+      ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
+        keep(args[0]);
+        return Reflect.apply(end, this, args) as ServerResponse;
+      } as typeof end;
+      return () => Reflect.deleteProperty(ServerResponse.prototype, 'end');
+    }],
+  ])('is nobody\'s to keep: who has replaced %s gets bytes that stay', async (_, replace) => {
+    const kept: unknown[] = [];
+    const restore = replace((chunk) => kept.push(chunk));
+    try {
+      for (const letter of 'abc') {
+        void answering(long);
+        expect((await ask(port, `/?letter=${letter}`)).body).toBe(json(letter));
+      }
+    } finally {
+      restore();
+    }
+    const texts = kept.map((chunk) => Buffer.from(chunk as string, 'latin1').toString());
+    expect(texts.filter((text) => text.includes('gr\u00fc\u00dfe')).map((text) => text.slice(text.indexOf('"')))).toEqual([...'abc'].map(json));
+  });
+
+  test('is nobody\'s to keep: a connection that is none of node:net gets bytes that stay', async () => {
+    const kept: Buffer[] = [];
+    const server = (await new Promise<Server>((resolve) => {
+      handler = (req, res) => {
+        resolve((req.socket as unknown as { server: Server }).server);
+        res.end();
+      };
+      void ask(port, '/');
+    }));
+    for (const letter of 'abc') {
+      const written = new Promise<void>((resolve) => {
+        const connection = new Duplex({
+          read: () => undefined,
+          write(chunk: Buffer, _encoding, done) {
+            kept.push(chunk);
+            done();
+            if (chunk.toString().endsWith('gr\u00fc\u00dfe"')) resolve();
+          },
+        });
+        void answering(long);
+        server.emit('connection', connection);
+        connection.push(head(`GET /?letter=${letter}`, { Connection: 'close' }));
+      });
+      await written;
+    }
+    expect(kept.map((chunk) => chunk.toString()).join('').split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1)).toEqual([...'abc'].map(json));
+  });
+
+  test('is sent in chunks where the head that is written last knows of no length', async () => {
+    handler = (_req, res) => {
+      const { writeHead } = res;
+      res.writeHead = function (this: Response, ...args: unknown[]) {
+        this.removeHeader('Content-Length');
+        return Reflect.apply(writeHead, this, args) as Response;
+      };
+      res.xJson(long('x'));
+    };
+    const answer = await ask(port, '/');
+    expect([answer.body, answer.headers['transfer-encoding'], answer.headers['content-length']]).toEqual([json('x'), 'chunked', undefined]);
+  });
+
+  test('leaves what comes after as it is, when its head is refused', async () => {
+    const failing = answering(long, (res) => {
+      res.writeHead = () => {
+        throw new Error('no head');
+      };
+    });
+    const wire = await Wire.open(port);
+    wire.write(head('GET /?letter=a'));
+    await failing;
+    wire.cut();
+    void answering(long);
+    expect((await ask(port, '/?letter=b')).body).toBe(json('b'));
+  });
+});
