@@ -1,13 +1,14 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ConfiguredRouter } from './configured-router';
 import { HttpError, statusOf, statusText } from './errors';
 import { guardedCall } from './guarded-call';
+import { Adoption } from './http/adoption';
 import { answerError, answerJson } from './http/answer';
 import { forbidBody } from './http/bodiless';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
-import { isForeignApplication, lend, takeBack } from './http/foreign-application';
+import { isForeignApplication, lend } from './http/foreign-application';
 import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
 import { kFail, kFailing, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
@@ -62,7 +63,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   readonly #logger: Logger;
   readonly #listener: Listener;
   readonly #Request: new (socket: Socket) => Request;
-  readonly #Response: new (req: IncomingMessage) => Response;
+  readonly #adoption: Adoption;
   readonly #hooks: readonly SignatureHook[];
   readonly #upgrades: Upgrades;
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
@@ -93,7 +94,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
         return walk && ((error) => walk.next(error ? error : 'route'));
       }
     };
-    this.#Response = class extends Response {
+    const OwnResponse = class extends Response {
       override [kFail](error: unknown): void {
         const walk = (this.req as Travelling)[kWalk];
         if (walk === undefined) super[kFail](error);
@@ -105,13 +106,14 @@ export class Application extends ConfiguredRouter implements WalkHost {
         return walk === undefined ? super[kFailing]() : (error) => walk.fail(error);
       }
     };
+    this.#adoption = new Adoption(this.#Request.prototype as object, OwnResponse.prototype);
     share(this.#Request.prototype as object, kRequestSettings, this.shared);
-    share(this.#Response.prototype as object, kResponseSettings, this.shared);
+    share(OwnResponse.prototype, kResponseSettings, this.shared);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#upgrades = new Upgrades(this.#hooks, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#Request as unknown as typeof IncomingMessage,
-      ServerResponse: this.#Response as unknown as typeof ServerResponse,
+      ServerResponse: OwnResponse as unknown as typeof ServerResponse,
     });
     for (const warning of options.warnings) this.#logger.warn(warning);
     this.onChange(() => {
@@ -231,7 +233,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];
-    const leave = this.#adopt(req, res, next);
+    const leave = this.#adoption.adopt(req, res, next);
     if (this.#listener.draining) res.shouldKeepAlive = false;
     req.res = res;
     if (req[kOriginalUrl] === undefined) {
@@ -253,30 +255,6 @@ export class Application extends ConfiguredRouter implements WalkHost {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     this.#check(walk);
-  }
-
-  /** Makes the request and response this application's own; answers how to leave it again. */
-  #adopt(req: Travelling, res: Response, next: NextFunction | undefined): NextFunction | undefined {
-    // To compare prototypes costs less than `instanceof`, which is for those that somebody has put one of his own before.
-    if (Object.getPrototypeOf(req) === this.#Request.prototype || req instanceof this.#Request) {
-      if (Object.getPrototypeOf(res) !== this.#Response.prototype && !(res instanceof this.#Response)) Object.setPrototypeOf(res, this.#Response.prototype as object);
-      return next;
-    }
-    if (!((req as unknown) instanceof IncomingMessage) || !((res as unknown) instanceof ServerResponse)) {
-      throw new TypeError('the application was called with what is no http.IncomingMessage and http.ServerResponse; hand it to http.createServer or https.createServer');
-    }
-    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
-    const foreign = !((req as unknown) instanceof Request);
-    Object.setPrototypeOf(req, this.#Request.prototype as object);
-    Object.setPrototypeOf(res, this.#Response.prototype as object);
-    if (foreign) takeBack(req, res);
-    if (next === undefined) return undefined;
-    return (error?: unknown) => {
-      if (foreign) lend(req, res);
-      Object.setPrototypeOf(req, outer[0]);
-      Object.setPrototypeOf(res, outer[1]);
-      next(error);
-    };
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
@@ -407,15 +385,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** @internal Puts this application's prototypes back on. */
   reclaim({ req, res }: Walk): void {
-    const request = this.#Request.prototype as object;
-    const response = this.#Response.prototype as object;
-    if (Object.getPrototypeOf(req) === request && Object.getPrototypeOf(res) === response) return;
-    Object.setPrototypeOf(req, request);
-    Object.setPrototypeOf(res, response);
-    takeBack(req, res);
-    // Express's router leaves them as it found them by its own prototype: undefined. The walk has its own for each layer.
-    Reflect.deleteProperty(req, 'params');
-    Reflect.deleteProperty(req, 'next');
+    this.#adoption.reclaim(req, res);
   }
 
   /** @internal The list has ended. */
@@ -454,7 +424,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
       return;
     }
     // An Express application that the request was handed to meanwhile has put its own on.
-    if (!(req instanceof this.#Request) || !(res instanceof this.#Response)) this.reclaim(walk);
+    if (!this.#adoption.holds(req, res)) this.reclaim(walk);
     answerError(res, error);
   }
 

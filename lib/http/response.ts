@@ -22,7 +22,7 @@ import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typ
 import { redirectBody, type RedirectForm } from './redirect';
 import { kNext, type Request } from './request';
 import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { endInPlace, endSendsTwice, kLent, kSole, send, sendKept } from './sole-write';
+import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -49,7 +49,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kLocals]: Locals | undefined;
   declare [kCallsBack]: boolean;
   declare [kSole]: string | Buffer | null | undefined;
-  declare [kLent]: Buffer | undefined;
+  declare [kInPlace]: Buffer | undefined;
   declare readonly [kOwn]: OwnMethods;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
@@ -383,7 +383,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     }
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     // Without a text, what Node sends last brings its callback itself.
-    const isSole = typeof first === 'string' ? first !== '' : first !== undefined && first === this[kLent];
+    const isSole = typeof first === 'string' ? first !== '' : first !== undefined && first === this[kInPlace];
     if (!endSendsTwice || !isSole) return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
     try {
@@ -400,7 +400,7 @@ Response.prototype[kAnswering] = false;
 Response.prototype[kLocals] = undefined;
 Response.prototype[kCallsBack] = false;
 Response.prototype[kSole] = undefined;
-Response.prototype[kLent] = undefined;
+Response.prototype[kInPlace] = undefined;
 Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 (Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };

@@ -11,14 +11,14 @@ import { type ConfiguredResponse, kOwn } from './response-state';
  */
 export const kSole = Symbol('waypost.response.sole');
 /** The bytes with room before them that `end` is under way with. */
-export const kLent = Symbol('waypost.response.lent');
+export const kInPlace = Symbol('waypost.response.inPlace');
 const kEncoding = Symbol('waypost.response.soleEncoding');
 const kCallback = Symbol('waypost.response.soleCallback');
 
 /** A response that may keep its body for a moment. */
 export interface SoleWriting extends ServerResponse {
   [kSole]: string | Buffer | null | undefined;
-  [kLent]: Buffer | undefined;
+  [kInPlace]: Buffer | undefined;
   [kEncoding]?: BufferEncoding | undefined;
   [kCallback]?: Callback | undefined;
 }
@@ -70,9 +70,9 @@ function sendsOf(text: string): unknown[] {
  */
 export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean {
   const sole = this[kSole];
-  if (sole === undefined) return node._send.call(this, this[kLent] === undefined ? data : headed(this, data), encoding, callback, byteLength);
+  if (sole === undefined) return node._send.call(this, this[kInPlace] === undefined ? data : headed(this, data), encoding, callback, byteLength);
   if (sole === null) {
-    if (data === '' || (typeof data !== 'string' && data !== this[kLent])) {
+    if (data === '' || (typeof data !== 'string' && data !== this[kInPlace])) {
       this[kSole] = undefined;
       return node._send.call(this, data, encoding, callback, byteLength);
     }
@@ -98,7 +98,7 @@ export function sendKept(res: SoleWriting): void {
 function headed(res: SoleWriting, data: unknown): string | Buffer {
   const bytes = data as Buffer;
   const { _header: head, _headerSent: isSent } = res as unknown as Sender;
-  if (data !== res[kLent] || isSent || typeof head !== 'string' || head.length > HEAD_ROOM) return bytes;
+  if (data !== res[kInPlace] || isSent || typeof head !== 'string' || head.length > HEAD_ROOM) return bytes;
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset - head.length, head.length + bytes.length);
   whole.write(head, 'latin1');
   (res as unknown as Sender)._headerSent = true;
@@ -116,15 +116,15 @@ export function endInPlace(res: SoleWriting & ConfiguredResponse, bytes: Blocks)
   const { socket } = res;
   if (socket === null || Object.getPrototypeOf(socket) !== Socket.prototype || Object.hasOwn(socket, 'write')) return false;
   if (res.end !== res[kOwn].end || ServerResponse.prototype.end !== OutgoingMessage.prototype.end) return false;
-  const lent = bytes.lend();
-  if (lent === null) return false;
-  res[kLent] = lent;
+  const block = bytes.inPlace();
+  if (block === null) return false;
+  res[kInPlace] = block;
   try {
-    res.end(lent);
+    res.end(block);
   } finally {
-    res[kLent] = undefined;
+    res[kInPlace] = undefined;
   }
   // What the system has not taken yet is sent later, from where it is.
-  if (socket.writableLength === 0 && res.writableLength === 0) bytes.giveBack();
+  if (socket.writableLength === 0 && res.writableLength === 0) bytes.reuse();
   return true;
 }

@@ -4,8 +4,8 @@ import { escaped, newBlock, Page, SIZE, SLACK, viewOf } from './page';
 export class Blocks extends Page {
   readonly #kept: boolean;
   #full: Buffer[] = [];
-  /** The block, while somebody sends it from where it is. */
-  #lent: Buffer | null = null;
+  /** The block, while it is sent from where it is. */
+  #sent: Buffer | null = null;
   /** Index and offset of the first byte that `take` has not given away. */
   #head = 0;
   #headAt = 0;
@@ -78,22 +78,22 @@ export class Blocks extends Page {
 
   /**
    * All bytes where they are, with {@link HEAD_ROOM} before them, if they are
-   * all in one block; it is the taker's then, until it is given back.
+   * all in one block; null else. Nothing may be written or taken after.
    */
-  lend(): Buffer | null {
+  inPlace(): Buffer | null {
     if (this.#full.length > 0) return null;
     const bytes = this.block.subarray(0, this.at);
-    this.#lent = this.block;
+    this.#sent = this.block;
     this.clear();
     this.block = EMPTY;
     return bytes;
   }
 
-  /** Takes back what was lent: nobody reads it any more, and nobody ever will. */
-  giveBack(): void {
-    if (this.#lent === null) return;
-    this.block = this.#lent;
-    this.#lent = null;
+  /** Says that what {@link inPlace} gave is sent: nobody reads it any more. Without it the block is left to V8's collector. */
+  reuse(): void {
+    if (this.#sent === null) return;
+    this.block = this.#sent;
+    this.#sent = null;
     this.release();
   }
 

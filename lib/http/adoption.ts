@@ -1,0 +1,66 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { lend, takeBack } from './foreign-application';
+import { Request } from './request';
+import type { Response } from './response';
+
+/** Goes on with who has called the application as middleware. */
+type Next = (error?: unknown) => void;
+
+/** Makes requests and responses an application's own, by their prototypes, and leaves them again. */
+export class Adoption {
+  readonly #request: object;
+  readonly #response: object;
+
+  /** @param request Prototype of the application's requests. @param response Of its responses. */
+  constructor(request: object, response: object) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  /**
+   * Adopts what the application is called with, and answers how to leave it again.
+   * @throws TypeError for what is neither Node's nor made of it.
+   */
+  adopt(req: Request, res: Response, next: Next | undefined): Next | undefined {
+    if (isMadeOf(req, this.#request)) {
+      if (!isMadeOf(res, this.#response)) Object.setPrototypeOf(res, this.#response);
+      return next;
+    }
+    if (!((req as unknown) instanceof IncomingMessage) || !((res as unknown) instanceof ServerResponse)) {
+      throw new TypeError('the application was called with what is no http.IncomingMessage and http.ServerResponse; hand it to http.createServer or https.createServer');
+    }
+    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
+    const foreign = !((req as unknown) instanceof Request);
+    Object.setPrototypeOf(req, this.#request);
+    Object.setPrototypeOf(res, this.#response);
+    if (foreign) takeBack(req, res);
+    if (next === undefined) return undefined;
+    return (error) => {
+      if (foreign) lend(req, res);
+      Object.setPrototypeOf(req, outer[0]);
+      Object.setPrototypeOf(res, outer[1]);
+      next(error);
+    };
+  }
+
+  /** Puts the application's prototypes back on, where a foreign application has put its own. */
+  reclaim(req: Request, res: Response): void {
+    if (Object.getPrototypeOf(req) === this.#request && Object.getPrototypeOf(res) === this.#response) return;
+    Object.setPrototypeOf(req, this.#request);
+    Object.setPrototypeOf(res, this.#response);
+    takeBack(req, res);
+    // Express's router leaves them as it found them by its own prototype: undefined. The walk has its own for each layer.
+    Reflect.deleteProperty(req, 'params');
+    Reflect.deleteProperty(req, 'next');
+  }
+
+  /** Whether both are the application's own still, or again. */
+  holds(req: Request, res: Response): boolean {
+    return isMadeOf(req, this.#request) && isMadeOf(res, this.#response);
+  }
+}
+
+/** To compare prototypes costs less than to look for one in the chain, which is for those that somebody has put one of his own before. */
+function isMadeOf(message: object, prototype: object): boolean {
+  return Object.getPrototypeOf(message) === prototype || Object.prototype.isPrototypeOf.call(prototype, message);
+}
