@@ -8,7 +8,8 @@ import { configure } from 'safe-stable-stringify';
 import { Blocks } from '../../lib/xjson/blocks';
 import { Serializer } from '../../lib/xjson/serializer';
 import { stringify } from '../../lib/xjson/stringify';
-import { rows } from './data';
+import { bytesByHand } from './by-hand';
+import { type Row, rows } from './data';
 import { line, PROCESSES, ratio, ROUNDS } from './figures';
 
 /** Goals by the size of the rows, in bytes: without BigInts, with one in every row, and with one in the last row. */
@@ -53,6 +54,13 @@ export function bytesOf(data: unknown): number {
   return length;
 }
 
+/** The same bytes in one buffer. */
+function wholeOf(data: unknown): Buffer {
+  const out = new Blocks(true);
+  new Serializer(data, {}, out).run(Infinity);
+  return out.whole();
+}
+
 /** A ratio, and what it should not exceed. */
 interface Figure {
   readonly name: string;
@@ -60,6 +68,7 @@ interface Figure {
   readonly goal: number | undefined;
 }
 
+const BY_HAND = 'bytes by a writer for these rows alone, against our own';
 const KINDS = ['', ', a BigInt in every row', ', a BigInt in the last row'];
 
 /** The serializer alone, against JSON.stringify of the same rows without BigInts, and its peers in the same processes. */
@@ -88,6 +97,9 @@ async function measure({ size, times, goals }: (typeof SIZES)[number]): Promise<
   const native = (): string => JSON.stringify(plain);
   await compare('stringify', stringify, native, goals, times, ROUNDS);
   await compare('bytes of a response', bytesOf, () => Buffer.from(JSON.stringify(plain)), [undefined, goals[1], goals[2]], times, ROUNDS);
+  const known = data[1] as Row[];
+  if (!bytesByHand(known).equals(wholeOf(known))) throw new Error('the writer made for the rows writes something else');
+  figures.push({ name: BY_HAND, ratio: await ratio(() => bytesByHand(known), () => wholeOf(known), times), goal: undefined });
   for (const [name, peer] of PEERS) await compare(name, peer, native, [], name === 'json-stream-stringify' ? Math.ceil(times / 10) : times, 3);
   // The last, since it goes for all that is written from then on.
   Object.assign(BigInt.prototype, { toJSON(this: bigint) { return this.toString(); } });
