@@ -55,3 +55,14 @@ test('gives the same where Node has no crypto.hash', () => {
     Object.defineProperty(original, 'hash', { value: hash, configurable: true, writable: true });
   }
 });
+
+test('keeps no memory for data that is long', () => {
+  const key = new HmacKey('sha256', 'secret');
+  key.digest('POST/', Buffer.alloc(60_000), '1');
+  const before = process.memoryUsage().arrayBuffers;
+  const head = 'h'.repeat(5_000_000);
+  const bytes = Buffer.alloc(5_000_000);
+  key.digest(head, undefined, '1');
+  key.digest('POST/', bytes, '1');
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_500_000);
+});

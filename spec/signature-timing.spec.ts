@@ -53,6 +53,20 @@ describe('a signature is compared in constant time', () => {
     expect(compare).toHaveBeenCalledTimes(2);
   });
 
+  test('with as much done anew for a key that nobody has as for one that somebody has', async () => {
+    const keyed = scheme(new KeyedSecrets((keyId) => (keyId === 'ann' ? FIRST : undefined)));
+    const body = Buffer.alloc(10_000, '{');
+    const memory = [jest.spyOn(Buffer, 'alloc'), jest.spyOn(Buffer, 'allocUnsafeSlow')];
+    const sizes = async (keyId: string): Promise<unknown> => {
+      const request = signed(FIRST, keyId);
+      for (const spy of memory) spy.mockClear();
+      expect(isRejection(await keyed.checkBytes(request, body, NOW))).toBe(true);
+      return memory.map(({ mock }) => mock.calls.map(([size]) => size as number));
+    };
+    for (let i = 0; i < 2; i++) expect(await sizes('eve')).toEqual(await sizes('ann'));
+    expect((await sizes('eve'))[1]).toHaveLength(1);
+  });
+
   test('also those of webhooks, each that is offered with each secret', async () => {
     const compare = comparisons();
     const stripe = new WebhookScheme({ path: '/', preset: 'stripe', secrets: [FIRST, SECOND], maxAge: 300_000, clockSkew: 0 });

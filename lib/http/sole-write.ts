@@ -10,7 +10,7 @@ import { type ConfiguredResponse, kOwn } from './response-state';
  * sent; undefined otherwise.
  */
 export const kSole = Symbol('waypost.response.sole');
-/** The bytes with room before them that `end` is under way with. */
+/** The bytes that `end` is under way with where they were written; the head fits before them. */
 export const kInPlace = Symbol('waypost.response.inPlace');
 const kEncoding = Symbol('waypost.response.soleEncoding');
 const kCallback = Symbol('waypost.response.soleCallback');
@@ -28,7 +28,7 @@ type Callback = (error?: Error | null) => void;
 /** What Node's declarations leave out: all that a message sends goes through `_send`, the head before the first of it. */
 interface Sender {
   readonly _header: string | null;
-  _headerSent: boolean;
+  _headerSent: boolean | undefined;
   _send(this: ServerResponse, data: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean;
 }
 
@@ -66,17 +66,18 @@ function sendsOf(text: string): unknown[] {
  * the text waits until the empty one comes, and takes its callback; its own
  * does nothing then. Whatever else comes, the text goes before it.
  *
- * Bytes with room before them take the head there.
+ * Of bytes that are sent in place, the head is written into the room before them.
  */
-export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean {
+export function send(this: SoleWriting, given: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean {
   const sole = this[kSole];
-  if (sole === undefined) return node._send.call(this, this[kInPlace] === undefined ? data : headed(this, data), encoding, callback, byteLength);
+  const data = typeof given !== 'string' && given === this[kInPlace] ? headed(this, given as Buffer) : given;
+  if (sole === undefined) return node._send.call(this, data, encoding, callback, byteLength);
   if (sole === null) {
-    if (data === '' || (typeof data !== 'string' && data !== this[kInPlace])) {
+    if (data === '') {
       this[kSole] = undefined;
       return node._send.call(this, data, encoding, callback, byteLength);
     }
-    this[kSole] = typeof data === 'string' ? data : headed(this, data);
+    this[kSole] = data as string | Buffer;
     this[kEncoding] = encoding;
     this[kCallback] = callback;
     return true;
@@ -91,31 +92,37 @@ export function send(this: SoleWriting, data: unknown, encoding?: BufferEncoding
 export function sendKept(res: SoleWriting): void {
   const sole = res[kSole];
   res[kSole] = undefined;
-  if (typeof sole === 'string' || Buffer.isBuffer(sole)) node._send.call(res, sole, res[kEncoding], res[kCallback]);
+  if (sole !== undefined && sole !== null) node._send.call(res, sole, res[kEncoding], res[kCallback]);
 }
 
-/** Writes the head before the bytes, where there is room for it. */
-function headed(res: SoleWriting, data: unknown): string | Buffer {
-  const bytes = data as Buffer;
+/** The bytes with the head before them, where there is room for it and it is not sent yet. */
+function headed(res: SoleWriting, bytes: Buffer): Buffer {
   const { _header: head, _headerSent: isSent } = res as unknown as Sender;
-  if (data !== res[kInPlace] || isSent || typeof head !== 'string' || head.length > HEAD_ROOM) return bytes;
+  if (isSent !== false || typeof head !== 'string' || head.length > HEAD_ROOM) return bytes;
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset - head.length, head.length + bytes.length);
   whole.write(head, 'latin1');
   (res as unknown as Sender)._headerSent = true;
   return whole;
 }
 
+/* eslint-disable @typescript-eslint/unbound-method -- compared, never called */
+/** As Node has them, to see whether somebody has put others in the way, and keeps what is written. */
+const { end } = OutgoingMessage.prototype;
+const { write } = Socket.prototype;
+/* eslint-enable @typescript-eslint/unbound-method */
+
 /**
- * Ends a response with bytes of a memory that is used again, which saves a
- * body of 10 KB three copies. Only where the socket hands them to the system
- * before this returns, as those of `node:net` do unless they are full; and
- * where nobody is known to hear of bodies, who might keep the bytes.
+ * Ends a response with a body's bytes where they were written, which saves a
+ * body of 10 KB three copies; that memory serves the next body. Only where the
+ * socket hands them to the system before this returns, as those of `node:net`
+ * do unless the client is slow to read; and where nobody has put a `write` or
+ * an `end` of their own in the way.
  * @returns Whether it was ended so.
  */
 export function endInPlace(res: SoleWriting & ConfiguredResponse, bytes: Blocks): boolean {
   const { socket } = res;
-  if (socket === null || Object.getPrototypeOf(socket) !== Socket.prototype || Object.hasOwn(socket, 'write')) return false;
-  if (res.end !== res[kOwn].end || ServerResponse.prototype.end !== OutgoingMessage.prototype.end) return false;
+  if (socket === null || Object.getPrototypeOf(socket) !== Socket.prototype || socket.write !== write) return false;
+  if (res.end !== res[kOwn].end || ServerResponse.prototype.end !== end) return false;
   const block = bytes.inPlace();
   if (block === null) return false;
   res[kInPlace] = block;
@@ -124,7 +131,7 @@ export function endInPlace(res: SoleWriting & ConfiguredResponse, bytes: Blocks)
   } finally {
     res[kInPlace] = undefined;
   }
-  // What the system has not taken yet is sent later, from where it is.
+  // What the system has not taken yet is sent later, from where it is. The socket is asked too: the response may have left it by now.
   if (socket.writableLength === 0 && res.writableLength === 0) bytes.reuse();
   return true;
 }

@@ -21,8 +21,10 @@ export class HmacScheme implements SignatureScheme {
   readonly #signatureName: string;
   readonly #timestampName: string;
   readonly #keyIdName: string;
-  /** Keys that every client shares; with a secret for each client, one that nobody has. */
+  /** Keys that every client shares; none with a secret for each client. */
   readonly #keys: readonly HmacKey[];
+  /** A secret that nobody has. */
+  readonly #nobodys = randomBytes(32);
 
   constructor(config: HmacSchemeConfig, source: SecretSource) {
     this.#config = config;
@@ -32,7 +34,7 @@ export class HmacScheme implements SignatureScheme {
     this.#signatureName = config.headerName.toLowerCase();
     this.#timestampName = config.timestampHeaderName.toLowerCase();
     this.#keyIdName = config.keyIdHeaderName.toLowerCase();
-    this.#keys = this.#keysOf(source instanceof SharedSecrets ? source.find() : [randomBytes(32)]);
+    this.#keys = this.#keysOf(source instanceof SharedSecrets ? source.find() : []);
   }
 
   checkHeaders(request: ReceivedRequest, now: number): Rejection | null {
@@ -73,8 +75,8 @@ export class HmacScheme implements SignatureScheme {
 
   #compareNamed(signed: SignedRequest, body: Buffer | undefined, secrets: readonly Secret[], keyId: string | undefined): Verdict {
     if (secrets.length > 0) return this.#compare(signed, body, this.#keysOf(secrets), keyId);
-    // Where a key is unknown, the answer takes as long as for a known one.
-    checkDigest(signed, body, this.#config, this.#keys);
+    // Where a key is unknown, the answer takes as long as for a known one, whose HmacKey is made anew too.
+    checkDigest(signed, body, this.#config, this.#keysOf([this.#nobodys]));
     return rejection('invalid', 'no secret is known for the key id');
   }
 

@@ -1,11 +1,13 @@
 import { escaped, newBlock, Page, SIZE, SLACK, viewOf } from './page';
 
+const EMPTY: Buffer = Buffer.alloc(0);
+
 /** Bytes in blocks of one size, UTF-8, as they are written and as they are sent. */
 export class Blocks extends Page {
   readonly #kept: boolean;
   #full: Buffer[] = [];
-  /** The block, while it is sent from where it is. */
-  #sent: Buffer | null = null;
+  /** The block, from when it is sent from where it is. */
+  #sent = EMPTY;
   /** Index and offset of the first byte that `take` has not given away. */
   #head = 0;
   #headAt = 0;
@@ -78,7 +80,7 @@ export class Blocks extends Page {
 
   /**
    * All bytes where they are, with {@link HEAD_ROOM} before them, if they are
-   * all in one block; null else. Nothing may be written or taken after.
+   * all in one block; null else. Only once something is written, and nothing may be written or taken after.
    */
   inPlace(): Buffer | null {
     if (this.#full.length > 0) return null;
@@ -91,9 +93,7 @@ export class Blocks extends Page {
 
   /** Says that what {@link inPlace} gave is sent: nobody reads it any more. Without it the block is left to V8's collector. */
   reuse(): void {
-    if (this.#sent === null) return;
     this.block = this.#sent;
-    this.#sent = null;
     this.release();
   }
 
@@ -150,5 +150,3 @@ export class Blocks extends Page {
     }
   }
 }
-
-const EMPTY = Buffer.alloc(0);

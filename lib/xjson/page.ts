@@ -2,7 +2,7 @@ import { ASCII, SHORT_BYTES } from './encode';
 
 /** Bytes of a block. */
 export const SIZE = 65_536;
-/** Room before a block, for the head of the response that it is the body of: few are half as long. */
+/** Room before a block, for the head of the response that it is the body of: most are shorter than half of it. */
 export const HEAD_ROOM = 1024;
 /** Room behind a block's end for what is written before the next look: a name, a value and the signs between. */
 export const SLACK = 2 * SHORT_BYTES + 60;

@@ -45,7 +45,8 @@ export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOpti
 }
 
 /**
- * Node sends a string in one write with the head, and a buffer in a second. An
+ * Where the response knows how, the bytes go from where they are. Else: Node
+ * sends a string in one write with the head, and a buffer in a second. An
  * `end` that was put on the response gets the buffer: it may overlook the
  * encoding.
  */
