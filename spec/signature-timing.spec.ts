@@ -57,7 +57,7 @@ describe('a signature is compared in constant time', () => {
     const keyed = scheme(new KeyedSecrets((keyId) => (keyId === 'ann' ? FIRST : undefined)));
     const body = Buffer.alloc(10_000, '{');
     const memory = [jest.spyOn(Buffer, 'alloc'), jest.spyOn(Buffer, 'allocUnsafeSlow')];
-    const sizes = async (keyId: string): Promise<unknown> => {
+    const sizes = async (keyId: string): Promise<number[][]> => {
       const request = signed(FIRST, keyId);
       for (const spy of memory) spy.mockClear();
       expect(isRejection(await keyed.checkBytes(request, body, NOW))).toBe(true);
