@@ -1,6 +1,7 @@
-import { type Server, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { OutgoingMessage, type Server, ServerResponse } from 'node:http';
+import { Socket, type SocketConstructorOpts } from 'node:net';
 import { Duplex } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import type { Handler, Response } from 'waypost';
 import { Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
@@ -31,6 +32,47 @@ function answering(data: (letter: string) => unknown, prepare?: (res: Response) 
       }
     };
   });
+}
+
+/** What is under a socket, of a program's own: it takes all at once, and keeps it. */
+class OwnHandle {
+  bytesWritten = 0;
+  readonly #keep: (chunk: Buffer) => void;
+
+  constructor(keep: (chunk: Buffer) => void) {
+    this.#keep = keep;
+  }
+
+  readStart(): number {
+    return 0;
+  }
+
+  readStop(): number {
+    return 0;
+  }
+
+  writeBuffer(_request: unknown, chunk: Buffer): number {
+    this.bytesWritten += chunk.length;
+    this.#keep(chunk);
+    return 0;
+  }
+
+  writeLatin1String(request: unknown, text: string): number {
+    return this.writeBuffer(request, Buffer.from(text, 'latin1'));
+  }
+
+  close(done?: () => void): void {
+    done?.();
+  }
+}
+
+/** The library, as a program has it that loads it now. */
+function loadedAnew(): typeof import('waypost') {
+  let loaded: typeof import('waypost') | undefined;
+  jest.isolateModules(() => {
+    loaded = jest.requireActual<typeof import('waypost')>('waypost');
+  });
+  return loaded as typeof import('waypost');
 }
 
 /** The chunks that are handed to the system meanwhile, but for the requests. */
@@ -175,32 +217,62 @@ describe('a body of res.xJson that is sent from where it is', () => {
     expect(texts.filter((text) => text.includes('gr\u00fc\u00dfe')).map((text) => text.slice(text.indexOf('"')))).toEqual([...'abc'].map(json));
   });
 
-  test('is nobody\'s to keep: a connection that is none of node:net gets bytes that stay', async () => {
-    const kept: Buffer[] = [];
-    const server = (await new Promise<Server>((resolve) => {
+  test.each<[string, () => { where: object; name: string }]>([
+    ['the end of all messages', () => ({ where: OutgoingMessage.prototype, name: 'end' })],
+    ['the sending of all messages', () => ({ where: OutgoingMessage.prototype, name: '_send' })],
+    ['the write of all sockets', () => ({ where: Socket.prototype, name: 'write' })],
+  ])('is not written over where somebody has put off %s before the program was loaded', async (_, find) => {
+    const { where, name } = find();
+    const given = Reflect.get(where, name) as (...args: unknown[]) => unknown;
+    const put: (() => void)[] = [];
+    Reflect.set(where, name, function (this: unknown, ...args: unknown[]) {
+      if (!args.some((arg) => Buffer.isBuffer(arg) && arg.length > 60_000)) return Reflect.apply(given, this, args);
+      put.push(() => void Reflect.apply(given, this, args));
+      return true;
+    });
+    const apart = new Running();
+    try {
+      const { createServer } = loadedAnew();
+      const app = createServer({ env: 'test', logging: { level: 'silent' } });
+      app.get('/', (req, res) => res.xJson(long(String(req.query['letter']))));
+      const at = await apart.start(app);
+      const answers = [...'abc'].map((letter) => ask(at, `/?letter=${letter}`));
+      while (put.length < 3) await setImmediate();
+      for (const go of put.splice(0)) go();
+      expect((await Promise.all(answers)).map(({ body }) => body)).toEqual([...'abc'].map(json));
+    } finally {
+      Reflect.set(where, name, given);
+      await apart.close();
+    }
+  });
+
+  test.each<[string, (keep: (chunk: Buffer) => void) => Duplex]>([
+    ['that is none of node:net', (keep) => new Duplex({
+      read: () => undefined,
+      write(chunk: Buffer, _encoding, done) {
+        keep(chunk);
+        done();
+      },
+    })],
+    ['of node:net that a program has made of its own', (keep) => new Socket({ handle: new OwnHandle(keep) } as unknown as SocketConstructorOpts)],
+  ])('is nobody\'s to keep: a connection %s gets bytes that stay', async (_, connect) => {
+    const server = await new Promise<Server>((resolve) => {
       handler = (req, res) => {
         resolve((req.socket as unknown as { server: Server }).server);
         res.end();
       };
       void ask(port, '/');
-    }));
+    });
+    const kept: Buffer[] = [];
     for (const letter of 'abc') {
-      const written = new Promise<void>((resolve) => {
-        const connection = new Duplex({
-          read: () => undefined,
-          write(chunk: Buffer, _encoding, done) {
-            kept.push(chunk);
-            done();
-            if (chunk.toString().endsWith('gr\u00fc\u00dfe"')) resolve();
-          },
-        });
-        void answering(long);
-        server.emit('connection', connection);
-        connection.push(head(`GET /?letter=${letter}`, { Connection: 'close' }));
-      });
-      await written;
+      const answered = answering(long);
+      const connection = connect((chunk) => kept.push(chunk));
+      server.emit('connection', connection);
+      connection.push(head(`GET /?letter=${letter}`));
+      await answered;
+      connection.destroy();
     }
-    expect(kept.map((chunk) => chunk.toString()).join('').split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1)).toEqual([...'abc'].map(json));
+    expect(kept.map((chunk) => chunk.toString('latin1')).join('').split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1)).toEqual([...'abc'].map((letter) => Buffer.from(json(letter)).toString('latin1')));
   });
 
   test('is sent in chunks where the head that is written last knows of no length', async () => {

@@ -111,27 +111,31 @@ const { end } = OutgoingMessage.prototype;
 const { write } = Socket.prototype;
 /* eslint-enable @typescript-eslint/unbound-method */
 
+/** A socket, and the server of `node:net` that accepted it: one of TLS, or that a program made, keeps what it is given. */
+type AcceptedSocket = Socket & { readonly _server: unknown };
+
 /**
  * Ends a response with a body's bytes where they were written, which saves a
- * body of 10 KB three copies; that memory serves the next body. Only where the
- * socket hands them to the system before this returns, as those of `node:net`
- * do unless the client is slow to read; and where nobody has put a `write` or
- * an `end` of their own in the way.
+ * body of 10 KB three copies; that memory serves the next body, once the system
+ * has taken the bytes. It has when this returns, unless the client is slow to
+ * read. Not where somebody has put a `write` or an `end` of their own in the
+ * way, who may keep what they see.
  * @returns Whether it was ended so.
  */
 export function endInPlace(res: SoleWriting & ConfiguredResponse, bytes: Blocks): boolean {
-  const { socket } = res;
-  if (socket === null || Object.getPrototypeOf(socket) !== Socket.prototype || socket.write !== write) return false;
+  const socket = res.socket as AcceptedSocket | null;
+  if (socket === null || !socket._server || socket.write !== write) return false;
   if (res.end !== res[kOwn].end || ServerResponse.prototype.end !== end) return false;
   const block = bytes.inPlace();
   if (block === null) return false;
+  const dispatched = socket.bytesWritten;
   res[kInPlace] = block;
   try {
     res.end(block);
   } finally {
     res[kInPlace] = undefined;
   }
-  // What the system has not taken yet is sent later, from where it is. The socket is asked too: the response may have left it by now.
-  if (socket.writableLength === 0 && res.writableLength === 0) bytes.reuse();
+  // What waits anywhere is sent later, from where it is. Bytes that the socket has not even seen wait with somebody who has put off the end.
+  if (socket.writableLength === 0 && socket.bytesWritten - dispatched >= block.length) bytes.reuse();
   return true;
 }
