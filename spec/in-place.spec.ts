@@ -1,7 +1,6 @@
 import { OutgoingMessage, type Server, ServerResponse } from 'node:http';
 import { Socket, type SocketConstructorOpts } from 'node:net';
 import { Duplex } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import type { Handler, Response } from 'waypost';
 import { Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
@@ -32,6 +31,19 @@ function answering(data: (letter: string) => unknown, prepare?: (res: Response) 
       }
     };
   });
+}
+
+/** Stands for a method that does its work later. */
+type PutOff = (this: unknown, later: () => void) => unknown;
+
+/** Whether it is a chunk with a body's end, as bytes or as text of a unit for each. */
+function isBody(chunk: unknown): boolean {
+  return (Buffer.isBuffer(chunk) || typeof chunk === 'string') && Buffer.from(chunk as string, 'latin1').includes('gr\u00fc\u00dfe"');
+}
+
+function putOff(this: unknown, later: () => void): boolean {
+  later();
+  return true;
 }
 
 /** What is under a socket, of a program's own: it takes all at once, and keeps it. */
@@ -180,7 +192,7 @@ describe('a body of res.xJson that is sent from where it is', () => {
         keep(args[0]);
         return Reflect.apply(write, this, args) as boolean;
       };
-      return () => (Socket.prototype.write = write);
+      return () => Reflect.deleteProperty(Socket.prototype, 'write');
     }],
     ['the end of a response', (keep) => {
       const { assignSocket } = ServerResponse.prototype;
@@ -217,33 +229,62 @@ describe('a body of res.xJson that is sent from where it is', () => {
     expect(texts.filter((text) => text.includes('gr\u00fc\u00dfe')).map((text) => text.slice(text.indexOf('"')))).toEqual([...'abc'].map(json));
   });
 
-  test.each<[string, () => { where: object; name: string }]>([
-    ['the end of all messages', () => ({ where: OutgoingMessage.prototype, name: 'end' })],
-    ['the sending of all messages', () => ({ where: OutgoingMessage.prototype, name: '_send' })],
-    ['the write of all sockets', () => ({ where: Socket.prototype, name: 'write' })],
-  ])('is not written over where somebody has put off %s before the program was loaded', async (_, find) => {
-    const { where, name } = find();
+  test.each<[string, object, string, PutOff]>([
+    ['the end of all messages', OutgoingMessage.prototype, 'end', putOff],
+    ['the end of all messages, but not the head', OutgoingMessage.prototype, 'end', function (later) {
+      (this as ServerResponse).flushHeaders();
+      later();
+      return this;
+    }],
+    ['the sending of all messages', OutgoingMessage.prototype, '_send', putOff],
+    ['the write of all sockets', Socket.prototype, 'write', putOff],
+  ])('is not written over where somebody has put off %s before the program was loaded', async (_, where, name, replacement) => {
+    const hadOwn = Object.hasOwn(where, name);
     const given = Reflect.get(where, name) as (...args: unknown[]) => unknown;
     const put: (() => void)[] = [];
-    Reflect.set(where, name, function (this: unknown, ...args: unknown[]) {
-      if (!args.some((arg) => Buffer.isBuffer(arg) && arg.length > 60_000)) return Reflect.apply(given, this, args);
-      put.push(() => void Reflect.apply(given, this, args));
-      return true;
+    const isFull = new Promise<void>((resolve) => {
+      Reflect.set(where, name, function (this: unknown, ...args: unknown[]) {
+        if (!args.some(isBody)) return Reflect.apply(given, this, args);
+        return Reflect.apply(replacement, this, [() => {
+          if (put.push(() => void Reflect.apply(given, this, args)) === 3) resolve();
+        }]);
+      });
     });
     const apart = new Running();
     try {
       const { createServer } = loadedAnew();
       const app = createServer({ env: 'test', logging: { level: 'silent' } });
-      app.get('/', (req, res) => res.xJson(long(String(req.query['letter']))));
+      app.get('/', (req, res) => res.xJson(`${String(req.query['letter'])} gr\u00fc\u00dfe`));
       const at = await apart.start(app);
       const answers = [...'abc'].map((letter) => ask(at, `/?letter=${letter}`));
-      while (put.length < 3) await setImmediate();
+      await isFull;
       for (const go of put.splice(0)) go();
-      expect((await Promise.all(answers)).map(({ body }) => body)).toEqual([...'abc'].map(json));
+      expect((await Promise.all(answers)).map(({ body }) => body)).toEqual([...'abc'].map((letter) => `"${letter} gr\u00fc\u00dfe"`));
     } finally {
-      Reflect.set(where, name, given);
+      if (hadOwn) Reflect.set(where, name, given);
+      else Reflect.deleteProperty(where, name);
       await apart.close();
     }
+  });
+
+  test('is nobody\'s to keep: who has replaced the write of all sockets before the program was loaded gets bytes that stay', async () => {
+    const { write } = Socket.prototype;
+    const kept: unknown[] = [];
+    Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
+      kept.push(args[0]);
+      return Reflect.apply(write, this, args) as boolean;
+    };
+    const apart = new Running();
+    try {
+      const app = loadedAnew().createServer({ env: 'test', logging: { level: 'silent' } });
+      app.get('/', (req, res) => res.xJson(String(req.query['letter'])));
+      const at = await apart.start(app);
+      for (const letter of 'abc') await ask(at, `/?letter=${letter}`);
+    } finally {
+      Reflect.deleteProperty(Socket.prototype, 'write');
+      await apart.close();
+    }
+    expect(kept.map(String).filter((text) => text.startsWith('HTTP')).map((text) => text.slice(-3))).toEqual(['"a"', '"b"', '"c"']);
   });
 
   test.each<[string, (keep: (chunk: Buffer) => void) => Duplex]>([

@@ -1,5 +1,6 @@
 import { OutgoingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { Writable } from 'node:stream';
 import type { Blocks } from '../xjson/blocks';
 import { HEAD_ROOM } from '../xjson/page';
 import { type ConfiguredResponse, kOwn } from './response-state';
@@ -106,9 +107,9 @@ function headed(res: SoleWriting, bytes: Buffer): Buffer {
 }
 
 /* eslint-disable @typescript-eslint/unbound-method -- compared, never called */
-/** As Node has them, to see whether somebody has put others in the way, and keeps what is written. */
+/** As Node has them, to see whether somebody has put others in the way, and keeps what is written. A socket has the `write` of its base class. */
 const { end } = OutgoingMessage.prototype;
-const { write } = Socket.prototype;
+const { write } = Writable.prototype;
 /* eslint-enable @typescript-eslint/unbound-method */
 
 /** A socket, and the server of `node:net` that accepted it: one of TLS, or that a program made, keeps what it is given. */
@@ -117,9 +118,9 @@ type AcceptedSocket = Socket & { readonly _server: unknown };
 /**
  * Ends a response with a body's bytes where they were written, which saves a
  * body of 10 KB three copies; that memory serves the next body, once the system
- * has taken the bytes. It has when this returns, unless the client is slow to
- * read. Not where somebody has put a `write` or an `end` of their own in the
- * way, who may keep what they see.
+ * has taken the bytes, or never will. It has when this returns, unless the
+ * client is slow to read. Not where somebody is seen to have put a `write` or
+ * an `end` of their own in the way, who may keep what they see.
  * @returns Whether it was ended so.
  */
 export function endInPlace(res: SoleWriting & ConfiguredResponse, bytes: Blocks): boolean {
@@ -135,7 +136,8 @@ export function endInPlace(res: SoleWriting & ConfiguredResponse, bytes: Blocks)
   } finally {
     res[kInPlace] = undefined;
   }
-  // What waits anywhere is sent later, from where it is. Bytes that the socket has not even seen wait with somebody who has put off the end.
-  if (socket.writableLength === 0 && socket.bytesWritten - dispatched >= block.length) bytes.reuse();
+  // What waits anywhere is sent later, from where it is. What the socket has not even seen, head and all, waits with somebody who has put off the end.
+  const { _header: head } = res as unknown as Sender;
+  if (head !== null && socket.writableLength === 0 && socket.bytesWritten - dispatched >= head.length + block.length) bytes.reuse();
   return true;
 }
