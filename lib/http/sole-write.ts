@@ -71,7 +71,8 @@ function sendsOf(text: string): unknown[] {
  */
 export function send(this: SoleWriting, given: unknown, encoding?: BufferEncoding, callback?: Callback, byteLength?: number): boolean {
   const sole = this[kSole];
-  const data = typeof given !== 'string' && given === this[kInPlace] ? headed(this, given as Buffer) : given;
+  const bytes = this[kInPlace];
+  const data = bytes !== undefined && given === bytes ? headed(this, bytes) : given;
   if (sole === undefined) return node._send.call(this, data, encoding, callback, byteLength);
   if (sole === null) {
     if (data === '') {
