@@ -33,6 +33,32 @@ function answering(data: (letter: string) => unknown, prepare?: (res: Response) 
   });
 }
 
+/** The bodies of answers that came one after the other, a character a byte. */
+function bodiesOf(text: string): string[] {
+  return text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1).map((body) => Buffer.from(body, 'latin1').toString());
+}
+
+/** Replaces a method by one that tells of its first argument besides; answers how to undo that. */
+function tap(where: object, name: string, hear: (first: unknown) => void): () => void {
+  const hadOwn = Object.hasOwn(where, name);
+  const method = Reflect.get(where, name) as (...args: unknown[]) => unknown;
+  Reflect.set(where, name, function (this: unknown, ...args: unknown[]) {
+    hear(args[0]);
+    return Reflect.apply(method, this, args);
+  });
+  return () => void (hadOwn ? Reflect.set(where, name, method) : Reflect.deleteProperty(where, name));
+}
+
+/** Does something with each response when it gets its socket; answers how to undo that. */
+function eachResponse(work: (res: ServerResponse, socket: Socket) => void): () => void {
+  const { assignSocket } = ServerResponse.prototype;
+  ServerResponse.prototype.assignSocket = function (socket) {
+    assignSocket.call(this, socket);
+    work(this, socket);
+  };
+  return () => void (ServerResponse.prototype.assignSocket = assignSocket);
+}
+
 /** Stands for a method that does its work later. */
 type PutOff = (this: unknown, later: () => void) => unknown;
 
@@ -155,8 +181,7 @@ describe('a body of res.xJson that is sent from where it is', () => {
     void answering(() => 'the last');
     slow.resume().write(head('GET /', { Connection: 'close' }));
     await slow.end;
-    const bodies = slow.text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1).map((body) => Buffer.from(body, 'latin1').toString());
-    expect(bodies).toEqual([...letters.map(json), '"the last"']);
+    expect(bodiesOf(slow.text)).toEqual([...letters.map(json), '"the last"']);
   });
 
   test('is not written over where it waits for the response before it', async () => {
@@ -168,52 +193,14 @@ describe('a body of res.xJson that is sent from where it is', () => {
       if (req.query['letter'] === 'd') waiting.forEach((go) => go());
     };
     const text = await Wire.tell(port, [...'abc'].map((letter) => head(`GET /?letter=${letter}`)).join('') + head('GET /?letter=d', { Connection: 'close' }));
-    const bodies = text.split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1).map((body) => Buffer.from(body, 'latin1').toString());
-    expect(bodies).toEqual([...'abcd'].map(json));
+    expect(bodiesOf(text)).toEqual([...'abcd'].map(json));
   });
 
   test.each<[string, (keep: (chunk: unknown) => void) => () => void]>([
-    ['the write of its socket', (keep) => {
-      const { assignSocket } = ServerResponse.prototype;
-      ServerResponse.prototype.assignSocket = function (socket) {
-        assignSocket.call(this, socket);
-        if (Object.hasOwn(socket, 'write')) return;
-        const { write } = socket;
-        socket.write = function (this: Socket, ...args: unknown[]) {
-          keep(args[0]);
-          return Reflect.apply(write, this, args) as boolean;
-        };
-      };
-      return () => (ServerResponse.prototype.assignSocket = assignSocket);
-    }],
-    ['the write of all sockets', (keep) => {
-      const { write } = Socket.prototype;
-      Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
-        keep(args[0]);
-        return Reflect.apply(write, this, args) as boolean;
-      };
-      return () => Reflect.deleteProperty(Socket.prototype, 'write');
-    }],
-    ['the end of a response', (keep) => {
-      const { assignSocket } = ServerResponse.prototype;
-      ServerResponse.prototype.assignSocket = function (socket) {
-        const { end } = this;
-        this.end = function (this: ServerResponse, ...args: unknown[]) {
-          keep(args[0]);
-          return Reflect.apply(end, this, args) as ServerResponse;
-        } as typeof end;
-        assignSocket.call(this, socket);
-      };
-      return () => (ServerResponse.prototype.assignSocket = assignSocket);
-    }],
-    ['the end of all responses', (keep) => {
-      const { end } = ServerResponse.prototype;
-      ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
-        keep(args[0]);
-        return Reflect.apply(end, this, args) as ServerResponse;
-      } as typeof end;
-      return () => Reflect.deleteProperty(ServerResponse.prototype, 'end');
-    }],
+    ['the write of its socket', (keep) => eachResponse((_, socket) => void (Object.hasOwn(socket, 'write') || tap(socket, 'write', keep)))],
+    ['the write of all sockets', (keep) => tap(Socket.prototype, 'write', keep)],
+    ['the end of a response', (keep) => eachResponse((res) => void tap(res, 'end', keep))],
+    ['the end of all responses', (keep) => tap(ServerResponse.prototype, 'end', keep)],
   ])('is nobody\'s to keep: who has replaced %s gets bytes that stay', async (_, replace) => {
     const kept: unknown[] = [];
     const restore = replace((chunk) => kept.push(chunk));
@@ -268,12 +255,8 @@ describe('a body of res.xJson that is sent from where it is', () => {
   });
 
   test('is nobody\'s to keep: who has replaced the write of all sockets before the program was loaded gets bytes that stay', async () => {
-    const { write } = Socket.prototype;
     const kept: unknown[] = [];
-    Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
-      kept.push(args[0]);
-      return Reflect.apply(write, this, args) as boolean;
-    };
+    const restore = tap(Socket.prototype, 'write', (chunk) => kept.push(chunk));
     const apart = new Running();
     try {
       const app = loadedAnew().createServer({ env: 'test', logging: { level: 'silent' } });
@@ -281,7 +264,7 @@ describe('a body of res.xJson that is sent from where it is', () => {
       const at = await apart.start(app);
       for (const letter of 'abc') await ask(at, `/?letter=${letter}`);
     } finally {
-      Reflect.deleteProperty(Socket.prototype, 'write');
+      restore();
       await apart.close();
     }
     expect(kept.map(String).filter((text) => text.startsWith('HTTP')).map((text) => text.slice(-3))).toEqual(['"a"', '"b"', '"c"']);
@@ -313,7 +296,7 @@ describe('a body of res.xJson that is sent from where it is', () => {
       await answered;
       connection.destroy();
     }
-    expect(kept.map((chunk) => chunk.toString('latin1')).join('').split(/HTTP\/1\.1 200 OK\r\n[^]*?\r\n\r\n/).slice(1)).toEqual([...'abc'].map((letter) => Buffer.from(json(letter)).toString('latin1')));
+    expect(bodiesOf(kept.map((chunk) => chunk.toString('latin1')).join(''))).toEqual([...'abc'].map(json));
   });
 
   test('is sent in chunks where the head that is written last knows of no length', async () => {
