@@ -131,7 +131,7 @@ describe('data that is not long', () => {
   });
 });
 
-describe('rows, whose names are copied from the row before', () => {
+describe('rows, whose names and strings are copied from the row before', () => {
   const NAMES = ['id', 'name', 'é', 'größe', '€', '名前', '😀', '\ud83d', 'a"b', 'line\n', '', 'x'.repeat(80), 'x'.repeat(81), 'é'.repeat(80), '\u0001'.repeat(80), 'k'.repeat(4097), '0', '__proto__', 'constructor'];
   const value = fc.oneof({ weight: 5, arbitrary: fc.oneof(text, fc.integer(), fc.constant(undefined), fc.double()) }, { weight: 1, arbitrary: fc.constant('é'.repeat(200)) });
   const row = fc.letrec((tie) => ({
@@ -163,6 +163,19 @@ describe('rows, whose names are copied from the row before', () => {
       expect(written(data)).toBe(JSON.stringify(data));
     }
   }, 60_000);
+
+  it('whose strings repeat, change, and repeat again', () => {
+    const cell = fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'a"b', 'Zürich', 'Zurich', '名前', '\ud83d', '\u0001', 'é'.repeat(80), 'é'.repeat(81), '€'.repeat(80), 7, true, false, null, 10n);
+    const run = fc.tuple(fc.record({ one: cell, two: cell, '名': cell, in: fc.record({ one: cell }) }, { requiredKeys: ['one'] }), fc.integer({ min: 1, max: 7 }));
+    fc.assert(
+      fc.property(fc.array(run, { maxLength: 12 }), fc.constantFrom(0, 65_000, 65_300, 65_500), (runs, before) => {
+        const rows = runs.flatMap(([row, times]) => Array.from({ length: times }, () => ({ ...row })));
+        const data = [...Array.from({ length: before / 100 }, () => 'x'.repeat(97)), ...rows];
+        expectAll(data, oracle(data), NO_LIMITS);
+      }),
+      { numRuns: 400 },
+    );
+  }, 120_000);
 
   it('that stop after a long name, at the end of a block', () => {
     const wide = (unit: string): string => unit.repeat(80);

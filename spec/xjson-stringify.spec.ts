@@ -129,6 +129,26 @@ describe('numbers', () => {
   });
 });
 
+describe('BigInts', () => {
+  const quoted = (values: readonly bigint[]): string => JSON.stringify(values.map(String));
+
+  it('around each power of two and of ten, and where zeros stand within', () => {
+    const values: bigint[] = [];
+    for (let bits = 0n; bits <= 130n; bits++) for (let near = -2n; near <= 2n; near++) values.push(2n ** bits + near, -(2n ** bits) + near);
+    for (let zeros = 0n; zeros <= 40n; zeros++) for (const times of [1n, 7n, 10_203n]) for (const near of [-1n, 0n, 1n]) values.push(times * 10n ** zeros + near, near - times * 10n ** zeros);
+    expect(serialize(values)).toBe(quoted(values));
+    expect(JSON.parse(serialize({ values, long: 10n ** 5000n }))).toEqual({ values: values.map(String), long: String(10n ** 5000n) });
+  });
+
+  it('of any 64 bits', () => {
+    const half = fc.oneof(fc.constantFrom(0n, 1n, 0xffff_ffffn), fc.bigInt({ min: 0n, max: 0xffff_ffffn }));
+    const word = fc.tuple(half, half, fc.boolean()).map(([high, low, minus]) => ((high << 32n) | low) * (minus ? -1n : 1n));
+    fc.assert(fc.property(fc.array(word, { minLength: 1, maxLength: 50 }), (values) => {
+      expect(serialize(values)).toBe(quoted(values));
+    }), { numRuns: 2000 });
+  });
+});
+
 describe('decimals', () => {
   const scale = fc.integer({ min: 0, max: 9 }).map((places) => 10 ** places);
   const digits = fc.oneof(fc.maxSafeInteger(), fc.integer(), fc.integer({ min: -999_999, max: 999_999 }));

@@ -1,5 +1,5 @@
 import { Blocks } from '../../lib/xjson/blocks';
-import { encodeLiteral, encodeNumber, encodeString } from '../../lib/xjson/encode';
+import { encodeBigInt, encodeLiteral, encodeNumber, encodeString } from '../../lib/xjson/encode';
 import type { Page } from '../../lib/xjson/page';
 import type { Row } from './data';
 
@@ -55,7 +55,7 @@ function writeRow(out: Page, row: KnownRow): void {
   encodeLiteral(out, row.active ? ',"active":true,"score":' : ',"active":false,"score":');
   encodeNumber(out, row.score);
   encodeLiteral(out, ',"balance":"');
-  encodeLiteral(out, row.balance.toString());
+  encodeBigInt(out, row.balance);
   encodeLiteral(out, '","tags":[');
   for (let i = 0; i < row.tags.length; i++) {
     if (i > 0) encodeLiteral(out, ',');

@@ -1,3 +1,5 @@
+import { endianness } from 'node:os';
+
 import type { Page } from './page';
 
 /** Strings up to this many UTF-16 units are encoded unit by unit; longer ones gain more from the engine's own loops than a call to it costs. */
@@ -9,7 +11,8 @@ export const SHORT_BYTES = SHORT * 6 + 2;
 export const ASCII = 0x80;
 export const LATIN1 = 0x100;
 
-export const QUOTE = 0x22;
+// Not exported: a constant of one's own is part of V8's code, one of another module is looked up each time.
+const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
@@ -18,6 +21,15 @@ const MILLION = 1_000_000;
 /** A number below this with six decimals has at most 15 digits. Also what nine digits can hold. */
 const BILLION = 1_000_000_000;
 const HEX = '0123456789abcdef';
+
+/** The two digits of each number below 100, as two bytes, the lower one first. */
+const PAIRS = Uint16Array.from({ length: 100 }, (_, pair) => ((ZERO + (pair % 10)) << 8) | (ZERO + Math.floor(pair / 10)));
+
+/** One integer of 64 bits, and its halves. */
+const WORD = new BigUint64Array(1);
+const HALVES = new Uint32Array(WORD.buffer);
+/** The index of the upper half, which is the machine's own. */
+const HIGH = endianness() === 'LE' ? 1 : 0;
 
 /** For each unit of Latin-1: 0 if it may stand in a JSON string as it is. */
 const SPECIAL = Uint8Array.from({ length: 0x100 }, (_, unit) => (unit < 0x20 || unit === QUOTE || unit === BACKSLASH ? 1 : 0));
@@ -74,15 +86,17 @@ function encodeUncommon(page: Page, value: number): void {
 
 /** Writes an integer below 2^31 in so many places, with zeros in front. */
 function encodeDigits(page: Page, value: number, places: number): void {
-  const { block, at: start } = page;
+  const { view, at: start } = page;
   let at = start + places;
   page.at = at;
   let rest = value;
-  while (at > start) {
-    const tenth = (rest / 10) | 0;
-    block[--at] = ZERO + rest - tenth * 10;
-    rest = tenth;
+  while (at - start > 1) {
+    const hundredth = (rest / 100) | 0;
+    at -= 2;
+    view.setUint16(at, PAIRS[rest - hundredth * 100] as number, true);
+    rest = hundredth;
   }
+  if (at > start) page.block[start] = ZERO + rest;
 }
 
 /** Writes a safe integer of more than 32 bits. */
@@ -109,6 +123,33 @@ function encodeDecimal(page: Page, millionths: number): void {
     places--;
   }
   encodeDigits(page, rest, places);
+}
+
+/** Writes an integer of at most 64 bits and its sign; answers false for a longer one, and has written nothing. */
+export function encodeBigInt(page: Page, value: bigint): boolean {
+  if (BigInt.asUintN(64, value) === value) {
+    encodeWord(page, value);
+    return true;
+  }
+  const opposite = -value;
+  if (BigInt.asUintN(64, opposite) !== opposite) return false;
+  page.block[page.at++] = MINUS;
+  encodeWord(page, opposite);
+  return true;
+}
+
+/** Writes 64 bits: the halves put together in units of a million, where no double exceeds 2^53. */
+function encodeWord(page: Page, value: bigint): void {
+  WORD[0] = value;
+  const high = HALVES[HIGH] as number;
+  // 2^32 is 4294 millions and 967,296.
+  const units = high * 967_296 + (HALVES[1 - HIGH] as number);
+  const carry = Math.floor(units / MILLION);
+  const millions = high * 4294 + carry;
+  const rest = (units - carry * MILLION) | 0;
+  if (millions === 0) return encodeNumber(page, rest);
+  encodeNumber(page, millions);
+  encodeDigits(page, rest, 6);
 }
 
 function digits(value: number): number {

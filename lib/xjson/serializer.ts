@@ -1,4 +1,4 @@
-import { QUOTE, SHORT, encodeLiteral, encodeNumber, encodeString, isHighSurrogate } from './encode';
+import { encodeBigInt, encodeLiteral, encodeNumber, encodeString, isHighSurrogate, SHORT } from './encode';
 import { Name } from './name';
 import { XJSON_DEFAULTS, type XJsonOptions } from './options';
 import type { Page } from './page';
@@ -19,8 +19,12 @@ const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
 const OBJECT_OPEN = 0x7b;
 const OBJECT_CLOSE = 0x7d;
+const QUOTE = 0x22;
 const COLON = 0x3a;
 const COMMA = 0x2c;
+
+/** Names up to this length take the short way. */
+const SHORT_NAME = SHORT;
 
 /** Stands for the names of a typed array's elements. */
 const INDICES: readonly string[] = [];
@@ -158,6 +162,8 @@ export class Serializer {
         encodeString(out, value);
       } else if (typeof value === 'number') {
         encodeNumber(out, value);
+      } else if (typeof value === 'boolean') {
+        encodeLiteral(out, value ? 'true' : 'false');
       } else {
         const resolved = this.#resolve(value, i);
         if (isOmitted(resolved)) encodeLiteral(out, 'null');
@@ -179,25 +185,25 @@ export class Serializer {
       if (--this.#fuel <= 0 && this.#isLate()) return this.#leave(source, keys, i, keys.length, !opened, name);
       const key = keys[i] as string;
       let value = source[key];
-      const isShort = typeof value === 'string' && value.length <= this.#short;
-      if (!isShort && typeof value !== 'number') {
+      if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
         value = this.#resolve(value, key);
         if (isOmitted(value)) continue;
       }
       if (opened) out.block[out.at++] = COMMA;
       else opened = true;
-      if (key.length > SHORT) {
+      if (key.length > SHORT_NAME) {
         this.#name = name;
         if (!this.#longName(key, value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
-        if (out.at >= out.limit) out.turn();
-        continue;
-      }
-      name = name.write(out, key);
-      if (isShort) encodeString(out, value as string);
-      else if (typeof value === 'number') encodeNumber(out, value);
-      else {
-        this.#name = name;
-        if (!this.#write(value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
+      } else if (typeof value === 'string' && value.length <= this.#short) {
+        name = name.writeString(out, key, value);
+      } else {
+        name = name.write(out, key);
+        if (typeof value === 'number') encodeNumber(out, value);
+        else if (typeof value === 'boolean') encodeLiteral(out, value ? 'true' : 'false');
+        else {
+          this.#name = name;
+          if (!this.#write(value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
+        }
       }
       if (out.at >= out.limit) out.turn();
     }
@@ -224,18 +230,11 @@ export class Serializer {
 
   /** Applies toJSON and takes primitives out of their boxes (ECMA-262, SerializeJSONProperty). */
   #resolve(given: unknown, key: string | number): unknown {
-    switch (typeof given) {
-      case 'object':
-        if (given === null) return given;
-        break;
-      case 'function':
-      case 'bigint':
-        break;
-      default:
-        return given;
-    }
+    let toJSON: unknown;
+    // A place for them alone: V8 then knows what it finds, as it does not among objects of many shapes.
+    if (typeof given === 'bigint') toJSON = (given as { toJSON?: unknown }).toJSON;
+    else if ((typeof given === 'object' && given !== null) || typeof given === 'function') ({ toJSON } = given as { toJSON?: unknown });
     let value: unknown = given;
-    const { toJSON } = given as { toJSON?: unknown };
     if (typeof toJSON === 'function') {
       this.#fuel -= 32;
       value = isLargeBuffer(given, toJSON) ? { type: 'Buffer', data: (this.#bytes = new ByteList(given)) } : Reflect.apply(toJSON, given, [String(key)]);
@@ -245,27 +244,23 @@ export class Serializer {
 
   /** Writes a resolved value. Answers whether its container may go on at once. */
   #write(value: unknown): boolean {
-    switch (typeof value) {
-      case 'string':
-        return this.#string(value);
-      case 'number':
-        encodeNumber(this.#out, value);
-        return true;
-      case 'boolean':
-        return this.#literal(value ? 'true' : 'false');
-      case 'bigint':
-        if (!this.#safe && this.#beginsAnew()) return false;
-        return this.#digits(value);
-      default:
-        return value === null ? this.#literal('null') : this.#enter(value as object);
+    // One question after the other: V8 calls out for a switch over typeof.
+    if (typeof value === 'object') return value === null ? this.#literal('null') : this.#enter(value);
+    if (typeof value === 'string') return this.#string(value);
+    if (typeof value === 'boolean') return this.#literal(value ? 'true' : 'false');
+    if (typeof value === 'bigint') {
+      if (!this.#safe && this.#beginsAnew()) return false;
+      return this.#digits(value);
     }
+    encodeNumber(this.#out, value as number);
+    return true;
   }
 
   /** Not with its quotes in one string: V8 would join them only to take them apart. */
   #digits(value: bigint): boolean {
     const out = this.#out;
     out.block[out.at++] = QUOTE;
-    this.#literal(value.toString());
+    if (!encodeBigInt(out, value)) this.#literal(value.toString());
     out.block[out.at++] = QUOTE;
     return true;
   }
