@@ -188,13 +188,14 @@ describe('rows, whose names and strings are copied from the row before', () => {
   });
 
   it('with more different names than are kept in mind', () => {
-    const data = Array.from({ length: 3 }, () => Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`name${i}`, { [`inner${i}`]: i }])));
+    const data = Array.from({ length: 3 }, () => Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`name${i}`, { [`inner${i}`]: i, text: i % 3 === 0 ? 'same' : `other${i % 5}` }])));
     expectAll(data, JSON.stringify(data));
   });
 
   it('that begin anew under the default limits', () => {
     const rows = Array.from({ length: 20 }, (_, id) => ({ id, body: 'y'.repeat(11_000) }));
-    const data = [...rows, { id: 1n }];
+    const short = Array.from({ length: 9 }, (_, id) => ({ kind: id < 5 ? 'a' : 'b' }));
+    const data = [...short, ...rows, { id: 1n }, ...short];
     expectAll(data, oracle(data, { maxDepth: 20, truncateStrings: 10_000 }));
   });
 });

@@ -1,5 +1,3 @@
-import { endianness } from 'node:os';
-
 import type { Page } from './page';
 
 /** Strings up to this many UTF-16 units are encoded unit by unit; longer ones gain more from the engine's own loops than a call to it costs. */
@@ -22,14 +20,14 @@ const MILLION = 1_000_000;
 const BILLION = 1_000_000_000;
 const HEX = '0123456789abcdef';
 
-/** The two digits of each number below 100, as two bytes, the lower one first. */
+/** The two digits of each number below 100: the one that is written first in the lower byte. */
 const PAIRS = Uint16Array.from({ length: 100 }, (_, pair) => ((ZERO + (pair % 10)) << 8) | (ZERO + Math.floor(pair / 10)));
 
 /** One integer of 64 bits, and its halves. */
 const WORD = new BigUint64Array(1);
 const HALVES = new Uint32Array(WORD.buffer);
 /** The index of the upper half, which is the machine's own. */
-const HIGH = endianness() === 'LE' ? 1 : 0;
+const HIGH = new Uint32Array(BigUint64Array.of(1n).buffer)[0] === 1 ? 1 : 0;
 
 /** For each unit of Latin-1: 0 if it may stand in a JSON string as it is. */
 const SPECIAL = Uint8Array.from({ length: 0x100 }, (_, unit) => (unit < 0x20 || unit === QUOTE || unit === BACKSLASH ? 1 : 0));
@@ -138,15 +136,15 @@ export function encodeBigInt(page: Page, value: bigint): boolean {
   return true;
 }
 
-/** Writes 64 bits: the halves put together in units of a million, where no double exceeds 2^53. */
+/** Writes 64 bits. Their halves are put together as millions and a rest: no double exceeds 2^53 on that way. */
 function encodeWord(page: Page, value: bigint): void {
   WORD[0] = value;
   const high = HALVES[HIGH] as number;
   // 2^32 is 4294 millions and 967,296.
-  const units = high * 967_296 + (HALVES[1 - HIGH] as number);
-  const carry = Math.floor(units / MILLION);
+  const ones = high * 967_296 + (HALVES[1 - HIGH] as number);
+  const carry = Math.floor(ones / MILLION);
   const millions = high * 4294 + carry;
-  const rest = (units - carry * MILLION) | 0;
+  const rest = (ones - carry * MILLION) | 0;
   if (millions === 0) return encodeNumber(page, rest);
   encodeNumber(page, millions);
   encodeDigits(page, rest, 6);

@@ -4,7 +4,7 @@ import type { Page } from './page';
 const COLON = 0x3a;
 /** Names that are kept in mind for one body. */
 const MOST = 1000;
-/** How often in a row a string may be another than the one before under its name until they are no longer compared. */
+/** Strings in a row that may be written under a name, and be another than the last, before they are no longer compared. */
 const CREDIT = 4;
 
 /**
@@ -25,7 +25,7 @@ export class Name {
   #length = 0;
   /** The page's count when it was written; -1 if the bytes are not there in one piece. */
   #turn = -1;
-  /** The string that stands behind it there, and the length of both; none if 0. */
+  /** The string that stands behind it there, and the length of both; 0 if none is known. */
   #value = '';
   #whole = 0;
   #credit = CREDIT;

@@ -23,7 +23,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
-/** Names up to this length take the short way. */
+/** Names up to this length take the short way. A constant of this module, for the reason that encode.ts gives. */
 const SHORT_NAME = SHORT;
 
 /** Stands for the names of a typed array's elements. */
@@ -230,10 +230,11 @@ export class Serializer {
 
   /** Applies toJSON and takes primitives out of their boxes (ECMA-262, SerializeJSONProperty). */
   #resolve(given: unknown, key: string | number): unknown {
+    if (given === null) return given;
     let toJSON: unknown;
     // A place for them alone: V8 then knows what it finds, as it does not among objects of many shapes.
     if (typeof given === 'bigint') toJSON = (given as { toJSON?: unknown }).toJSON;
-    else if ((typeof given === 'object' && given !== null) || typeof given === 'function') ({ toJSON } = given as { toJSON?: unknown });
+    else if (typeof given === 'object' || typeof given === 'function') ({ toJSON } = given as { toJSON?: unknown });
     let value: unknown = given;
     if (typeof toJSON === 'function') {
       this.#fuel -= 32;
