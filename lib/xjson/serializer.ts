@@ -23,8 +23,8 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
-/** Names up to this length take the short way. A constant of this module, for the reason that encode.ts gives. */
-const SHORT_NAME = SHORT;
+/** Names and strings up to this length take the short way. A constant of this module, for the reason that encode.ts gives. */
+const SHORT_TEXT = SHORT;
 
 /** Stands for the names of a typed array's elements. */
 const INDICES: readonly string[] = [];
@@ -106,7 +106,7 @@ export class Serializer {
     this.#safeString = options.truncateStrings ?? XJSON_DEFAULTS.truncateStrings;
     this.#maxDepth = options.maxDepth ?? (this.#safe ? this.#safeDepth : Infinity);
     this.#maxString = options.truncateStrings ?? (this.#safe ? this.#safeString : Infinity);
-    this.#short = Math.min(SHORT, this.#safeString);
+    this.#short = Math.min(SHORT_TEXT, this.#safeString);
   }
 
   /**
@@ -191,7 +191,7 @@ export class Serializer {
       }
       if (opened) out.block[out.at++] = COMMA;
       else opened = true;
-      if (key.length > SHORT_NAME) {
+      if (key.length > SHORT_TEXT) {
         this.#name = name;
         if (!this.#longName(key, value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
       } else if (typeof value === 'string' && value.length <= this.#short) {
@@ -268,7 +268,7 @@ export class Serializer {
 
   #literal(text: string): boolean {
     const out = this.#out;
-    if (text.length <= SHORT) encodeLiteral(out, text);
+    if (text.length <= SHORT_TEXT) encodeLiteral(out, text);
     else out.literal(text);
     return true;
   }
@@ -287,7 +287,7 @@ export class Serializer {
       if (text.length > this.#maxString) text = truncated(text, this.#maxString);
       else this.#passed = true;
     }
-    if (text.length <= SHORT) {
+    if (text.length <= SHORT_TEXT) {
       encodeString(out, text);
       return true;
     }
