@@ -15,9 +15,15 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
+/** The bytes of "null", "true" and "fals", the first in the lowest place. */
+const NULL = 0x6c6c_756e;
+const TRUE = 0x6575_7274;
+const FALS = 0x736c_6166;
+const LOWER_E = 0x65;
 const MILLION = 1_000_000;
-/** A number below this with six decimals has at most 15 digits. Also what nine digits can hold. */
+/** A number below this with six decimals has at most 15 digits. */
 const BILLION = 1_000_000_000;
+const EIGHT_DIGITS = 100_000_000;
 const HEX = '0123456789abcdef';
 
 /** The two digits of each number below 100: the one that is written first in the lower byte. */
@@ -51,30 +57,73 @@ export function encodeLiteral(page: Page, text: string): void {
   page.at = at;
 }
 
+/** Writes `null`. */
+export function encodeNull(page: Page): void {
+  const { view, at } = page;
+  view.setInt32(at, NULL, true);
+  page.at = at + 4;
+}
+
+/** Writes `true` or `false`. */
+export function encodeBoolean(page: Page, value: boolean): void {
+  const { view, at } = page;
+  view.setInt32(at, value ? TRUE : FALS, true);
+  if (!value) page.block[at + 4] = LOWER_E;
+  page.at = value ? at + 4 : at + 5;
+}
+
 /** Writes a number as JSON.stringify does. To work its digits out costs less than to make a string of them. */
 export function encodeNumber(page: Page, value: number): void {
   if ((value | 0) !== value || value === -0x8000_0000) return encodeUncommon(page, value);
-  const { block } = page;
-  let { at } = page;
-  let rest = value;
-  if (rest < 0) {
-    block[at++] = MINUS;
-    rest = -rest;
+  if (value < 0) {
+    page.block[page.at++] = MINUS;
+    encodeInteger(page, -value);
+  } else encodeInteger(page, value);
+}
+
+/** Writes an integer below 2^31, two digits at a time from the last. */
+function encodeInteger(page: Page, value: number): void {
+  const { block, view, at: start } = page;
+  if (value < 10) {
+    block[page.at++] = ZERO + value;
+    return;
   }
-  at += digits(rest);
+  let at = start + digits(value);
   page.at = at;
-  do {
-    const tenth = (rest / 10) | 0;
-    block[--at] = ZERO + rest - tenth * 10;
-    rest = tenth;
-  } while (rest > 0);
+  let rest = value;
+  while (rest >= 100) {
+    const hundredth = (rest / 100) | 0;
+    at -= 2;
+    view.setUint16(at, PAIRS[rest - hundredth * 100] as number, true);
+    rest = hundredth;
+  }
+  if (rest < 10) block[start] = ZERO + rest;
+  else view.setUint16(start, PAIRS[rest] as number, true);
+}
+
+/** Writes eight digits, with zeros in front. */
+function encodeEight(page: Page, value: number): void {
+  const { view, at } = page;
+  const upper = (value / 10_000) | 0;
+  view.setInt32(at, four(upper), true);
+  view.setInt32(at + 4, four(value - upper * 10_000), true);
+  page.at = at + 8;
+}
+
+/** Four digits, the one that is written first in the lowest byte. */
+function four(value: number): number {
+  const upper = (value / 100) | 0;
+  return (PAIRS[upper] as number) | ((PAIRS[value - upper * 100] as number) << 16);
 }
 
 /** Writes a number that is no integer of 32 bits. Kept apart from those, the common case, so that V8 inlines that into its caller. */
 function encodeUncommon(page: Page, value: number): void {
   // Infinity and NaN, less themselves, are NaN.
-  if (value - value !== 0) return encodeLiteral(page, 'null');
-  if (Number.isSafeInteger(value)) return encodeLong(page, value);
+  if (value - value !== 0) return encodeNull(page);
+  if (Number.isSafeInteger(value)) {
+    if (value < 0) page.block[page.at++] = MINUS;
+    return encodeLong(page, Math.abs(value));
+  }
   // No two decimals of at most 15 digits are read as the same double. One that is read as this value is the shortest such,
   // and so what it is written as.
   const millionths = Math.round(value * MILLION);
@@ -82,28 +131,13 @@ function encodeUncommon(page: Page, value: number): void {
   else encodeLiteral(page, `${value}`);
 }
 
-/** Writes an integer below 2^31 in so many places, with zeros in front. */
-function encodeDigits(page: Page, value: number, places: number): void {
-  const { view, at: start } = page;
-  let at = start + places;
-  page.at = at;
-  let rest = value;
-  while (at - start > 1) {
-    const hundredth = (rest / 100) | 0;
-    at -= 2;
-    view.setUint16(at, PAIRS[rest - hundredth * 100] as number, true);
-    rest = hundredth;
-  }
-  if (at > start) page.block[start] = ZERO + rest;
-}
-
-/** Writes a safe integer of more than 32 bits. */
+/** Writes an integer that is not negative, below 2^53. */
 function encodeLong(page: Page, value: number): void {
-  if (value < 0) page.block[page.at++] = MINUS;
-  const all = Math.abs(value);
-  const billions = Math.floor(all / BILLION) | 0;
-  encodeNumber(page, billions);
-  encodeDigits(page, (all - billions * BILLION) | 0, 9);
+  const upper = Math.floor(value / EIGHT_DIGITS) | 0;
+  const lower = (value - upper * EIGHT_DIGITS) | 0;
+  if (upper === 0) return encodeInteger(page, lower);
+  encodeInteger(page, upper);
+  encodeEight(page, lower);
 }
 
 /** Writes so many millionths; they must not be a whole number. */
@@ -112,15 +146,17 @@ function encodeDecimal(page: Page, millionths: number): void {
   if (millionths < 0) block[page.at++] = MINUS;
   const all = Math.abs(millionths);
   const whole = Math.floor(all / MILLION) | 0;
-  encodeNumber(page, whole);
+  encodeInteger(page, whole);
   block[page.at++] = POINT;
+  // Eight digits are written, and the zeros at their end are written over.
+  let zeros = 2;
   let rest = (all - whole * MILLION) | 0;
-  let places = 6;
+  encodeEight(page, rest * 100);
   while (rest % 10 === 0) {
     rest = (rest / 10) | 0;
-    places--;
+    zeros++;
   }
-  encodeDigits(page, rest, places);
+  page.at -= zeros;
 }
 
 /** Writes an integer of at most 64 bits and its sign; answers false for a longer one, and has written nothing. */
@@ -136,18 +172,18 @@ export function encodeBigInt(page: Page, value: bigint): boolean {
   return true;
 }
 
-/** Writes 64 bits. Their halves are put together as millions and a rest: no double exceeds 2^53 on that way. */
+/** Writes 64 bits. What no double holds is put together from its halves as millions and a rest: nothing exceeds 2^53 on that way. */
 function encodeWord(page: Page, value: bigint): void {
   WORD[0] = value;
   const high = HALVES[HIGH] as number;
+  const low = HALVES[1 - HIGH] as number;
+  if (high < 0x20_0000) return encodeLong(page, high * 0x1_0000_0000 + low);
   // 2^32 is 4294 millions and 967,296.
-  const ones = high * 967_296 + (HALVES[1 - HIGH] as number);
+  const ones = high * 967_296 + low;
   const carry = Math.floor(ones / MILLION);
-  const millions = high * 4294 + carry;
-  const rest = (ones - carry * MILLION) | 0;
-  if (millions === 0) return encodeNumber(page, rest);
-  encodeNumber(page, millions);
-  encodeDigits(page, rest, 6);
+  encodeLong(page, high * 4294 + carry);
+  encodeEight(page, ((ones - carry * MILLION) | 0) * 100);
+  page.at -= 2;
 }
 
 function digits(value: number): number {

@@ -1,4 +1,4 @@
-import { encodeBigInt, encodeLiteral, encodeNumber, encodeString, isHighSurrogate, SHORT } from './encode';
+import { encodeBigInt, encodeBoolean, encodeLiteral, encodeNull, encodeNumber, encodeString, isHighSurrogate, SHORT } from './encode';
 import { Name } from './name';
 import { XJSON_DEFAULTS, type XJsonOptions } from './options';
 import type { Page } from './page';
@@ -131,8 +131,7 @@ export class Serializer {
     this.#begun = true;
     this.#calls = 0;
     const value = this.#resolve(this.#data, '');
-    if (isOmitted(value)) return this.#literal('null');
-    return this.#write(value);
+    return this.#write(isOmitted(value) ? null : value);
   }
 
   #resume(): boolean {
@@ -163,10 +162,10 @@ export class Serializer {
       } else if (typeof value === 'number') {
         encodeNumber(out, value);
       } else if (typeof value === 'boolean') {
-        encodeLiteral(out, value ? 'true' : 'false');
+        encodeBoolean(out, value);
       } else {
         const resolved = this.#resolve(value, i);
-        if (isOmitted(resolved)) encodeLiteral(out, 'null');
+        if (isOmitted(resolved)) encodeNull(out);
         else {
           this.#name = name;
           if (!this.#write(resolved)) return this.#leave(source, null, i + 1, length, false, name);
@@ -199,7 +198,7 @@ export class Serializer {
       } else {
         name = name.write(out, key);
         if (typeof value === 'number') encodeNumber(out, value);
-        else if (typeof value === 'boolean') encodeLiteral(out, value ? 'true' : 'false');
+        else if (typeof value === 'boolean') encodeBoolean(out, value);
         else {
           this.#name = name;
           if (!this.#write(value)) return this.#leave(source, keys, i + 1, keys.length, false, name);
@@ -230,30 +229,39 @@ export class Serializer {
 
   /** Applies toJSON and takes primitives out of their boxes (ECMA-262, SerializeJSONProperty). */
   #resolve(given: unknown, key: string | number): unknown {
-    if (given === null) return given;
-    let toJSON: unknown;
-    // A place for them alone: V8 then knows what it finds, as it does not among objects of many shapes.
-    if (typeof given === 'bigint') toJSON = (given as { toJSON?: unknown }).toJSON;
-    else if (typeof given === 'object' || typeof given === 'function') ({ toJSON } = given as { toJSON?: unknown });
-    let value: unknown = given;
-    if (typeof toJSON === 'function') {
-      this.#fuel -= 32;
-      value = isLargeBuffer(given, toJSON) ? { type: 'Buffer', data: (this.#bytes = new ByteList(given)) } : Reflect.apply(toJSON, given, [String(key)]);
+    if (typeof given === 'object') {
+      if (given === null) return null;
+      const { toJSON } = given as { toJSON?: unknown };
+      if (typeof toJSON === 'function') return this.#convert(given, toJSON, key);
+      return isBox(given) ? unboxed(given) : given;
     }
-    return isBox(value) ? unboxed(value) : value;
+    // A place for them alone: V8 then knows what it finds, as it does not among objects of many shapes.
+    if (typeof given === 'bigint' || typeof given === 'function') {
+      const { toJSON } = given as { toJSON?: unknown };
+      if (typeof toJSON === 'function') return this.#convert(given, toJSON, key);
+    }
+    return given;
+  }
+
+  #convert(given: unknown, toJSON: unknown, key: string | number): unknown {
+    this.#fuel -= 32;
+    if (isLargeBuffer(given, toJSON)) return { type: 'Buffer', data: (this.#bytes = new ByteList(given)) };
+    const value: unknown = Reflect.apply(toJSON as (key: string) => unknown, given, [String(key)]);
+    return typeof value === 'object' && value !== null && isBox(value) ? unboxed(value) : value;
   }
 
   /** Writes a resolved value. Answers whether its container may go on at once. */
   #write(value: unknown): boolean {
     // One question after the other: V8 calls out for a switch over typeof.
-    if (typeof value === 'object') return value === null ? this.#literal('null') : this.#enter(value);
+    if (typeof value === 'object' && value !== null) return this.#enter(value);
     if (typeof value === 'string') return this.#string(value);
-    if (typeof value === 'boolean') return this.#literal(value ? 'true' : 'false');
     if (typeof value === 'bigint') {
       if (!this.#safe && this.#beginsAnew()) return false;
       return this.#digits(value);
     }
-    encodeNumber(this.#out, value as number);
+    if (value === null) encodeNull(this.#out);
+    else if (typeof value === 'boolean') encodeBoolean(this.#out, value);
+    else encodeNumber(this.#out, value as number);
     return true;
   }
 

@@ -15,9 +15,12 @@ export function isOmitted(value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }
 
+/** Looked up once: what Node exports has so many properties that V8 would search it for each value. */
+const { isBoxedPrimitive } = types;
+
 /** Whether it is a Number, String, Boolean, BigInt or Symbol object. Runs no trap of a proxy. */
-export function isBox(value: unknown): value is object {
-  return typeof value === 'object' && !Array.isArray(value) && types.isBoxedPrimitive(value);
+export function isBox(value: object): boolean {
+  return !Array.isArray(value) && isBoxedPrimitive(value);
 }
 
 /** The primitive in a box. As JSON.stringify has it: numbers and strings are converted, which an application may override. */
