@@ -251,6 +251,13 @@ describe('what JSON.stringify asks of objects', () => {
     expect(() => serialize(wrong)).toThrow(TypeError);
   });
 
+  it('takes primitives out of the boxes that a toJSON gives', () => {
+    const give = (value: unknown) => ({ toJSON: () => value });
+    const data = [give(new Number(5)), give(new String('s')), give(new Boolean(false)), { in: give(new Number(-0)) }, give([new Number(6)]), give(Object(Symbol('s')))];
+    expect(serialize(data)).toBe(JSON.stringify(data));
+    expect(serialize([give(Object(7n))])).toBe('["7"]');
+  });
+
   it('passes on what a getter, a toJSON or a proxy throws', () => {
     const failure = new Error('broken');
     const fail = () => { throw failure; };
