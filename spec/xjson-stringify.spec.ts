@@ -161,7 +161,7 @@ describe('decimals', () => {
     }), { numRuns: 5000 });
   });
 
-  it('integers of more than 32 bits, where nine digits end and where zeros stand within', () => {
+  it('integers of more than 32 bits, where eight digits end and where zeros stand within', () => {
     const values = [9_007_198_999_999_999, 5_000_000_001, 10_000_000_000, 1_000_000_000_000_001, Number.MAX_SAFE_INTEGER, 2 ** 31, 2 ** 32, 2 ** 53 + 2, 1_700_000_000_000];
     for (let billions = 3; billions < 9_007_199; billions += 4999) values.push(billions * 1e9 - 1, billions * 1e9, billions * 1e9 + 7);
     expect(serialize(values)).toBe(JSON.stringify(values));

@@ -81,7 +81,7 @@ export function encodeNumber(page: Page, value: number): void {
   } else encodeInteger(page, value);
 }
 
-/** Writes an integer below 2^31, two digits at a time from the last. */
+/** Writes an integer below 2^31 that is not negative, two digits at a time from the last. */
 function encodeInteger(page: Page, value: number): void {
   const { block, view, at: start } = page;
   if (value < 10) {
@@ -101,7 +101,7 @@ function encodeInteger(page: Page, value: number): void {
   else view.setUint16(start, PAIRS[rest] as number, true);
 }
 
-/** Writes eight digits, with zeros in front. */
+/** Writes an integer from 0 to 99,999,999 as eight digits, with zeros in front. */
 function encodeEight(page: Page, value: number): void {
   const { view, at } = page;
   const upper = (value / 10_000) | 0;
@@ -110,13 +110,13 @@ function encodeEight(page: Page, value: number): void {
   page.at = at + 8;
 }
 
-/** Four digits, the one that is written first in the lowest byte. */
+/** The four digits of an integer from 0 to 9999, the one that is written first in the lowest byte. */
 function four(value: number): number {
   const upper = (value / 100) | 0;
   return (PAIRS[upper] as number) | ((PAIRS[value - upper * 100] as number) << 16);
 }
 
-/** Writes a number that is no integer of 32 bits. Kept apart from those, the common case, so that V8 inlines that into its caller. */
+/** Writes a number that is no integer of 32 bits, or the least of them. Kept apart from the others, the common case, so that V8 inlines that into its caller. */
 function encodeUncommon(page: Page, value: number): void {
   // Infinity and NaN, less themselves, are NaN.
   if (value - value !== 0) return encodeNull(page);
@@ -172,7 +172,7 @@ export function encodeBigInt(page: Page, value: bigint): boolean {
   return true;
 }
 
-/** Writes 64 bits. What no double holds is put together from its halves as millions and a rest: nothing exceeds 2^53 on that way. */
+/** Writes 64 bits. From 2^53 on, where a double no longer holds every integer, they are put together from their halves as millions and a rest: nothing exceeds 2^53 on that way. */
 function encodeWord(page: Page, value: bigint): void {
   WORD[0] = value;
   const high = HALVES[HIGH] as number;
@@ -182,12 +182,14 @@ function encodeWord(page: Page, value: bigint): void {
   const ones = high * 967_296 + low;
   const carry = Math.floor(ones / MILLION);
   encodeLong(page, high * 4294 + carry);
+  // Six digits: eight are written, and the two zeros at their end are written over.
   encodeEight(page, ((ones - carry * MILLION) | 0) * 100);
   page.at -= 2;
 }
 
+/** How many digits an integer has that is at least 10 and below 2^31. */
 function digits(value: number): number {
-  if (value < 100_000) return value < 100 ? (value < 10 ? 1 : 2) : value < 1000 ? 3 : value < 10_000 ? 4 : 5;
+  if (value < 100_000) return value < 100 ? 2 : value < 1000 ? 3 : value < 10_000 ? 4 : 5;
   if (value < 10_000_000) return value < 1_000_000 ? 6 : 7;
   return value < 100_000_000 ? 8 : value < 1_000_000_000 ? 9 : 10;
 }
