@@ -26,7 +26,7 @@ export function renderRatioChart(results: Results): string {
     const y = 66 + Math.floor(i / columns) * height;
     return `<g transform="translate(${x} ${y})">${ratioPanel(measure, peers)}</g>`;
   });
-  const heading = 'How many times as well as its peers waypost does (1 is the same, right of it is better; grey: no difference found)';
+  const heading = 'How many times as well as its peers waypost does (right of 1 is better; grey: no difference found)';
   return frame(2 * PANEL.width + 60, 66 + rows * height + 10, heading, results, `${results.load.connections} connections, ${results.load.rounds} rounds of ${results.load.seconds} s`, panels.join('\n'));
 }
 
@@ -38,7 +38,7 @@ function ratioPanel(measure: Measure, peers: readonly string[]): string {
   const parts = [text(0, 12, measure.title, 'font-weight="600"')];
   for (const tick of [0.25, 0.5, 1, 2, 4, 8]) {
     parts.push(line(scale(tick), PANEL.top - 4, scale(tick), bottom, tick === 1 ? INK : FAINT));
-    parts.push(text(scale(tick), 26, String(tick), `text-anchor="middle" font-size="8" fill-opacity="0.7"`));
+    parts.push(text(scale(tick), 26, tick === MOST ? `${tick}+` : String(tick), `text-anchor="middle" font-size="8" fill-opacity="0.7"`));
   }
   peers.forEach((name, i) => {
     const ratio = measure.peers[name]?.ratio;
@@ -87,11 +87,11 @@ function growthPanel({ title, unit, points, peers }: Growth): string {
   }
   points.forEach((point, i) => parts.push(text(x(i), bottom + 16, short(point), 'text-anchor="middle"')));
   parts.push(text((PLOT.left + right) / 2, bottom + 30, unit, 'text-anchor="middle" fill-opacity="0.7"'));
-  parts.push(...curves(peers, x, y, right));
+  parts.push(...curves(peers, x, y, right, bottom));
   return parts.join('');
 }
 
-function curves(peers: Growth['peers'], x: (at: number) => number, y: (cost: number) => number, right: number): string[] {
+function curves(peers: Growth['peers'], x: (at: number) => number, y: (cost: number) => number, right: number, lowest: number): string[] {
   const parts: string[] = [];
   const labels: { name: string; colour: string; y: number }[] = [];
   Object.entries(peers).forEach(([name, costs], i) => {
@@ -103,13 +103,13 @@ function curves(peers: Growth['peers'], x: (at: number) => number, y: (cost: num
     for (const [cx, cy] of dots) parts.push(`<circle cx="${cx}" cy="${cy}" r="2.5" fill="${colour}"/>`);
     labels.push({ name, colour, y: last[1] });
   });
-  // Labels stand beside the ends of their lines, but never on each other.
+  // Labels stand beside the ends of their lines, but never on each other or below the plot.
   labels.sort((a, b) => a.y - b.y);
   let free = -Infinity;
-  for (const label of labels) {
-    free = Math.max(label.y + 4, free + 13);
+  labels.forEach((label, i) => {
+    free = Math.min(Math.max(label.y + 4, free + 13), lowest + 4 - 13 * (labels.length - 1 - i));
     parts.push(text(right + 8, free, label.name, '', label.colour));
-  }
+  });
   return parts;
 }
 
@@ -120,8 +120,8 @@ function frame(width: number, height: number, heading: string, { machine, load }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${all}" viewBox="0 0 ${width} ${all}" role="img" aria-label="${escape(heading)}" ${FONT} font-size="11">
 <rect width="100%" height="100%" fill="#ffffff"/>
 ${text(20, 22, heading, 'font-size="14" font-weight="600"')}
-${text(20, 38, `${where} · ${load.tool}, ${how}${load.pinned ? ', server and load pinned to a core each' : ''}`, 'font-size="9" fill-opacity="0.7"')}
-${text(20, 50, peers, 'font-size="9" fill-opacity="0.7"')}
+${text(20, 38, where, 'font-size="9" fill-opacity="0.7"')}
+${text(20, 50, `${load.tool}, ${how}${load.pinned ? ', server and load pinned to a core each' : ''} · ${peers}`, 'font-size="9" fill-opacity="0.7"')}
 <g transform="translate(0 12)">
 ${content}
 </g>
