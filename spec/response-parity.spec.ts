@@ -107,12 +107,11 @@ describe('a response', () => {
   });
 
   test('sends its text where Node\'s end is another, that sends nothing behind it', async () => {
-    const { end } = ServerResponse.prototype;
     ServerResponse.prototype.end = function (this: ServerResponse & { _send(text: string): void }, text: string) {
       this.writeHead(200, { 'Content-Length': text.length });
       this._send(text);
       return this;
-    } as unknown as typeof end;
+    } as unknown as ServerResponse['end'];
     try {
       listener = (_req, res) => res.end('by another end');
       const wire = await Wire.open(ours);
