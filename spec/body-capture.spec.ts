@@ -190,6 +190,12 @@ describe('a captured body is still on the stream', () => {
     expect((await post(port, bytes(300_001), false, 40)).body.toString()).toBe('300001');
     expect(Number((await post(port, bytes(300_001), true, 40)).body.toString())).toBeLessThanOrEqual(400_000);
   });
+
+  test('nor than sixteen times what has come', async () => {
+    const socket = await open(await serveCaptured((req, res) => res.end(`${req.rawBody?.length} in ${req.rawBody?.buffer.byteLength}`)));
+    socket.end('POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\na\r\n0123456789\r\n0\r\n\r\n');
+    expect((await buffer(socket)).toString()).toContain('20 in 320');
+  });
 });
 
 describe('the limit', () => {
