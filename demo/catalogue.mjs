@@ -104,7 +104,7 @@ export const examples = {
       { status: 201, text: `curl -i -X POST -H 'Content-Type: application/json' -d '${NEW_MAP}' '{origin}/catalogue'`, about: 'Pasted twice it is answered by 409, until the DELETE below.' },
       { status: 400, text: `curl -i -H 'Content-Type: application/json' -d '{"id":' '{origin}/catalogue'`, about: 'Malformed JSON.' },
       { status: 400, text: `curl -i -H 'Content-Type: application/json' -d '{"id":"lakes"}' '{origin}/catalogue'`, about: 'Well-formed, but no map: refused by the handler.' },
-      { status: 413, text: `node -p '"x".repeat(70000)' | curl -i -H 'Content-Type: text/plain' --data-binary @- '{origin}/catalogue'`, about: 'Larger than the limit: the handler does not run, and the connection closes.' },
+      { status: 413, text: `node -e 'process.stdout.write("x".repeat(70000))' | curl -i -H 'Content-Type: text/plain' --data-binary @- '{origin}/catalogue'`, about: 'Larger than the limit: the handler does not run, and the connection closes.' },
     ],
   },
   'PUT /catalogue/:id': {

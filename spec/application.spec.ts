@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { Server } from 'node:http';
+import { createServer as createHttpServer, type RequestListener, Server } from 'node:http';
 import { createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -325,9 +325,16 @@ describe('the server', () => {
     expect(await Wire.tell(port, `${body}half`)).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('keeps maxHeadersCount headers', async () => {
-    const port = await running.app((app) => app.get('/', (req, res) => res.json(Object.keys(req.headers))), { server: { maxHeadersCount: 3 } });
-    expect(await Wire.tell(port, head('GET /', { Connection: 'close', A: 1, B: 2, C: 3 }))).toContain('["host","connection","a"]');
+  test('keeps maxHeadersCount headers, or refuses more, as node:http does', async () => {
+    const names: RequestListener = (req, res) => res.end(Object.keys(req.headers).join());
+    const node = createHttpServer(names);
+    node.maxHeadersCount = 3;
+    const ports = [await running.listen(node), await running.app((app) => app.get('/', names), { server: { maxHeadersCount: 3 } })];
+    // Node 24 and later answer 431; those before pass over what is too much.
+    const outcome = async (port: number): Promise<unknown> => /^HTTP\/1\.1 431 |host,connection,a\n?$/.exec(await Wire.tell(port, head('GET /', { Connection: 'close', A: 1, B: 2, C: 3 })))?.[0];
+    const [expected, ours] = await Promise.all(ports.map(outcome));
+    expect(expected).toBeDefined();
+    expect(ours).toBe(expected);
   });
 
   test('believes forwarded headers only of a trusted proxy', async () => {

@@ -132,7 +132,8 @@ describe('requestTarget', () => {
     const tails = ['', '/', '?a=1', '/a b/ü?q=ü "x"#f', '/a/../b/%2e/c', '/a?', '/a\\b?c\\d', "/{x}|[y]^`z`?{x}|[y]^`z`'"];
     for (const tail of tails) {
       const url = origin + tail;
-      await (await fetch(url)).text();
+      // An empty query's `?` is what they differ in, and fetch by the version of Node.
+      await (await fetch(url.replace(/\?$/, ''))).text();
       const [response] = (await once(request(url, { agent: false }).end(), 'response')) as [NodeJS.ReadableStream];
       response.resume();
       await once(response, 'end');

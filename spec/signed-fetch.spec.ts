@@ -163,6 +163,28 @@ test('a signature is refused for another body, and by a server with another secr
   expect((await signedFetch({ secret: `${SECRET}!` })(origin)).status).toBe(401);
 });
 
+test.each(FORMATS)('%s: leaves an empty query out, whatever the fetch that it is given would send', async (_name, config, options) => {
+  const origin = await serve(config);
+  const calls: Parameters<typeof fetch>[] = [];
+  const send = signedFetch({ secret: SECRET, ...options, fetch: noting(calls) });
+  const settings = { method: 'POST', body: 'text', headers: { 'x-own': '1' }, redirect: 'manual', signal: new AbortController().signal } as const;
+  const url = `${origin}/a?#f?`;
+  for (const [input, init] of [[url, settings], [new URL(url), settings], [new Request(url, settings), undefined], [new Request(url), settings]] as const) {
+    const got = await seen(await send(input, init));
+    expect(got).toMatchObject({ method: 'POST', target: '/a', headers: { 'x-own': '1', 'content-type': 'text/plain;charset=UTF-8' } });
+    expect(bytes(got).toString()).toBe('text');
+    const [to, given] = calls.pop()!;
+    expect(to).toBe(`${origin}/a#f?`);
+    expect(given).toMatchObject({ redirect: 'manual', signal: expect.any(AbortSignal) as AbortSignal });
+  }
+  // A Request that has a query, or none, is handed on itself.
+  for (const tail of ['', '?a', '?a?', '#?']) {
+    const request = new Request(origin + tail);
+    await seen(await send(request));
+    expect(calls.pop()?.[0]).toBe(request);
+  }
+});
+
 test('signs with the time of each call, whatever an untyped caller gives', async () => {
   const calls: Parameters<typeof fetch>[] = [];
   const send = signedFetch({ secret: SECRET, timestamp: 1, nonce: undefined, fetch: noting(calls) } as SignedFetchOptions);

@@ -40,12 +40,13 @@ export function pushOn(request: IncomingMessage, chunk: Buffer | null): boolean 
   return IncomingMessage.prototype.push.call(request, chunk);
 }
 
-/** Ends the stream of a body that was kept back for a reader, and that nobody will read any more. */
-export function dropHeld(request: BodyStream): void {
+/** Ends the stream of a body that was kept back for a reader, and that nobody will read any more. Answers whether there was one. */
+export function dropHeld(request: BodyStream): boolean {
   const stream = request as Askable;
-  if (stream[kHeld] === undefined) return;
+  if (stream[kHeld] === undefined) return false;
   stream[kHeld] = undefined;
   pushOn(request, null);
+  return true;
 }
 
 /**

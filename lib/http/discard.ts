@@ -46,7 +46,8 @@ export function discardRest(request: BodyStream, limit: number): void {
     // response keeps its bytes: Node would take its listeners away.
     if (request.readableFlowing !== null) return;
     if (isUnheard(request)) return markEnded(request);
-    dropHeld(request);
+    // As Node ends a stream that holds bytes; one without it may end before the response closes, since Node 26.
+    if (dropHeld(request)) return void request.resume();
     (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
     return;
   }

@@ -14,7 +14,7 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
 
 /**
  * A `fetch` that signs every request with {@link signRequest}, at the time it is
- * sent. It takes what `fetch` takes, but for three things:
+ * sent. It takes what `fetch` takes, but for four things:
  *
  * - The body is read into memory first, so that the bytes signed are the bytes
  *   sent; the signal of the request ends that too.
@@ -22,6 +22,7 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
  *   signature is for one URL, and `fetch` would carry its headers on to any
  *   host that a redirect names.
  * - The method goes out in upper case, as it is signed.
+ * - A `?` with nothing behind it is left out of the URL.
  *
  * @throws TypeError at once for options that cannot sign, such as an empty
  * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
@@ -34,17 +35,29 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     const own = copied(init);
     // Where fetch itself would make one: it settles URL, method, headers and the bytes of the body.
     const request = new Request(input, own);
+    const url = withoutEmptyQuery(request.url);
     const body = await bytesOf(request);
     const { headers } = request;
-    for (const [name, value] of Object.entries(sign(signing, request, body))) headers.set(name, value);
+    for (const [name, value] of Object.entries(sign(signing, request, url, body))) headers.set(name, value);
     const settled: Init = { ...own, method: request.method.toUpperCase(), headers, redirect: request.redirect === 'manual' ? 'manual' : 'error' };
     if (body !== undefined) settled.body = body;
-    // A Request given holds what init can't say, such as its dispatcher. A URL object could have changed by now.
-    return (given ?? globalThis.fetch)(input instanceof Request ? input : request.url, settled);
+    const send = given ?? globalThis.fetch;
+    // A URL object could have changed by now.
+    if (!(input instanceof Request)) return send(url, settled);
+    // A Request given holds what init can't say, such as its dispatcher. Its URL can't be changed, though.
+    return url === input.url ? send(input, settled) : send(url, { ...copied(input), ...settled });
   };
 }
 
-function sign(signing: Signing, { method, url, headers }: Request, body: Uint8Array | undefined): Record<string, string> {
+/** The URL without a `?` that nothing follows: by the version of Node, fetch sends that or leaves it out. */
+function withoutEmptyQuery(href: string): string {
+  const url = new URL(href);
+  // What reads as empty is taken away, and the `?` with it.
+  if (url.search === '') url.search = '';
+  return url.href;
+}
+
+function sign(signing: Signing, { method, headers }: Request, url: string, body: Uint8Array | undefined): Record<string, string> {
   // An untyped caller may have given what would be stale or used twice at the next call.
   const fresh = { timestamp: Date.now(), expires: undefined, nonce: undefined };
   const sent = signing.version === 2 ? { host: new URL(url).host, ...Object.fromEntries(headers) } : undefined;
@@ -52,10 +65,10 @@ function sign(signing: Signing, { method, url, headers }: Request, body: Uint8Ar
 }
 
 /** What the caller gave, as it is at the time of the call, with the method in upper case: Node's parser takes no `patch`. */
-function copied(init: Init | undefined): Init {
+function copied(init: Init | Request | undefined): Init {
   const copy: Record<string, unknown> = {};
   // A Request may stand as init: its getters are inherited, and a spread would lose them.
-  for (const name in init) copy[name] = init[name as keyof Init];
+  for (const name in init) copy[name] = init[name as keyof typeof init];
   if (typeof copy['method'] === 'string') copy['method'] = copy['method'].toUpperCase();
   return copy;
 }
