@@ -330,7 +330,7 @@ describe('the server', () => {
     const node = createHttpServer(names);
     node.maxHeadersCount = 3;
     const ports = [await running.listen(node), await running.app((app) => app.get('/', names), { server: { maxHeadersCount: 3 } })];
-    // Node 24 and later answer 431; those before pass over what is too much.
+    // Later Nodes answer 431, those before pass over what is too much.
     const outcome = async (port: number): Promise<unknown> => /^HTTP\/1\.1 431 |host,connection,a\n?$/.exec(await Wire.tell(port, head('GET /', { Connection: 'close', A: 1, B: 2, C: 3 })))?.[0];
     const [expected, ours] = await Promise.all(ports.map(outcome));
     expect(expected).toBeDefined();

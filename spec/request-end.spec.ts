@@ -1,9 +1,10 @@
-import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { finished } from 'node:stream';
+import express, { type RequestHandler } from 'express';
 import fc from 'fast-check';
-import { createServer } from 'waypost';
+import { type Application, createServer } from 'waypost';
 import { Running } from './support/running';
 import { head, Wire } from './support/wire';
 
@@ -70,12 +71,20 @@ async function play(port: number, text: string, late: boolean, moments: readonly
   return answer;
 }
 
+const texts = {
+  'without a body': head('GET /'),
+  'with a body that is parsed': `${head('POST /', { 'Content-Type': 'application/json', 'Content-Length': 7 })}{"a":1}`,
+  'with a body that nobody takes': `${head('POST /', { 'Content-Type': 'image/png', 'Content-Length': 3 })}png`,
+};
+
+/** An application that parses bodies, and leaves the answer to others. */
+function parsing(): Application {
+  const app = createServer({ env: 'test', logging: { level: 'silent' } });
+  app.all(['/', '/**'], (_req, _res, next) => next());
+  return app;
+}
+
 describe('a request whose response has finished', () => {
-  const texts = {
-    'without a body': head('GET /'),
-    'with a body that is parsed': `${head('POST /', { 'Content-Type': 'application/json', 'Content-Length': 7 })}{"a":1}`,
-    'with a body that nobody takes': `${head('POST /', { 'Content-Type': 'image/png', 'Content-Length': 3 })}png`,
-  };
   const moment = fc.constantFrom<Moment>('handler', 'prefinish', 'finish', 'close', 'callback', 'never');
   const moments = fc.array(fc.tuple(moment, fc.constantFrom(...EVENTS)), { maxLength: 3 });
 
@@ -124,6 +133,31 @@ describe('a request whose response has finished', () => {
     await wire.end;
     expect(wire.text.match(/done/g)).toHaveLength(2);
   });
+});
+
+test.each<[string, (finish: RequestHandler) => RequestListener]>([
+  ['Express around it', (finish) => express().use(parsing()).use(finish)],
+  ['Express in it', (finish) => parsing().use(express().use(finish))],
+])('a request whose body was parsed ends as it does without waypost, with %s', async (_, make) => {
+  const told = async (listener: (finish: RequestHandler) => RequestListener): Promise<string[]> => {
+    const heard: string[] = [];
+    const ends = new EventEmitter();
+    const closed = once(ends, 'closed');
+    const port = await running.serve(listener((req, res) => {
+      res.on('close', () => heard.push('response closed'));
+      for (const event of EVENTS) req.on(event, () => heard.push(event));
+      req.on('close', () => ends.emit('closed'));
+      res.end('done');
+    }));
+    const wire = await Wire.open(port);
+    wire.write(texts['with a body that is parsed']);
+    await closed;
+    wire.cut();
+    return heard;
+  };
+  const expected = await told((finish) => express().use((req, res, next) => setImmediate(finish, req, res, next)));
+  expect(expected).toContain('end');
+  expect(await told(make)).toEqual(expected);
 });
 
 test.each<[string, () => number]>([

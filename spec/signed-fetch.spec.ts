@@ -177,6 +177,13 @@ test.each(FORMATS)('%s: leaves an empty query out, whatever the fetch that it is
     expect(to).toBe(`${origin}/a#f?`);
     expect(given).toMatchObject({ redirect: 'manual', signal: expect.any(AbortSignal) as AbortSignal });
   }
+  // For fetch undefined is not given, and null is.
+  const { signal } = new AbortController();
+  const bare = new Request(url, { signal, credentials: 'omit' });
+  await send(bare, { signal: undefined, credentials: undefined } as unknown as RequestInit);
+  expect(calls.pop()?.[1]).toMatchObject({ signal: bare.signal, credentials: 'omit' });
+  await send(new Request(url, { signal }), { signal: null });
+  expect(calls.pop()?.[1]).toMatchObject({ signal: null });
   // A Request that has a query, or none, is handed on itself.
   for (const tail of ['', '?a', '?a?', '#?']) {
     const request = new Request(origin + tail);

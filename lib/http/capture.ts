@@ -235,6 +235,8 @@ class BodyCapture<T extends BodyStream> implements Intake {
 /** A body's stream as Node keeps it: `reading` says whether it has asked for bytes that have not come. */
 interface Askable extends BodyStream {
   [kHeld]?: Buffer | undefined;
+  /** Whether Node drops what is left of the body. */
+  readonly _dumped: boolean;
   readonly _readableState: { readonly reading: boolean };
 }
 
@@ -266,6 +268,8 @@ function readHeld(this: Askable, size: number): void {
   this[kHeld] = undefined;
   if (bytes !== undefined) pushOn(this, bytes);
   pushOn(this, null);
+  // Node's own `_dump`, where another framework's prototype stands: since Node 26 it asks a stream that seems empty, and does not make it flow.
+  if (this._dumped) this.resume();
 }
 
 /** Everything the stream has buffered, read without leaving a trace of the reading. */

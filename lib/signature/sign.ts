@@ -17,9 +17,9 @@ export interface SignRequestOptions {
    * What is requested. A target (`/users?page=2`) is signed exactly as it
    * stands, so it must be what goes over the wire. Of an absolute http(s) URL
    * the path and query are signed as a URL serializer writes them, which is
-   * what `fetch(url)` and `http.request(url)` send. A fragment never travels
-   * and is dropped; so is a `?` with nothing behind it, which `fetch` sends
-   * from Node 24 on: leave it out of the URL.
+   * what `fetch(url)` and `http.request(url)` send; a `?` with nothing behind
+   * it is dropped there, though `fetch` of later Nodes sends it: leave it out
+   * of the URL. A fragment never travels and is dropped.
    */
   url: string | URL;
   /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */

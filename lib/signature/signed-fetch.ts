@@ -22,7 +22,9 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
  *   signature is for one URL, and `fetch` would carry its headers on to any
  *   host that a redirect names.
  * - The method goes out in upper case, as it is signed.
- * - A `?` with nothing behind it is left out of the URL.
+ * - A `?` with nothing behind it is left out of the URL. A Request with such a
+ *   URL goes out by the URL and by what it shows of itself, which its
+ *   dispatcher is not: that is to be given in init.
  *
  * @throws TypeError at once for options that cannot sign, such as an empty
  * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
@@ -49,7 +51,7 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
   };
 }
 
-/** The URL without a `?` that nothing follows: by the version of Node, fetch sends that or leaves it out. */
+/** The URL without a `?` that nothing follows: by the version of Node, fetch sends it or leaves it out. */
 function withoutEmptyQuery(href: string): string {
   const url = new URL(href);
   // What reads as empty is taken away, and the `?` with it.
@@ -68,7 +70,11 @@ function sign(signing: Signing, { method, headers }: Request, url: string, body:
 function copied(init: Init | Request | undefined): Init {
   const copy: Record<string, unknown> = {};
   // A Request may stand as init: its getters are inherited, and a spread would lose them.
-  for (const name in init) copy[name] = init[name as keyof typeof init];
+  for (const name in init) {
+    const value = init[name as keyof typeof init];
+    // For fetch undefined is not given: it must not hide what a Request says.
+    if (value !== undefined) copy[name] = value;
+  }
   if (typeof copy['method'] === 'string') copy['method'] = copy['method'].toUpperCase();
   return copy;
 }
