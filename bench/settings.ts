@@ -39,7 +39,7 @@ const USAGE = `npm run bench -- [options]
   --cases a,b        of ${CASE_NAMES.join(', ')}
   --peers a,b        of ${PEERS.join(', ')}
   --parts a,b        of cases, start, growth
-  --rounds n         rounds of every comparison (9; below 6 no interval covers 95 %)
+  --rounds n         rounds of every comparison (12; below 6 no interval covers 95 %)
   --seconds n        measured load of one run (2)
   --connections n    connections of the load (50)
   --load tool        wrk or autocannon (wrk where it is installed)
@@ -77,7 +77,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const narrowed = values.cases !== undefined || values.peers !== undefined;
   const peers = list('--peers', values.peers, PEERS);
   const base = values.base === undefined ? undefined : baseOf(values.base);
-  const rounds = whole('--rounds', values.rounds, quick ? 2 : 9);
+  const rounds = whole('--rounds', values.rounds, quick ? 2 : 12);
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
   const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'load', 'base'] as const).some((name) => values[name] !== undefined);
   return {

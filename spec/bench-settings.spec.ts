@@ -10,7 +10,7 @@ describe('the command line of the benchmark', () => {
     const settings = read();
     expect(settings).toMatchObject({ parts: ['cases', 'start', 'growth'], cases: CASE_NAMES, peers: PEERS, checkOnly: false, quick: false });
     expect(settings.out).toMatch(/[\\/]bench[\\/]results$/);
-    expect(settings).toMatchObject({ rounds: 9, seconds: 2, connections: 50 });
+    expect(settings).toMatchObject({ rounds: 12, seconds: 2, connections: 50 });
     expect(read('--quick')).toMatchObject({ rounds: 2, seconds: 1, quick: true });
   });
 
