@@ -40,15 +40,6 @@ export function pushOn(request: IncomingMessage, chunk: Buffer | null): boolean 
   return IncomingMessage.prototype.push.call(request, chunk);
 }
 
-/** Ends the stream of a body that was kept back for a reader, and that nobody will read any more. Answers whether there was one. */
-export function dropHeld(request: BodyStream): boolean {
-  const stream = request as Askable;
-  if (stream[kHeld] === undefined) return false;
-  stream[kHeld] = undefined;
-  pushOn(request, null);
-  return true;
-}
-
 /**
  * Whether the headers announce a body (RFC 9112 section 6.3). By the list of
  * them as received: Node makes the object `headers` when somebody first asks
@@ -260,16 +251,19 @@ function giveBack(request: BodyStream, bytes: Buffer): boolean {
 /** The stream's `_read` while it keeps its body back. */
 function readHeld(this: Askable, size: number): void {
   const bytes = this[kHeld];
+  this[kHeld] = undefined;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is to be the request's method
   const { _read } = IncomingMessage.prototype;
   this._read = _read;
-  // It notes that somebody reads, so that the response does not drop what is left.
-  _read.call(this, size);
-  this[kHeld] = undefined;
-  if (bytes !== undefined) pushOn(this, bytes);
+  if (this._dumped) {
+    // Nobody will read. Since Node 26 `_dump` does not make a stream flow that seems empty: it asks it once.
+    this.resume();
+  } else {
+    // It notes that somebody reads, so that the response does not drop what is left.
+    _read.call(this, size);
+    if (bytes !== undefined) pushOn(this, bytes);
+  }
   pushOn(this, null);
-  // Node's own `_dump`, where another framework's prototype stands: since Node 26 it asks a stream that seems empty, and does not make it flow.
-  if (this._dumped) this.resume();
 }
 
 /** Everything the stream has buffered, read without leaving a trace of the reading. */

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { type BodyStream, dropHeld, type Intake, kIntake, pushOn } from './capture';
+import { type BodyStream, type Intake, kIntake, pushOn } from './capture';
 
 /** How long a closing connection is still listened to, in milliseconds. */
 const LINGER = 5000;
@@ -46,8 +46,6 @@ export function discardRest(request: BodyStream, limit: number): void {
     // response keeps its bytes: Node would take its listeners away.
     if (request.readableFlowing !== null) return;
     if (isUnheard(request)) return markEnded(request);
-    // As Node ends a stream that holds bytes. One without them it ends sooner since Node 26, before the response closes.
-    if (dropHeld(request)) return void request.resume();
     (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
     return;
   }
