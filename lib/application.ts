@@ -1,38 +1,36 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { ConfiguredRouter } from './configured-router';
-import { HttpError, statusOf, statusText } from './errors';
+import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
 import { Adoption } from './http/adoption';
-import { answerError, answerJson } from './http/answer';
-import { forbidBody } from './http/bodiless';
+import { answerError, answerUnmatched } from './http/answer';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
 import { isForeignApplication, lend } from './http/foreign-application';
-import { kBody, kBodySet, kNext, kOriginalMethod, kOriginalUrl, kSettings as kRequestSettings, Request } from './http/request';
-import { kFail, kFailing, kJsonAsXJson, kSettings as kResponseSettings, Response } from './http/response';
+import type { Request } from './http/request';
+import { kBody, kBodySet, kOriginalMethod, kOriginalUrl } from './http/request-state';
+import type { Response } from './http/response';
+import { kJsonAsXJson } from './http/response-state';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger, logsDebug } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
+import { kWalk, type OwnClasses, ownClasses, type Travelling } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Walk, type WalkHost } from './routing/walk';
 import { kExpectsContinue, Listener, type NodeServer, whenListening } from './server';
+import { SignatureCheck } from './signature/check';
 import { signatureHooks } from './signature/guard';
 import type { SignatureHook } from './signature/hook';
-import { guardedPart, pathEnd, pathOf, pathStart } from './target';
+import { pathEnd, pathOf, pathStart } from './target';
 import { type UpgradeListener, Upgrades } from './upgrade';
 import { kAnswering } from './xjson/handler';
 
-const kWalk = Symbol('waypost.request.walk');
 const SUFFIX = '.xJson';
-
-/** A request on its way: its own walk, and that a client may wait for `100 Continue`. */
-type Travelling = Request & { [kWalk]?: Walk | undefined; [kExpectsContinue]?: boolean };
 
 /** How `Application.close` drains. */
 export interface CloseOptions {
@@ -62,9 +60,11 @@ export class Application extends ConfiguredRouter implements WalkHost {
   readonly #options: ResolvedOptions;
   readonly #logger: Logger;
   readonly #listener: Listener;
-  readonly #Request: new (socket: Socket) => Request;
+  readonly #classes: OwnClasses;
   readonly #adoption: Adoption;
   readonly #hooks: readonly SignatureHook[];
+  /** Null where no request needs a signature. */
+  readonly #signatures: SignatureCheck<Walk> | null;
   readonly #upgrades: Upgrades;
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
   // An application is a function, but has no function's prototype: Node and others call it by these.
@@ -87,33 +87,18 @@ export class Application extends ConfiguredRouter implements WalkHost {
     this.#options = options;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
-    this.#Request = class extends Request {
-      override get [kNext](): NextFunction | undefined {
-        const walk = (this as Travelling)[kWalk];
-        // As in Express it is the router's, which knows nothing of the route's other handlers.
-        return walk && ((error) => walk.next(error ? error : 'route'));
-      }
-    };
-    const OwnResponse = class extends Response {
-      override [kFail](error: unknown): void {
-        const walk = (this.req as Travelling)[kWalk];
-        if (walk === undefined) super[kFail](error);
-        else walk.fail(error);
-      }
-
-      override [kFailing](): (error: unknown) => void {
-        const walk = (this.req as Travelling)[kWalk];
-        return walk === undefined ? super[kFailing]() : (error) => walk.fail(error);
-      }
-    };
-    this.#adoption = new Adoption(this.#Request.prototype as object, OwnResponse.prototype);
-    share(this.#Request.prototype as object, kRequestSettings, this.shared);
-    share(OwnResponse.prototype, kResponseSettings, this.shared);
+    this.#classes = ownClasses(this.shared);
+    this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
+    this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk>(this.#hooks, options.body.limit, {
+      admitted: (walk) => this.#admit(walk),
+      invite: (walk) => this.#invite(walk),
+      failed: (walk, error) => this.#answerFailure(walk, error),
+    });
     this.#upgrades = new Upgrades(this.#hooks, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
-      IncomingMessage: this.#Request as unknown as typeof IncomingMessage,
-      ServerResponse: OwnResponse as unknown as typeof ServerResponse,
+      IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
+      ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     });
     for (const warning of options.warnings) this.#logger.warn(warning);
     this.onChange(() => {
@@ -214,7 +199,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
    * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` …
    */
   inject(request: string | InjectOptions): Promise<InjectResponse> {
-    this.#injector ??= new Injector(this, this.#Request, this.#options.server.https !== undefined);
+    this.#injector ??= new Injector(this, this.#classes.Request, this.#options.server.https !== undefined);
     return this.#injector.inject(request);
   }
 
@@ -279,57 +264,14 @@ export class Application extends ConfiguredRouter implements WalkHost {
     res[kJsonAsXJson] = false;
   }
 
-  /** Checks the signatures that the request needs, one after another: headers first, then bytes. */
   #check(walk: Walk): void {
-    const hook = this.#hooks.length === 0 ? undefined : this.#nextHook(walk);
-    if (hook === undefined) return walk.falls ? this.#fall(walk) : this.#read(walk);
-    const { req, res } = walk;
-    if (!hook.admits(req, res)) return;
-    if (!hook.readsBody) return this.#decide(walk, hook, undefined);
-    if (!hasBody(req)) {
-      if (forbidBody(req)) this.#decide(walk, hook, undefined);
-      else hook.refuseConsumed(req, res);
-      return;
-    }
-    // A body announced as too large is refused without asking for it.
-    if (Number(req.headers['content-length']) > this.#options.body.limit) {
-      hook.refuseSize(req, res);
-      return;
-    }
-    this.#invite(walk);
-    startCapture(req, this.#options.body.limit, (_, outcome) => this.#verify(walk, hook, outcome));
+    if (this.#signatures === null) this.#admit(walk);
+    else this.#signatures.run(walk);
   }
 
-  /** The next hook whose scope the request is in, and which has not checked it. */
-  #nextHook({ method, url, checked }: Walk): SignatureHook | undefined {
-    const path = guardedPart(url);
-    for (const hook of this.#hooks) {
-      if (checked?.includes(hook) !== true && hook.requires(method, path)) return hook;
-    }
-    return undefined;
-  }
-
-  #verify(walk: Walk, hook: SignatureHook, outcome: CaptureOutcome): void {
-    const { req, res } = walk;
-    if (outcome === 'aborted') return;
-    if (outcome === 'tooLarge') hook.refuseSize(req, res);
-    else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-    else this.#decide(walk, hook, req[kRawBody]);
-  }
-
-  #decide(walk: Walk, hook: SignatureHook, body: Buffer | undefined): void {
-    const admitted = hook.verifies(walk.req, walk.res, body);
-    if (admitted === true) this.#passed(walk, hook);
-    else if (admitted !== false) {
-      admitted.then((passed) => {
-        if (passed) this.#passed(walk, hook);
-      }).catch((error: unknown) => this.#answerFailure(walk, error));
-    }
-  }
-
-  #passed(walk: Walk, hook: SignatureHook): void {
-    (walk.checked ??= []).push(hook);
-    this.#check(walk);
+  #admit(walk: Walk): void {
+    if (walk.falls) this.#fall(walk);
+    else this.#read(walk);
   }
 
   /** Captures and parses the body if a route can take the request and the type is one that is parsed. */
@@ -406,7 +348,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
       walk.falls = true;
       this.#check(walk);
     } else {
-      this.#answerUnmatched(walk);
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? walk.table.methods(walk.match) : null);
     }
   }
 
@@ -427,25 +369,6 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (!this.#adoption.holds(req, res)) this.reclaim(walk);
     answerError(res, error);
   }
-
-  #answerUnmatched(walk: Walk): void {
-    const { req, res } = walk;
-    let status = 404;
-    if (this.#options.routing.methodNotAllowed) {
-      const methods = [...walk.table.methods(walk.match)].sort();
-      // A route of the method itself has declined the request: then nothing is wrong with the method.
-      if (methods.length > 0 && !methods.includes(req.method)) {
-        if (!methods.includes('OPTIONS')) methods.push('OPTIONS');
-        res.setHeader('Allow', methods.join(', '));
-        if (req.method === 'OPTIONS') {
-          res.status(204).end();
-          return;
-        }
-        status = 405;
-      }
-    }
-    answerJson(res, status, { error: statusText(status), message: `Cannot ${req.method} ${pathOf(req.originalUrl)}` });
-  }
 }
 
 /**
@@ -455,8 +378,4 @@ export class Application extends ConfiguredRouter implements WalkHost {
  */
 export function createServer(options?: CreateServerOptions): Application {
   return new Application(options);
-}
-
-function share(prototype: object, key: symbol, value: unknown): void {
-  Object.defineProperty(prototype, key, { value, writable: true, configurable: true });
 }

@@ -24,7 +24,8 @@ export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, Ne
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';
-export type { Paths, Route, RouterOptions } from './routing/router';
+export type { Route } from './routing/route';
+export type { Paths, RouterOptions } from './routing/router';
 export type { NodeServer } from './server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/redis-replay-store';

@@ -3,8 +3,8 @@ import { strongEntityTag, weakEntityTag } from './http/etag';
 import { type JsonReplacer, jsonWriter } from './http/json-writer';
 import { KnownFiles } from './http/known-files';
 import { parseQuery } from './http/query';
-import type { QueryParser, RequestSettings } from './http/request';
-import type { ResponseSettings } from './http/response';
+import type { QueryParser, RequestSettings } from './http/request-state';
+import type { ResponseSettings } from './http/response-state';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from './options';
 

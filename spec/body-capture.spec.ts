@@ -7,7 +7,8 @@ import { buffer } from 'node:stream/consumers';
 import express from 'express';
 import fc from 'fast-check';
 import { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from '../lib/http/body';
-import { kBodySet, Request } from '../lib/http/request';
+import { Request } from '../lib/http/request';
+import { kBodySet } from '../lib/http/request-state';
 import { requestClass } from './support/request-class';
 import { Running } from './support/running';
 

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { RequestOptions, ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { weakEntityTag, strongEntityTag } from '../lib/http/etag';
-import { kJsonAsXJson, kSettings, Response } from '../lib/http/response';
+import { Response } from '../lib/http/response';
+import { kJsonAsXJson, kSettings } from '../lib/http/response-state';
 import { type Handler, Parity, ResponseServer } from './support/response-server';
 
 const LONG = 'wörld '.repeat(400);

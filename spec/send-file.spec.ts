@@ -10,7 +10,8 @@ import { weakEntityTag } from '../lib/http/etag';
 import type { SendFileOptions } from '../lib/http/file';
 import { readPart } from '../lib/http/file-part';
 import { type KnownFile, KnownFiles } from '../lib/http/known-files';
-import { kFail, type Response } from '../lib/http/response';
+import type { Response } from '../lib/http/response';
+import { kFail } from '../lib/http/response-state';
 import { type Answer, type Handler, Parity, ResponseServer } from './support/response-server';
 
 const TEXT = 'The quick brown fox jumps over the lazy dog\n';

@@ -1,4 +1,5 @@
-import { asFailure, errorBody, headersOf, statusOf } from '../errors';
+import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
+import { pathOf } from '../target';
 import { type FailureReport, isBodiless, sendFailure } from '../xjson/failure';
 import { kAnswering } from '../xjson/handler';
 import { STALE_FIELDS } from '../xjson/failure';
@@ -13,6 +14,12 @@ import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
  * time of making the bytes first.
  */
 const LONGEST_TEXT = 65_536;
+
+/** What the answer to a request that nothing has taken speaks of. */
+interface Received {
+  readonly method: string;
+  readonly originalUrl: string;
+}
 
 /** Fields of an error's own that would belie the default answer. */
 const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'transfer-encoding', 'trailer']);
@@ -109,6 +116,29 @@ export function answerJson(res: ConfiguredResponse, status: number, body: object
   res.statusCode = status;
   res.statusMessage = '';
   finish(res, JSON.stringify(body), JSON_TYPE);
+}
+
+/**
+ * Answers what nothing has taken: 404, or 405 where the path has routes of
+ * other methods only, and an OPTIONS request with what those are (RFC 9110
+ * sections 9.3.7 and 15.5.6).
+ * @param methods Methods of the routes that match the path; null where they are not to be told.
+ */
+export function answerUnmatched({ method, originalUrl }: Received, res: ConfiguredResponse, methods: Iterable<string> | null): void {
+  const allowed = methods === null ? [] : [...methods].sort();
+  let status = 404;
+  // A route of the method itself has declined the request: then nothing is wrong with the method.
+  if (allowed.length > 0 && !allowed.includes(method)) {
+    if (!allowed.includes('OPTIONS')) allowed.push('OPTIONS');
+    res.setHeader('Allow', allowed.join(', '));
+    if (method === 'OPTIONS') {
+      res.statusCode = 204;
+      res.end();
+      return;
+    }
+    status = 405;
+  }
+  answerJson(res, status, { error: statusText(status), message: `Cannot ${method} ${pathOf(originalUrl)}` });
 }
 
 /** Sets a field that an error brought, unless it speaks of a body that is not sent, or is none that Node can send. */

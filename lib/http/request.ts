@@ -4,53 +4,14 @@ import accepts from 'accepts';
 import proxyAddr from 'proxy-addr';
 import parseRange from 'range-parser';
 import typeIs from 'type-is';
-import type { TrustFunction } from '../options';
 import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
 import { discardRest } from './discard';
 import { isFresh } from './etag';
-import { type HostApplication, NO_APPLICATION } from './host-application';
-import { parseQuery } from './query';
+import type { HostApplication } from './host-application';
+import { DEFAULT_SETTINGS, kBody, kBodySet, kClaims, kNext, kOriginalMethod, kOriginalUrl, kParams, kPath, kQuery, kQueryText, kQueryUrl, kSettings, type RequestSettings } from './request-state';
 import type { Response } from './response';
 import type { Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
-
-/** What the application settles for all its requests; it stands on the prototype of its own subclass. */
-export const kSettings = Symbol('waypost.request.settings');
-/** Value of `req.body`; written here, by the framework, it does not count as set by the application. */
-export const kBody = Symbol('waypost.request.body');
-/** True once application code has assigned `req.body`. */
-export const kBodySet = Symbol('waypost.request.bodySet');
-/** By store of used signatures, those that the request has claimed there. */
-export const kClaims = Symbol('waypost.request.claims');
-/** Target as received: to be set before anything may change `req.url`. */
-export const kOriginalUrl = Symbol('waypost.request.originalUrl');
-/** Method as received: to be set before anything may change `req.method`. */
-export const kOriginalMethod = Symbol('waypost.request.originalMethod');
-/** Value of `req.params`; undefined until somebody asks, where there are none. */
-export const kParams = Symbol('waypost.request.params');
-/** What `req.next` is; an application puts the request's walk here. */
-export const kNext = Symbol('waypost.request.next');
-const kPath = Symbol('waypost.request.path');
-const kQuery = Symbol('waypost.request.query');
-const kQueryUrl = Symbol('waypost.request.queryUrl');
-const kQueryText = Symbol('waypost.request.queryText');
-
-/** Makes `req.query` of what follows the `?`. */
-export type QueryParser = (text: string) => Record<string, unknown>;
-
-/** See {@link kSettings}. */
-export interface RequestSettings {
-  /** Whose `X-Forwarded-*` headers are believed. */
-  readonly trustProxy: TrustFunction;
-  /** How many labels of the host name are no subdomain. */
-  readonly subdomainOffset: number;
-  /** Makes `req.query` of what follows the `?`. */
-  readonly queryParser: QueryParser;
-  /** Most bytes of a body that are discarded when nobody took it, in bytes; past that the connection closes. */
-  readonly discardLimit: number;
-  /** The application that `req.app` is. */
-  readonly app: HostApplication;
-}
 
 /** Some bytes of a representation: offsets of the first and the last, from 0. */
 export interface ByteRange {
@@ -346,16 +307,8 @@ function dump(this: Request): void {
   discardRest(this, this[kSettings].discardLimit);
 }
 
-const SETTINGS: RequestSettings = {
-  trustProxy: () => false,
-  subdomainOffset: 2,
-  queryParser: (text) => parseQuery(text),
-  discardLimit: 1_048_576,
-  app: NO_APPLICATION,
-};
-
 const DEFAULTS: [PropertyKey, unknown][] = [
-  [kSettings, SETTINGS],
+  [kSettings, DEFAULT_SETTINGS],
   [kBody, undefined],
   [kBodySet, false],
   [kOriginalUrl, undefined],

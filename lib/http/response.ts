@@ -20,14 +20,13 @@ import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
-import { kNext, type Request } from './request';
+import type { Request } from './request';
+import { kNext } from './request-state';
 import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
-
-export { kFail, kFailing, kJsonAsXJson, kSettings, type ResponseSettings } from './response-state';
 
 /** A header field's value as `res.set` takes it. */
 export type HeaderValue = string | number | boolean | readonly (string | number)[];

@@ -3,7 +3,8 @@ import type { Handler } from './handler';
 import type { PathRules } from './path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
-import type { AnyHandler, Route, Router } from './router';
+import type { AnyHandler, Route } from './route';
+import type { Router } from './router';
 
 /** One place where a router is mounted; the application itself is the outermost. */
 export interface Mount {

@@ -1,18 +1,11 @@
-import type { ErrorHandler, Handler, Handlers, MixedHandlers, PathParams } from './handler';
+import type { Handler, Handlers, MixedHandlers, PathParams } from './handler';
+import { Mountable } from './mountable';
 import { type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
+import { type AnyHandler, described, flattenHandlers, Route } from './route';
 
 /** A path, or several of which the first that matches counts. */
 export type Paths = string | readonly string[];
-
-/** Any function that was registered. */
-export type AnyHandler = Handler | ErrorHandler;
-
-/** Some handlers of a route, for one method or, with `null`, for all. */
-export interface RouteHandlers {
-  readonly method: string | null;
-  readonly handlers: readonly AnyHandler[];
-}
 
 /** One registration, as plain data, in the order it was made. */
 export type Registration =
@@ -25,82 +18,11 @@ const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, i
 
 const ROOT: readonly string[] = Object.freeze(['/']);
 
-/** Registers handlers of one route, for each method; what `route(path)` answers. */
-export class Route {
-  /** The pattern, or the first of several. */
-  readonly path: string;
-  /** In the order they were registered. */
-  readonly stack: RouteHandlers[] = [];
-  readonly #changed: () => void;
-
-  constructor(path: string, changed: () => void) {
-    this.path = path;
-    this.#changed = changed;
-  }
-
-  /** Adds handlers for a method; `null` stands for all. */
-  add(method: string | null, given: readonly unknown[]): this {
-    this.stack.push({ method, handlers: flattenHandlers(given, `route ${JSON.stringify(this.path)}`) });
-    this.#changed();
-    return this;
-  }
-
-  get(...handlers: Handler[]): this;
-  get(...handlers: Handlers[]): this;
-  get(...handlers: MixedHandlers[]): this;
-  get(...handlers: Handlers[]): this { return this.add('GET', handlers); }
-  post(...handlers: Handler[]): this;
-  post(...handlers: Handlers[]): this;
-  post(...handlers: MixedHandlers[]): this;
-  post(...handlers: Handlers[]): this { return this.add('POST', handlers); }
-  put(...handlers: Handler[]): this;
-  put(...handlers: Handlers[]): this;
-  put(...handlers: MixedHandlers[]): this;
-  put(...handlers: Handlers[]): this { return this.add('PUT', handlers); }
-  delete(...handlers: Handler[]): this;
-  delete(...handlers: Handlers[]): this;
-  delete(...handlers: MixedHandlers[]): this;
-  delete(...handlers: Handlers[]): this { return this.add('DELETE', handlers); }
-  patch(...handlers: Handler[]): this;
-  patch(...handlers: Handlers[]): this;
-  patch(...handlers: MixedHandlers[]): this;
-  patch(...handlers: Handlers[]): this { return this.add('PATCH', handlers); }
-  options(...handlers: Handler[]): this;
-  options(...handlers: Handlers[]): this;
-  options(...handlers: MixedHandlers[]): this;
-  options(...handlers: Handlers[]): this { return this.add('OPTIONS', handlers); }
-  head(...handlers: Handler[]): this;
-  head(...handlers: Handlers[]): this;
-  head(...handlers: MixedHandlers[]): this;
-  head(...handlers: Handlers[]): this { return this.add('HEAD', handlers); }
-  /** Adds handlers for every method. */
-  all(...handlers: Handler[]): this;
-  all(...handlers: Handlers[]): this;
-  all(...handlers: MixedHandlers[]): this;
-  all(...handlers: Handlers[]): this { return this.add(null, handlers); }
-}
-
-/**
- * What the constructor answers is the given object with this class's methods:
- * so an application can be a function and still have private fields.
- */
-class Host {
-  constructor(target?: object) {
-    if (target !== undefined) return Object.setPrototypeOf(target, new.target.prototype) as Host;
-  }
-}
-
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
-export class Router extends Host {
+export class Router extends Mountable {
   readonly #registrations: Registration[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #params = new Map<string, readonly ParamHandler[]>();
-
-  /** @param target What to turn into a router, in place of a new object. */
-  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- narrows who may pass a target
-  constructor(target?: object) {
-    super(target);
-  }
 
   /** What was registered, in order. */
   get registrations(): readonly Registration[] {
@@ -279,29 +201,12 @@ function listPaths(given: Paths): readonly string[] {
   return [...(given as readonly string[])];
 }
 
-function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
-  const handlers = given.flat(Infinity);
-  if (handlers.length === 0) throw new TypeError(`${where} needs at least one handler function`);
-  for (const handler of handlers) {
-    if (handler instanceof Router && typeof handler !== 'function') {
-      throw new TypeError(`${where} got a router as a handler; write use(path, router) to mount it`);
-    }
-    if (typeof handler !== 'function') throw new TypeError(`${where} needs functions as handlers, got ${describe(handler)}`);
-  }
-  return handlers as AnyHandler[];
-}
-
 function checkUse(entry: unknown, where: string, self: Router): void {
   if (entry instanceof Router) {
     if (entry === self || entry.reaches(self)) throw new TypeError(`${where} would mount a router inside itself`);
   } else if (typeof entry !== 'function') {
-    throw new TypeError(`${where} needs middleware functions or routers, got ${describe(entry)}`);
+    throw new TypeError(`${where} needs middleware functions or routers, got ${described(entry)}`);
   }
-}
-
-function describe(given: unknown): string {
-  if (given === null) return 'null';
-  return typeof given === 'string' ? JSON.stringify(given) : (typeof given);
 }
 
 /** Options of `Router`, for programs that come from Express. */

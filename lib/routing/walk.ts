@@ -1,4 +1,5 @@
-import { kParams, type Request } from '../http/request';
+import type { Request } from '../http/request';
+import { kParams } from '../http/request-state';
 import type { Response } from '../http/response';
 import { pathStart } from '../target';
 import { Books } from './books';

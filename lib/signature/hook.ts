@@ -4,7 +4,7 @@ import { answerJson } from '../http/answer';
 import { forbidBody } from '../http/bodiless';
 import { hasBody } from '../http/capture';
 import type { Request } from '../http/request';
-import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request';
+import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { Logger } from '../logger';
 import type { ReplayStore } from '../options';

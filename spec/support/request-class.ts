@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { kSettings, Request, type RequestSettings } from '../../lib/http/request';
+import { Request } from '../../lib/http/request';
+import { kSettings, type RequestSettings } from '../../lib/http/request-state';
 
 /** A class of requests whose routes have parameters of any name. */
 export type RequestClass = Pick<typeof Request, keyof typeof Request> & (new (socket: Socket) => Request);

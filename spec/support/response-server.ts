@@ -2,7 +2,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { KnownFiles } from '../../lib/http/known-files';
-import { kFail, kSettings, Response, type ResponseSettings } from '../../lib/http/response';
+import { Response } from '../../lib/http/response';
+import { kFail, kSettings, type ResponseSettings } from '../../lib/http/response-state';
 
 /** A response as it came over the wire. */
 export interface Answer {

@@ -1,0 +1,54 @@
+import type { TrustFunction } from '../options';
+import { type HostApplication, NO_APPLICATION } from './host-application';
+import { parseQuery } from './query';
+
+/** What the application settles for all its requests; it stands on the prototype of its own subclass. */
+export const kSettings = Symbol('waypost.request.settings');
+/** Value of `req.body`; written here, by the framework, it does not count as set by the application. */
+export const kBody = Symbol('waypost.request.body');
+/** True once application code has assigned `req.body`. */
+export const kBodySet = Symbol('waypost.request.bodySet');
+/** By store of used signatures, those that the request has claimed there. */
+export const kClaims = Symbol('waypost.request.claims');
+/** Target as received: to be set before anything may change `req.url`. */
+export const kOriginalUrl = Symbol('waypost.request.originalUrl');
+/** Method as received: to be set before anything may change `req.method`. */
+export const kOriginalMethod = Symbol('waypost.request.originalMethod');
+/** Value of `req.params`; undefined until somebody asks, where there are none. */
+export const kParams = Symbol('waypost.request.params');
+/** What `req.next` is; an application puts the request's walk here. */
+export const kNext = Symbol('waypost.request.next');
+/** Value of `req.path`, once it was assigned. */
+export const kPath = Symbol('waypost.request.path');
+/** Value of `req.query`, once it was asked for or assigned. */
+export const kQuery = Symbol('waypost.request.query');
+/** Target that the query was made of; undefined where it was assigned. */
+export const kQueryUrl = Symbol('waypost.request.queryUrl');
+/** What followed its `?`. */
+export const kQueryText = Symbol('waypost.request.queryText');
+
+/** Makes `req.query` of what follows the `?`. */
+export type QueryParser = (text: string) => Record<string, unknown>;
+
+/** See {@link kSettings}. */
+export interface RequestSettings {
+  /** Whose `X-Forwarded-*` headers are believed. */
+  readonly trustProxy: TrustFunction;
+  /** How many labels of the host name are no subdomain. */
+  readonly subdomainOffset: number;
+  /** Makes `req.query` of what follows the `?`. */
+  readonly queryParser: QueryParser;
+  /** Most bytes of a body that are discarded when nobody took it, in bytes; past that the connection closes. */
+  readonly discardLimit: number;
+  /** The application that `req.app` is. */
+  readonly app: HostApplication;
+}
+
+/** What a request goes by that belongs to no application. */
+export const DEFAULT_SETTINGS: RequestSettings = Object.freeze({
+  trustProxy: () => false,
+  subdomainOffset: 2,
+  queryParser: (text: string) => parseQuery(text),
+  discardLimit: 1_048_576,
+  app: NO_APPLICATION,
+});

@@ -1,0 +1,53 @@
+import type { Socket } from 'node:net';
+import { Request } from './http/request';
+import { kNext, kSettings as kRequestSettings } from './http/request-state';
+import { Response } from './http/response';
+import { kFail, kFailing, kSettings as kResponseSettings } from './http/response-state';
+import type { NextFunction } from './routing/handler';
+import type { Walk } from './routing/walk';
+import type { kExpectsContinue } from './server';
+import type { SharedSettings } from './settings';
+
+/** The walk that a request is on, in the application that serves it. */
+export const kWalk = Symbol('waypost.request.walk');
+
+/** A request on its way: its own walk, and that a client may wait for `100 Continue`. */
+export type Travelling = Request & { [kWalk]?: Walk | undefined; [kExpectsContinue]?: boolean };
+
+/** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
+export interface OwnClasses {
+  readonly Request: new (socket: Socket) => Request;
+  readonly Response: typeof Response;
+}
+
+/** Makes an application's own subclasses: they know its settings, and go on or fail by the request's walk. */
+export function ownClasses(settings: SharedSettings): OwnClasses {
+  const classes = {
+    Request: class extends Request {
+      override get [kNext](): NextFunction | undefined {
+        const walk = (this as Travelling)[kWalk];
+        // As in Express it is the router's, which knows nothing of the route's other handlers.
+        return walk && ((error) => walk.next(error ? error : 'route'));
+      }
+    },
+    Response: class extends Response {
+      override [kFail](error: unknown): void {
+        const walk = (this.req as Travelling)[kWalk];
+        if (walk === undefined) super[kFail](error);
+        else walk.fail(error);
+      }
+
+      override [kFailing](): (error: unknown) => void {
+        const walk = (this.req as Travelling)[kWalk];
+        return walk === undefined ? super[kFailing]() : (error) => walk.fail(error);
+      }
+    },
+  };
+  share(classes.Request.prototype, kRequestSettings, settings);
+  share(classes.Response.prototype, kResponseSettings, settings);
+  return classes as unknown as OwnClasses;
+}
+
+function share(prototype: object, key: symbol, value: unknown): void {
+  Object.defineProperty(prototype, key, { value, writable: true, configurable: true });
+}

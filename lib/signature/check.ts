@@ -1,0 +1,97 @@
+import { forbidBody } from '../http/bodiless';
+import { type CaptureOutcome, hasBody, kRawBody, startCapture } from '../http/capture';
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { guardedPart } from '../target';
+import type { SignatureHook } from './hook';
+
+/** A request on its way, as far as its signatures are concerned. */
+export interface Checked {
+  readonly req: Request;
+  readonly res: Response;
+  readonly method: string;
+  /** Target that is routed. */
+  readonly url: string;
+  /** The hooks that it has passed; null for none. */
+  checked: object[] | null;
+}
+
+/** What a check asks of the application it serves. */
+export interface CheckHost<C extends Checked> {
+  /** Called when the request has all the signatures that it needs. */
+  admitted(one: C): void;
+  /** Called when its body is wanted, for which a client may wait to be asked. */
+  invite(one: C): void;
+  /** Called with an error that no caller can catch. */
+  failed(one: C, error: unknown): void;
+}
+
+/**
+ * Checks the signatures that a request needs, one hook after another: headers
+ * first, then bytes (INTERFACE section 5). What a hook refuses, it has answered.
+ */
+export class SignatureCheck<C extends Checked> {
+  readonly #hooks: readonly SignatureHook[];
+  readonly #limit: number;
+  readonly #host: CheckHost<C>;
+
+  /** @param limit Most bytes of a body that is checked. */
+  constructor(hooks: readonly SignatureHook[], limit: number, host: CheckHost<C>) {
+    this.#hooks = hooks;
+    this.#limit = limit;
+    this.#host = host;
+  }
+
+  /** Begins, or goes on with the next hook whose scope the request is in. */
+  run(one: C): void {
+    const hook = this.#next(one);
+    if (hook === undefined) return this.#host.admitted(one);
+    const { req, res } = one;
+    if (!hook.admits(req, res)) return;
+    if (!hook.readsBody) return this.#decide(one, hook, undefined);
+    if (!hasBody(req)) {
+      if (forbidBody(req)) this.#decide(one, hook, undefined);
+      else hook.refuseConsumed(req, res);
+      return;
+    }
+    // A body announced as too large is refused without asking for it.
+    if (Number(req.headers['content-length']) > this.#limit) {
+      hook.refuseSize(req, res);
+      return;
+    }
+    this.#host.invite(one);
+    startCapture(req, this.#limit, (_, outcome) => this.#captured(one, hook, outcome));
+  }
+
+  /** The next hook whose scope the request is in, and which has not checked it. */
+  #next({ method, url, checked }: C): SignatureHook | undefined {
+    const path = guardedPart(url);
+    for (const hook of this.#hooks) {
+      if (checked?.includes(hook) !== true && hook.requires(method, path)) return hook;
+    }
+    return undefined;
+  }
+
+  #captured(one: C, hook: SignatureHook, outcome: CaptureOutcome): void {
+    const { req, res } = one;
+    if (outcome === 'aborted') return;
+    if (outcome === 'tooLarge') hook.refuseSize(req, res);
+    else if (outcome === 'consumed') hook.refuseConsumed(req, res);
+    else this.#decide(one, hook, req[kRawBody]);
+  }
+
+  #decide(one: C, hook: SignatureHook, body: Buffer | undefined): void {
+    const admitted = hook.verifies(one.req, one.res, body);
+    if (admitted === true) this.#passed(one, hook);
+    else if (admitted !== false) {
+      admitted.then((passed) => {
+        if (passed) this.#passed(one, hook);
+      }).catch((error: unknown) => this.#host.failed(one, error));
+    }
+  }
+
+  #passed(one: C, hook: SignatureHook): void {
+    (one.checked ??= []).push(hook);
+    this.run(one);
+  }
+}
