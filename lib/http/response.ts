@@ -1,35 +1,31 @@
-import { type IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:http';
-import { basename, extname, resolve } from 'node:path';
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import accepts from 'accepts';
 import { create as contentDisposition } from 'content-disposition';
-import encodeUrl from 'encodeurl';
 import { message as reasons } from 'statuses';
-import vary from 'vary';
 import { HttpError } from '../errors';
+import { guardedCall } from '../guarded-call';
 import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { Blocks } from '../xjson/blocks';
 import type { XJsonOptions } from '../xjson/options';
 import { kEndInPlace } from '../xjson/stream';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
-import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
 import { kCallsBack } from './discard';
-import { fieldsOf, learnName, setKnown } from './fields';
+import { fieldsOf } from './fields';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file';
 import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
-import { asUtf8, BINARY_TYPE, completeType, essenceOf, HTML_TYPE, JSON_TYPE, typeOf } from './media-type';
+import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import type { Request } from './request';
 import { kNext } from './request-state';
-import { type ConfiguredResponse, DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
+import { ResponseHead } from './response-head';
+import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
-
-/** A header field's value as `res.set` takes it. */
-export type HeaderValue = string | number | boolean | readonly (string | number)[];
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -40,8 +36,7 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
  * their prototype, so there is no constructor and no field here: state stands
  * under symbols, its defaults on the prototype.
  */
-export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ServerResponse {
-  declare readonly [kSettings]: ResponseSettings;
+export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
@@ -78,17 +73,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
 
   set locals(value: Locals) {
     this[kLocals] = value;
-  }
-
-  /**
-   * Sets the status code (INTERFACE section 2.2).
-   *
-   * @throws TypeError or RangeError for anything but an integer from 100 to 999.
-   */
-  status(code: number): this {
-    checkStatus(code);
-    this.statusCode = code;
-    return this;
   }
 
   /** Answers with a status code and its reason phrase as the text. */
@@ -179,78 +163,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
   }
 
-  /** Sets a header field, or several; a Content-Type gets its usual charset. @throws TypeError when Node refuses a name or value. */
-  set(name: string, value: HeaderValue): this;
-  set(fields: Readonly<Record<string, HeaderValue>>): this;
-  set(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
-    if (typeof name === 'string') {
-      setField(this, name, value);
-      return this;
-    }
-    for (const key of Object.keys(name)) setField(this, key, name[key]);
-    return this;
-  }
-
-  /** Another name of {@link set}. */
-  header(name: string, value: HeaderValue): this;
-  header(fields: Readonly<Record<string, HeaderValue>>): this;
-  header(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
-    return typeof name === 'string' ? this.set(name, value as HeaderValue) : this.set(name);
-  }
-
-  /** The value of a header field of the response as it stands. */
-  get(name: string): OutgoingHttpHeader | undefined {
-    return this.getHeader(name);
-  }
-
-  /** Adds a value to a header field, keeping those it has. */
-  append(name: string, value: string | readonly string[]): this {
-    const before = this.getHeader(name);
-    if (before === undefined || before === '') return this.set(name, value);
-    const values = Array.isArray(before) ? before : [String(before)];
-    return this.set(name, values.concat(value));
-  }
-
-  /** Sets the Content-Type, by a media type or by an extension (`html`, `.png`). */
-  type(type: string): this {
-    return this.set('Content-Type', typeOf(type));
-  }
-
-  /** Another name of {@link type}. */
-  contentType(type: string): this {
-    return this.type(type);
-  }
-
-  /** Adds fields to Vary, each once (RFC 9110 section 12.5.5). */
-  vary(field: string | string[]): this {
-    vary(this, field);
-    return this;
-  }
-
-  /** Sets Location, percent-encoded where a URL needs it, so that no line end gets into the header. */
-  location(url: string | URL): this {
-    this.setHeader('Location', encodeUrl(String(url)));
-    return this;
-  }
-
-  /** Adds to Link (RFC 8288): `{ next: '/items?page=2' }`. */
-  links(links: Readonly<Record<string, string | readonly string[]>>): this {
-    const values: string[] = [];
-    for (const [relation, urls] of Object.entries(links)) {
-      for (const url of typeof urls === 'string' ? [urls] : urls) values.push(`<${url}>; rel="${relation}"`);
-    }
-    const before = this.getHeader('Link');
-    if (before !== undefined && before !== '') values.unshift(String(before));
-    return this.set('Link', values.join(', '));
-  }
-
-  /** Has browsers save the body rather than show it, under the file's name if given, whose extension sets the type. */
-  attachment(filename?: string): this {
-    const name = filename === undefined ? undefined : basename(filename);
-    if (name !== undefined && name !== '') this.type(extname(name));
-    return this.set('Content-Disposition', contentDisposition(name));
-  }
-
   /**
    * Answers with the first of the representations, in the client's order of
    * preference, that it accepts: keys are media types or extensions, `default`
@@ -270,22 +182,9 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     const next = (this.req as Request)[kNext] ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
-    if (result !== this) hearRejection(result, fail);
+    // Whether it is a thenable is for Promise.resolve to find out.
+    if (typeof result === 'object' && result !== null && result !== this) Promise.resolve(result).then(undefined, fail);
     return this;
-  }
-
-  /**
-   * Sets a cookie (RFC 6265); objects are written as JSON.
-   *
-   * @throws TypeError for what no cookie can hold; Error when `signed` has no secret.
-   */
-  cookie(name: string, value: unknown, options?: CookieOptions): this {
-    return this.append('Set-Cookie', formatCookie(name, value, options ?? {}, cookieSecret(this)));
-  }
-
-  /** Has the browser forget a cookie; `path` and `domain` must be those it was set with. */
-  clearCookie(name: string, options?: CookieOptions): this {
-    return this.append('Set-Cookie', formatClearedCookie(name, options ?? {}, cookieSecret(this)));
   }
 
   /**
@@ -353,14 +252,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     throw new Error(noViews(`res.render(${inspect(view)})`));
   }
 
-  override setHeader(name: string, value: number | string | readonly string[]): this {
-    if (setKnown(this, name, value)) return this;
-    const result = super.setHeader(name, value);
-    // Node has refused anything else by now; a method in its place may not have.
-    if (typeof name === 'string') learnName(name);
-    return result;
-  }
-
   override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
@@ -414,16 +305,6 @@ function typeSet(res: ServerResponse): string | undefined {
   return typeof type === 'string' && type !== '' ? type : undefined;
 }
 
-function setField(res: ServerResponse, name: string, value: HeaderValue | undefined): void {
-  const text = Array.isArray(value) ? value.map(String) : String(value);
-  if (name.toLowerCase() !== 'content-type') {
-    res.setHeader(name, text);
-    return;
-  }
-  if (typeof text !== 'string') throw new TypeError(`Content-Type must be one string, got ${inspect(value)}`);
-  res.setHeader(name, completeType(text));
-}
-
 function bufferOf(view: ArrayBufferView): Buffer {
   return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength);
 }
@@ -433,25 +314,8 @@ function notAcceptable(types: readonly string[]): HttpError {
   return Object.assign(error, { types });
 }
 
-function cookieSecret(res: ConfiguredResponse): string | undefined {
-  const { secret } = res.req as { secret?: unknown };
-  return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
-}
-
-/** Whether it is a thenable is for Promise.resolve to find out. */
-function hearRejection(result: unknown, fail: (error: unknown) => void): void {
-  if (typeof result === 'object' && result !== null) Promise.resolve(result).then(undefined, fail);
-}
-
-function settleFile(fail: (error: unknown) => void, callback: ((error?: Error) => unknown) | undefined, error: Error | undefined): void {
-  if (callback === undefined) {
-    if (error !== undefined && !isClientGone(error)) fail(error);
-    return;
-  }
-  try {
-    hearRejection(callback(error), fail);
-  } catch (thrown) {
-    // It was called from the file system's side, where a throw ends the process.
-    fail(thrown);
-  }
+function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: Error | undefined): void {
+  // It is called from the file system's side, where a throw would end the process.
+  if (callback !== undefined) guardedCall(() => callback(error), fail);
+  else if (error !== undefined && !isClientGone(error)) fail(error);
 }

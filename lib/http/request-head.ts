@@ -1,0 +1,156 @@
+import { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import accepts from 'accepts';
+import proxyAddr from 'proxy-addr';
+import parseRange from 'range-parser';
+import typeIs from 'type-is';
+import { kSettings, type RequestSettings } from './request-state';
+
+/** Some bytes of a representation: offsets of the first and the last, from 0. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** The ranges of a Range header, in order. */
+export interface ByteRanges extends Array<ByteRange> {
+  /** Unit as sent, such as `bytes`. */
+  type: string;
+}
+
+/** What `req.range` finds: the ranges, -1 where none can be satisfied, -2 where the header is malformed. */
+export type RangeResult = ByteRanges | -1 | -2;
+
+/** What the head of a request says: its fields, what the client takes, and where it came from (INTERFACE section 2.1). */
+export class RequestHead extends IncomingMessage {
+  declare [kSettings]: RequestSettings;
+
+  /**
+   * A header by its name in any case; `Referer` and `Referrer` are one.
+   *
+   * @throws {TypeError} where the name is no text, or empty.
+   */
+  get(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
+  get(name: string): string | undefined;
+  get(name: string): string | string[] | undefined {
+    if (typeof name !== 'string' || name === '') {
+      throw new TypeError(`req.get was given ${name === '' ? 'an empty text' : typeof name}: give it the name of a header, such as 'Content-Type'`);
+    }
+    const lower = name.toLowerCase();
+    if (lower !== 'referer' && lower !== 'referrer') return this.headers[lower];
+    return this.headers['referrer'] || this.headers.referer;
+  }
+
+  /** Another name of {@link get}. */
+  header(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
+  header(name: string): string | undefined;
+  header(name: string): string | string[] | undefined {
+    return this.get(name);
+  }
+
+  /**
+   * Whether the body is of one of the types (`'json'`, `'text/*'`, `'+xml'`):
+   * the first that matches, false where none does, null where there is no body.
+   */
+  is(...types: (string | readonly string[])[]): string | false | null {
+    return typeIs(this, types.flat());
+  }
+
+  /** The type that the client likes best of those given, false where it accepts none; with none given, all it accepts. */
+  accepts(): string[];
+  accepts(...types: (string | readonly string[])[]): string | false;
+  accepts(...types: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).types(types.flat());
+  }
+
+  /** The same for content encodings. */
+  acceptsEncodings(): string[];
+  acceptsEncodings(...encodings: (string | readonly string[])[]): string | false;
+  acceptsEncodings(...encodings: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).encodings(encodings.flat());
+  }
+
+  /** The same for charsets. */
+  acceptsCharsets(): string[];
+  acceptsCharsets(...charsets: (string | readonly string[])[]): string | false;
+  acceptsCharsets(...charsets: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).charsets(charsets.flat());
+  }
+
+  /** The same for languages. */
+  acceptsLanguages(): string[];
+  acceptsLanguages(...languages: (string | readonly string[])[]): string | false;
+  acceptsLanguages(...languages: (string | readonly string[])[]): string | string[] | false {
+    return accepts(this).languages(languages.flat());
+  }
+
+  /**
+   * The Range header against a representation of `size` bytes (RFC 9110
+   * section 14.2); undefined where there is none.
+   *
+   * @param options `combine`: whether overlapping and adjacent ranges become one. Default false.
+   */
+  range(size: number, options?: { combine?: boolean }): RangeResult | undefined {
+    const range = this.headers.range;
+    return range ? parseRange(size, range, options) : undefined;
+  }
+
+  /** Address of the client: of the socket, or behind trusted proxies the nearest one that is not trusted. */
+  get ip(): string | undefined {
+    return proxyAddr(this, this[kSettings].trustProxy);
+  }
+
+  /** Addresses behind trusted proxies, the client's first; empty where no proxy is trusted. */
+  get ips(): string[] {
+    const addresses = proxyAddr.all(this, this[kSettings].trustProxy);
+    // They come nearest first, and the nearest is the socket's.
+    addresses.shift();
+    return addresses.reverse();
+  }
+
+  /** `http` or `https`: of the socket, or as a trusted proxy says. */
+  get protocol(): string {
+    const own = 'encrypted' in this.socket && this.socket.encrypted ? 'https' : 'http';
+    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Proto'))) || own;
+  }
+
+  /** Whether `protocol` is `https`. */
+  get secure(): boolean {
+    return this.protocol === 'https';
+  }
+
+  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
+  get host(): string | undefined {
+    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
+  }
+
+  /** Host without its port; an IPv6 address keeps its brackets. */
+  get hostname(): string | undefined {
+    const { host } = this;
+    if (host === undefined) return undefined;
+    const colon = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') + 1 : 0);
+    return colon === -1 ? host : host.slice(0, colon);
+  }
+
+  /** Labels of the host name before the last two (or as many as are set), the innermost first. */
+  get subdomains(): string[] {
+    const { hostname } = this;
+    if (!hostname) return [];
+    const labels = isIP(hostname) ? [hostname] : hostname.split('.').reverse();
+    return labels.slice(this[kSettings].subdomainOffset);
+  }
+
+  /** Whether `X-Requested-With` says XMLHttpRequest. */
+  get xhr(): boolean {
+    return this.get('X-Requested-With')?.toLowerCase() === 'xmlhttprequest';
+  }
+}
+
+function isForwarded(request: RequestHead): boolean {
+  return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);
+}
+
+/** The first of a list in a header: what the outermost trusted proxy wrote. */
+function firstOf(value: string | undefined): string | undefined {
+  return value?.split(',', 1)[0]?.trim();
+}

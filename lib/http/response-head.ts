@@ -1,0 +1,139 @@
+import { type OutgoingHttpHeader, ServerResponse } from 'node:http';
+import { basename, extname } from 'node:path';
+import { inspect } from 'node:util';
+import { create as contentDisposition } from 'content-disposition';
+import encodeUrl from 'encodeurl';
+import vary from 'vary';
+import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
+import { learnName, setKnown } from './fields';
+import { completeType, typeOf } from './media-type';
+import { kSettings, type ResponseSettings } from './response-state';
+import { checkStatus } from './status';
+
+/** A header field's value as `res.set` takes it. */
+export type HeaderValue = string | number | boolean | readonly (string | number)[];
+
+/** The head of a response: its status and its fields (INTERFACE section 2.2). */
+export class ResponseHead extends ServerResponse {
+  declare readonly [kSettings]: ResponseSettings;
+
+  /**
+   * Sets the status code (INTERFACE section 2.2).
+   *
+   * @throws TypeError or RangeError for anything but an integer from 100 to 999.
+   */
+  status(code: number): this {
+    checkStatus(code);
+    this.statusCode = code;
+    return this;
+  }
+
+  /** Sets a header field, or several; a Content-Type gets its usual charset. @throws TypeError when Node refuses a name or value. */
+  set(name: string, value: HeaderValue): this;
+  set(fields: Readonly<Record<string, HeaderValue>>): this;
+  set(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
+    if (typeof name === 'string') {
+      setField(this, name, value);
+      return this;
+    }
+    for (const key of Object.keys(name)) setField(this, key, name[key]);
+    return this;
+  }
+
+  /** Another name of {@link set}. */
+  header(name: string, value: HeaderValue): this;
+  header(fields: Readonly<Record<string, HeaderValue>>): this;
+  header(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
+    return typeof name === 'string' ? this.set(name, value as HeaderValue) : this.set(name);
+  }
+
+  /** The value of a header field of the response as it stands. */
+  get(name: string): OutgoingHttpHeader | undefined {
+    return this.getHeader(name);
+  }
+
+  /** Adds a value to a header field, keeping those it has. */
+  append(name: string, value: string | readonly string[]): this {
+    const before = this.getHeader(name);
+    if (before === undefined || before === '') return this.set(name, value);
+    const values = Array.isArray(before) ? before : [String(before)];
+    return this.set(name, values.concat(value));
+  }
+
+  /** Sets the Content-Type, by a media type or by an extension (`html`, `.png`). */
+  type(type: string): this {
+    return this.set('Content-Type', typeOf(type));
+  }
+
+  /** Another name of {@link type}. */
+  contentType(type: string): this {
+    return this.type(type);
+  }
+
+  /** Adds fields to Vary, each once (RFC 9110 section 12.5.5). */
+  vary(field: string | string[]): this {
+    vary(this, field);
+    return this;
+  }
+
+  /** Sets Location, percent-encoded where a URL needs it, so that no line end gets into the header. */
+  location(url: string | URL): this {
+    this.setHeader('Location', encodeUrl(String(url)));
+    return this;
+  }
+
+  /** Adds to Link (RFC 8288): `{ next: '/items?page=2' }`. */
+  links(links: Readonly<Record<string, string | readonly string[]>>): this {
+    const values: string[] = [];
+    for (const [relation, urls] of Object.entries(links)) {
+      for (const url of typeof urls === 'string' ? [urls] : urls) values.push(`<${url}>; rel="${relation}"`);
+    }
+    const before = this.getHeader('Link');
+    if (before !== undefined && before !== '') values.unshift(String(before));
+    return this.set('Link', values.join(', '));
+  }
+
+  /** Has browsers save the body rather than show it, under the file's name if given, whose extension sets the type. */
+  attachment(filename?: string): this {
+    const name = filename === undefined ? undefined : basename(filename);
+    if (name !== undefined && name !== '') this.type(extname(name));
+    return this.set('Content-Disposition', contentDisposition(name));
+  }
+
+  /**
+   * Sets a cookie (RFC 6265); objects are written as JSON.
+   *
+   * @throws TypeError for what no cookie can hold; Error when `signed` has no secret.
+   */
+  cookie(name: string, value: unknown, options?: CookieOptions): this {
+    return this.append('Set-Cookie', formatCookie(name, value, options ?? {}, cookieSecret(this)));
+  }
+
+  /** Has the browser forget a cookie; `path` and `domain` must be those it was set with. */
+  clearCookie(name: string, options?: CookieOptions): this {
+    return this.append('Set-Cookie', formatClearedCookie(name, options ?? {}, cookieSecret(this)));
+  }
+
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    if (setKnown(this, name, value)) return this;
+    const result = super.setHeader(name, value);
+    // Node has refused anything else by now; a method in its place may not have.
+    if (typeof name === 'string') learnName(name);
+    return result;
+  }
+}
+
+function setField(res: ServerResponse, name: string, value: HeaderValue | undefined): void {
+  const text = Array.isArray(value) ? value.map(String) : String(value);
+  if (name.toLowerCase() !== 'content-type') {
+    res.setHeader(name, text);
+    return;
+  }
+  if (typeof text !== 'string') throw new TypeError(`Content-Type must be one string, got ${inspect(value)}`);
+  res.setHeader(name, completeType(text));
+}
+
+function cookieSecret(res: ResponseHead): string | undefined {
+  const { secret } = res.req as { secret?: unknown };
+  return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
+}
