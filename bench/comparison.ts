@@ -18,9 +18,9 @@ export interface Bench {
 }
 
 /** Time beyond the load itself that one run under load takes, in seconds. */
-export const RUN_OVERHEAD = 0.15;
+export const RUN_OVERHEAD = 0.05;
 /** A start with a check, in seconds. */
-export const START = 0.5;
+export const START = 0.35;
 /** Load before what is measured, in seconds: most of what is compiled is compiled by then. */
 const WARM_UP = 1;
 /** Length of a slice, in seconds. A run has an even number, so that each peer goes as often before its neighbour as behind it. */

@@ -51,6 +51,7 @@ export abstract class Load {
       return new Wrk(core);
     } catch (error) {
       if (wanted === 'wrk') throw new Error('wrk is not installed; leave --load out to use autocannon', { cause: error });
+      process.stderr.write('wrk is not installed: autocannon, which tells peers less apart, is the load (Debian: apt-get install wrk).\n');
       return new Autocannon(core);
     }
   }

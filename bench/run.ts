@@ -18,6 +18,9 @@ async function main(): Promise<void> {
   const pins = findPins();
   if (pins.server === undefined) process.stderr.write('Nothing is pinned to a core (one core, or no taskset): the figures will spread.\n');
   const load = Load.find(settings.load, pins.load);
+  // Peers end with this process; what else is left are the files of the load.
+  process.once('exit', () => load.close());
+  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]] as const) process.once(signal, () => process.exit(code));
   const bench: Bench = { settings, pins, load, cases: await loadCases(), progress: new Progress(estimate(settings)) };
   try {
     await checkAll(bench);
@@ -29,7 +32,6 @@ async function main(): Promise<void> {
     });
   } finally {
     bench.progress.end();
-    load.close();
   }
 }
 

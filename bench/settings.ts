@@ -60,15 +60,15 @@ const OPTIONS = {
   out: { type: 'string' },
   check: { type: 'boolean' },
   quick: { type: 'boolean' },
-  help: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
 } as const;
 
 /**
  * Reads the command line; undefined when only the usage was asked for, which it prints.
- * @throws TypeError that names the option whose value is wrong.
+ * @throws TypeError that names the option that is unknown, or whose value is wrong.
  */
 export function readSettings(args: readonly string[]): Settings | undefined {
-  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const values = valuesOf(args);
   if (values.help === true) {
     console.log(USAGE);
     return undefined;
@@ -94,6 +94,20 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     quick,
     out: resolve(values.out ?? resolve(__dirname, partial ? 'results/partial' : 'results')),
   };
+}
+
+function valuesOf(args: readonly string[]): ReturnType<typeof parse>['values'] {
+  try {
+    return parse(args).values;
+  } catch (error) {
+    // Its first sentence says what is wrong, the others what a program might have meant by it.
+    const [reason] = (error as Error).message.split(/\.\s/, 1);
+    throw new TypeError(`${reason}; the options are those of npm run bench -- --help`, { cause: error });
+  }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS });
 }
 
 function list<T extends string>(option: string, given: string | undefined, known: readonly T[]): readonly T[] {

@@ -21,7 +21,7 @@ export function renderTable(results: Results): string {
 
 function ratioTable(heading: string, measures: readonly Measure[]): string[] {
   const peers = Object.keys((measures[0] as Measure).peers).filter((name) => name !== SUBJECT);
-  const rows = [[heading, SUBJECT, ...peers], ['---', '--:', ...peers.map(() => '--:')]];
+  const rows = [[heading, `${SUBJECT} = 1.00`, ...peers], ['---', '--:', ...peers.map(() => '--:')]];
   for (const measure of measures) {
     const subject = measure.peers[SUBJECT] as PeerResult;
     rows.push([measure.title, `${absolute(measure, median(subject.values))}${mark(subject)}`, ...peers.map((name) => cell(measure.peers[name]))]);
@@ -51,7 +51,7 @@ function absolute(measure: Measure, value: number): string {
 function notes(measures: readonly Measure[]): string[] {
   const results = measures.flatMap((measure) => Object.values(measure.peers));
   const ratio = results.find((result) => result.ratios.length > 1)?.ratio;
-  const lines = [`Each number says how many times as well as the peer ${SUBJECT} (1.00) does: above 1 it serves more requests, or takes less time or memory.`];
+  const lines = [`Each number says how many times as well as the peer ${SUBJECT} does: above 1 it serves more requests, or takes less time or memory.`];
   if (ratio !== undefined) lines.push(`It is the median of the ratios of neighbouring runs, with the interval that holds it in ${(ratio.coverage * 100).toFixed(0)} of 100 cases.`);
   if (results.some((result) => (result.failures ?? 0) > 0)) lines.push('† Connections failed or answers took more than ten seconds; see results.json.');
   return lines;

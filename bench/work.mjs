@@ -169,5 +169,7 @@ export function main(cases) {
     console.error(`usage: node ${process.argv[1]} ${Object.keys(cases).join('|')} [size]`);
     process.exit(2);
   }
+  // A profile (--cpu-prof) is written by a process that ends by itself.
+  process.once('SIGINT', () => process.exit());
   start((port) => console.log(port), size === undefined ? undefined : Number(size));
 }

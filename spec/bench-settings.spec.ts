@@ -31,6 +31,9 @@ describe('the command line of the benchmark', () => {
     [['--seconds', '1.5'], /^--seconds must be a whole number above 0, got "1.5"$/],
     [['--connections', 'many'], /^--connections must be a whole number above 0, got "many"$/],
     [['--load', 'ab'], /^--load must be of wrk, autocannon, got "ab"$/],
+    [['--nonsense'], /^Unknown option '--nonsense'; the options are those of npm run bench -- --help$/],
+    [['stray'], /^Unexpected argument 'stray'.*; the options are those of npm run bench -- --help$/],
+    [['--rounds'], /'--rounds <value>'.*; the options are those of npm run bench -- --help$/],
     [['--base', __dirname], /^--base must be a checkout of waypost with dist\/ \(npm run build\), got "/],
   ])('%j is refused by name', (args, message) => {
     expect(() => readSettings(args)).toThrow(message);

@@ -26,6 +26,21 @@ function refuseMalformed(app) {
   });
 }
 
+/**
+ * As bodyLimit by itself: refuses what is announced as too long, and counts
+ * what is not announced. bodyLimit looks at the body of the whole Request
+ * first, which the server otherwise need not make: a POST takes four times as
+ * long with it.
+ */
+function limitBody(maxSize) {
+  const counted = bodyLimit({ maxSize });
+  return (c, next) => {
+    const length = c.req.header('Content-Length');
+    if (length === undefined) return counted(c, next);
+    return Number(length) > maxSize ? c.text('Payload Too Large', 413) : next();
+  };
+}
+
 main({
   static(ready) {
     const app = new Hono();
@@ -57,13 +72,13 @@ main({
   post(ready) {
     const app = new Hono();
     refuseMalformed(app);
-    app.post('/orders', bodyLimit({ maxSize: BODY_LIMIT }), async (c) => c.json(summarize(await c.req.json())));
+    app.post('/orders', limitBody(BODY_LIMIT), async (c) => c.json(summarize(await c.req.json())));
     listen(app, ready);
   },
   signed(ready) {
     const app = new Hono();
     refuseMalformed(app);
-    app.post('/orders', bodyLimit({ maxSize: BODY_LIMIT }), async (c) => {
+    app.post('/orders', limitBody(BODY_LIMIT), async (c) => {
       const text = await c.req.text();
       const { method, path } = c.req;
       const headers = { 'svc-request-sig': c.req.header('svc-request-sig'), 'x-timestamp': c.req.header('x-timestamp') };
@@ -114,7 +129,7 @@ main({
   },
   body(ready) {
     const app = new Hono();
-    app.post('/', bodyLimit({ maxSize: LARGE_BODY_LIMIT }), async (c) => {
+    app.post('/', limitBody(LARGE_BODY_LIMIT), async (c) => {
       const body = c.req.header('Content-Type') === undefined ? undefined : await c.req.json();
       return c.json({ length: body?.text.length ?? 0 });
     });

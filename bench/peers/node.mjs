@@ -1,10 +1,8 @@
 /** Peer: node:http alone, by the hand of someone who wants no framework but does not cut corners. */
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
-import { pipeline } from 'node:stream';
 import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 const METHOD_NOT_ALLOWED = { error: 'Method Not Allowed', message: 'The path is known, the method is not' };
@@ -186,9 +184,11 @@ main({
   file(ready) {
     const path = join(fileDirectory(), FILE_NAME);
     listen(treeOf('GET', `/${FILE_NAME}`, async (req, res) => {
-      const { size, mtime } = await stat(path);
-      res.writeHead(200, { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': size, 'Last-Modified': mtime.toUTCString() });
-      pipeline(createReadStream(path), res, () => {});
+      const { mtime } = await stat(path);
+      // Read at once: for 64 KB a stream takes half as long again.
+      const bytes = await readFile(path);
+      res.writeHead(200, { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': bytes.length, 'Last-Modified': mtime.toUTCString() });
+      res.end(bytes);
     }), ready);
   },
   routes(ready, count = 1000) {
