@@ -117,6 +117,8 @@ export class Listener {
       : createHttpsServer({ ...https, ...options }, this.#listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+      // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
+      if (server.listenerCount('checkContinue') > 1) return;
       // The body is asked for when it is wanted: a refused request need not send it.
       (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
       this.#listener(req, res);

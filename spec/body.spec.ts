@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import bodyParser from 'body-parser';
 import fc from 'fast-check';
-import type { Application, CreateServerOptions, ErrorHandler, Handler, HttpError, Request } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request } from 'waypost';
 import { Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
 
@@ -373,6 +373,34 @@ describe('Expect: 100-continue', () => {
     await wire.end;
     expect(wire.text).toContain('{"body":"body","raw":"body"}');
     expect(wire.text.match(/100 Continue/g)).toHaveLength(1);
+  });
+
+  test('is left to a listener of the server, as on node:http: what it refuses reaches no handler', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    let ran = 0;
+    app.post('/', (_req, res) => { ran++; res.end(); });
+    const port = await running.start(app);
+    app.server?.on('checkContinue', (req, res) => {
+      if (req.url === '/') res.writeHead(413, { Connection: 'close' }).end('too big');
+      else {
+        res.writeContinue();
+        req.url = '/';
+        app(req, res);
+      }
+    });
+    const wire = await Wire.open(port);
+    wire.write(head('POST /', EXPECT));
+    await wire.end;
+    expect(wire.text).toMatch(/^HTTP\/1\.1 413 [\s\S]*too big/);
+    expect([ran, wire.text.includes('100 Continue')]).toEqual([0, false]);
+
+    const other = await Wire.open(port);
+    other.write(head('POST /go', EXPECT));
+    await other.until('HTTP/1.1 100 Continue\r\n\r\n');
+    other.write('body');
+    await other.end;
+    expect(other.text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 200']);
+    expect(ran).toBe(1);
   });
 
   test('is answered for a body that stays on the stream', async () => {

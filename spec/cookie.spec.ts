@@ -30,6 +30,7 @@ const CASES: readonly (readonly [string, Handler])[] = [
   ['path null', (_, res) => res.cookie('n', 'v', { path: null }).end()],
   ['encode', (_, res) => res.cookie('n', 'a b', { encode: (value) => value.replace(' ', '+') }).end()],
   ['signed', withSecret((_, res) => res.cookie('n', 'v', { signed: true }).end())],
+  ['signed by another true value', withSecret((_, res) => res.cookie('n', 'v', { signed: 'true' as unknown as boolean }).end())],
   ['a signed object', withSecret((_, res) => res.cookie('n', { a: 1 }, { signed: true }).end())],
   ['cleared', (_, res) => res.clearCookie('n').end()],
   ['cleared with a path', (_, res) => res.clearCookie('n', { path: '/admin', domain: 'example.com' }).end()],

@@ -217,6 +217,15 @@ describe('state', () => {
     expect(req.originalUrl).toBe('/as/sent?x');
   });
 
+  test('what is worked out can be assigned, as listeners of node:http do by names of their own choice', () => {
+    const request = requestOf('/', { host: 'example.com' }) as unknown as Record<string, unknown>;
+    for (const name of ['app', 'fresh', 'host', 'hostname', 'ip', 'ips', 'next', 'protocol', 'secure', 'stale', 'subdomains', 'xhr']) {
+      request[name] = `own ${name}`;
+      expect(request[name]).toBe(`own ${name}`);
+    }
+    expect(requestOf('/').fresh).toBe(false);
+  });
+
   test('what one request is assigned, another does not see', () => {
     const [one, two] = [requestOf('/'), requestOf('/')];
     one.baseUrl = '/mount';

@@ -111,6 +111,28 @@ const REQUESTS: readonly (readonly [string, RequestOptions])[] = [
   ['no-cache', { headers: { 'if-none-match': '*', 'cache-control': 'no-cache' } }],
 ];
 
+/** Without an ETag Express hands Node a text, which writes the head as UTF-8 with it. */
+const LATIN1: readonly (readonly [string, Handler])[] = [
+  ['send a string beside a field that is not ASCII', (_, res) => res.set('X-User', 'José').send('wörld')],
+  ['json beside a list that is not ASCII', (_, res) => res.set('X-User', ['Ada', 'José']).json({ a: 'ü' })],
+  ['json beside a field that is not ASCII, set by Node', (_, res) => { res.setHeader('X-User', 'plain'); res.setHeader('X-User', 'Grüße'); res.json({ a: 'ü' }); }],
+];
+
+describe.each(LATIN1)('%s', (_name, handler) => {
+  it('has that field as Latin-1, as in Express with its ETag', async () => {
+    const [tagged, plain] = [await Parity.start({ etag: weakEntityTag }), await Parity.start()];
+    try {
+      const { ours, express } = await tagged.both(handler);
+      expect(ours).toEqual(express);
+      expect(String(ours.headers['x-user'])).toMatch(/José|Grüße/);
+      expect((await plain.both(handler)).ours.headers['x-user']).toBe(ours.headers['x-user']);
+    } finally {
+      await tagged.close();
+      await plain.close();
+    }
+  });
+});
+
 describe('the same calls as in Express 5, with ETag on', () => {
   let parity: Parity;
   beforeAll(async () => { parity = await Parity.start({ etag: weakEntityTag }); });

@@ -6,7 +6,7 @@ import { STALE_FIELDS } from '../xjson/failure';
 import { isFresh } from './etag';
 import { fieldsOf } from './fields';
 import { JSON_TYPE } from './media-type';
-import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
+import { type ConfiguredResponse, kLatin1, kOwn, kSettings } from './response-state';
 
 /**
  * Longest text, in UTF-16 units, that Node is given as text. It takes three
@@ -30,7 +30,8 @@ const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'tr
  * `setHeader` and `end`, so that middleware which replaced them sees it all.
  */
 export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
-  if (typeof body === 'string' && body.length > LONGEST_TEXT) body = Buffer.from(body);
+  // Text goes out in one piece with the head, both as UTF-8: as bytes the head is Latin-1, which its fields are read as.
+  if (typeof body === 'string' && (body.length > LONGEST_TEXT || res[kLatin1])) body = Buffer.from(body);
   const fields = fieldsOf(res);
   const { etag } = res[kSettings];
   const tagged = fields !== null && 'etag' in fields;
@@ -97,10 +98,15 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
   if (own === undefined || own >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
   if (res[kAnswering]) return;
   if (res.headersSent) {
-    if (!res.writableEnded) res.destroy();
+    // What was written in this turn is not on its way yet, and is all that the client gets to see.
+    if (!res.writableEnded) setImmediate(cutOff, res);
     return;
   }
   answerJson(res, status, errorBody(error, status, res[kSettings].development), own === undefined ? undefined : headersOf(error));
+}
+
+function cutOff(res: ConfiguredResponse): void {
+  res.destroy();
 }
 
 /**

@@ -262,8 +262,15 @@ function readHeld(this: Askable, size: number): void {
     // It notes that somebody reads, so that the response does not drop what is left.
     _read.call(this, size);
     if (bytes !== undefined) pushOn(this, bytes);
+    // As off the wire the end comes later: who has read may wait for something else before he listens for it.
+    setImmediate(endHeld, this);
+    return;
   }
   pushOn(this, null);
+}
+
+function endHeld(stream: Askable): void {
+  if (!stream.destroyed) pushOn(stream, null);
 }
 
 /** Everything the stream has buffered, read without leaving a trace of the reading. */

@@ -41,7 +41,8 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
   const { signed, maxAge, path, ...rest } = given;
   // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is written as JSON
   let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
-  if (signed === true) text = `s:${sign(text, secretFor(name, secret))}`;
+  // As in Express by any true value: a cookie that was to be signed must not go out unsigned.
+  if (signed) text = `s:${sign(text, secretFor(name, secret))}`;
   const options: SerializeOptions = { ...rest, path: path ?? '/' };
   if (maxAge !== undefined && maxAge !== null) setLife(options, name, Number(maxAge));
   return serialize(name, text, options);

@@ -5,8 +5,8 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** Names that are kept in mind. An application has few; a client may have a say in more. */
 const MOST = 256;
-/** What no field's value may hold (RFC 9110 section 5.5). */
-const UNFIT = /[^\t\x20-\x7e\x80-\xff]/;
+/** What a field's value of ASCII does not hold (RFC 9110 section 5.5). */
+const UNFIT = /[^\t\x20-\x7e]/;
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 const { setHeader } = OutgoingMessage.prototype;
@@ -55,6 +55,11 @@ export function learnName(name: string): void {
   // A copy: as a part of a longer text it would keep all of that.
   const own = Buffer.from(name, 'latin1').toString('latin1');
   known.set(own, own.toLowerCase());
+}
+
+/** Whether a value that Node has taken is of ASCII alone. */
+export function isAscii(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isAscii) : !UNFIT.test(String(value));
 }
 
 function isFieldText(value: unknown): boolean {

@@ -4,6 +4,7 @@ import accepts from 'accepts';
 import proxyAddr from 'proxy-addr';
 import parseRange from 'range-parser';
 import typeIs from 'type-is';
+import { makeAssignable } from './assignable';
 import { kSettings, type RequestSettings } from './request-state';
 
 /** Some bytes of a representation: offsets of the first and the last, from 0. */
@@ -145,6 +146,8 @@ export class RequestHead extends IncomingMessage {
     return this.get('X-Requested-With')?.toLowerCase() === 'xmlhttprequest';
   }
 }
+
+makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
 
 function isForwarded(request: RequestHead): boolean {
   return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);

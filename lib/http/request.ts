@@ -1,3 +1,4 @@
+import { makeAssignable } from './assignable';
 import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
 import { discardRest } from './discard';
 import { isFresh } from './etag';
@@ -66,11 +67,6 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
   get next(): ((error?: unknown) => void) | undefined {
     return this[kNext];
-  }
-
-  /** An Express router that is middleware here writes its own. */
-  set next(next: ((error?: unknown) => void) | undefined) {
-    Object.defineProperty(this, 'next', { value: next, writable: true, configurable: true, enumerable: true });
   }
 
   /** The application that serves the request; a mounted one while it does. */
@@ -181,6 +177,8 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   ['_dump', dump],
 ];
 
+// An Express router that is middleware here writes its own `next`.
+makeAssignable(Request.prototype, ['app', 'fresh', 'next', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
 for (const [name, value] of DEFAULTS) {
   Object.defineProperty(Request.prototype, name, { value, writable: true, configurable: true });

@@ -5,9 +5,9 @@ import { create as contentDisposition } from 'content-disposition';
 import encodeUrl from 'encodeurl';
 import vary from 'vary';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
-import { learnName, setKnown } from './fields';
+import { isAscii, learnName, setKnown } from './fields';
 import { completeType, typeOf } from './media-type';
-import { kSettings, type ResponseSettings } from './response-state';
+import { kLatin1, kSettings, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
 
 /** A header field's value as `res.set` takes it. */
@@ -16,6 +16,7 @@ export type HeaderValue = string | number | boolean | readonly (string | number)
 /** The head of a response: its status and its fields (INTERFACE section 2.2). */
 export class ResponseHead extends ServerResponse {
   declare readonly [kSettings]: ResponseSettings;
+  declare [kLatin1]: boolean;
 
   /**
    * Sets the status code (INTERFACE section 2.2).
@@ -119,6 +120,7 @@ export class ResponseHead extends ServerResponse {
     const result = super.setHeader(name, value);
     // Node has refused anything else by now; a method in its place may not have.
     if (typeof name === 'string') learnName(name);
+    if (!isAscii(value)) this[kLatin1] = true;
     return result;
   }
 }

@@ -16,6 +16,8 @@ export const kFail = Symbol('waypost.response.fail');
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
+/** Whether a field has been set that is not of ASCII alone. */
+export const kLatin1 = Symbol('waypost.response.latin1');
 /** The `locals` of a response, once somebody asked for them. */
 export const kLocals = Symbol('waypost.response.locals');
 
@@ -47,6 +49,7 @@ export interface ConfiguredResponse extends ServerResponse {
   readonly [kOwn]: OwnMethods;
   readonly [kSettings]: ResponseSettings;
   readonly [kAnswering]: boolean;
+  readonly [kLatin1]: boolean;
 }
 
 /** What a response goes by that belongs to no application: nothing shown, nothing logged. */

@@ -176,6 +176,36 @@ describe.each(Object.keys(READERS).map((name, i) => [name, i] as const))('a body
   });
 });
 
+/** Off the wire the end of a body comes in a later turn than its bytes, and programs get by on that. */
+const LATE_LISTENERS: Record<string, (req: Request) => Promise<unknown>> = {
+  'promises': async (req) => {
+    req.on('data', () => undefined);
+    for (let i = 0; i < 3; i++) await null;
+    await once(req, 'end');
+  },
+  'a tick': async (req) => {
+    req.on('data', () => undefined);
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await once(req, 'end');
+  },
+  'the bytes': async (req) => {
+    await once(req, 'data');
+    await once(req, 'end');
+  },
+};
+
+describe('a reader that listens for the end of a parsed body', () => {
+  test.each(Object.keys(LATE_LISTENERS))('only after %s hears it', async (what) => {
+    const app = createServer({ logging: { level: 'silent' } });
+    app.post('/', async (req, res) => {
+      await (LATE_LISTENERS[what] as (req: Request) => Promise<unknown>)(req);
+      res.send('ended');
+    });
+    const own = await running.start(app);
+    for (const body of ['7', JSON_TEXT]) expect((await post(own, '/', body)).body).toBe('ended');
+  });
+});
+
 describe('parsers on top of a body that waypost has parsed', () => {
   test('find it as it was sent', async () => {
     const app = createServer({ logging: { level: 'silent' } });

@@ -1,0 +1,16 @@
+/**
+ * Lets a program assign what is worked out when it is asked for: it then has a
+ * property of its own. Listeners of plain `node:http` keep things on a request
+ * by names of their own choice, and a getter alone would throw.
+ */
+export function makeAssignable(prototype: object, names: readonly string[]): void {
+  for (const name of names) {
+    const accessor = Object.getOwnPropertyDescriptor(prototype, name);
+    Object.defineProperty(prototype, name, {
+      ...accessor,
+      set(this: object, value: unknown) {
+        Object.defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true });
+      },
+    });
+  }
+}
