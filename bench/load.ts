@@ -38,7 +38,7 @@ const MOST_OVERTIME = 0.3;
 export abstract class Load {
   abstract readonly name: string;
   protected readonly core: number | undefined;
-  protected readonly directory = mkdtempSync(join(tmpdir(), 'waypost-load-'));
+  #directory: string | undefined;
 
   constructor(core: number | undefined) {
     this.core = core;
@@ -69,13 +69,14 @@ export abstract class Load {
   }
 
   close(): void {
-    rmSync(this.directory, { recursive: true, force: true });
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true });
   }
 
   protected abstract measure(wanted: LoadRun): Promise<LoadResult>;
 
   protected file(name: string, text: string): string {
-    const path = join(this.directory, name);
+    this.#directory ??= mkdtempSync(join(tmpdir(), 'waypost-load-'));
+    const path = join(this.#directory, name);
     writeFileSync(path, text);
     return path;
   }

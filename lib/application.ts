@@ -8,7 +8,7 @@ import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBod
 import { isClosedTo } from './http/discard';
 import { isForeignApplication, lend } from './http/foreign-application';
 import type { Request } from './http/request';
-import { kBody, kBodySet, kOriginalMethod, kOriginalUrl } from './http/request-state';
+import { kBody, kBodySet, kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
@@ -22,7 +22,7 @@ import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Walk, type WalkHost } from './routing/walk';
-import { kExpectsContinue, Listener, type NodeServer, whenListening } from './server';
+import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
 import { signatureHooks } from './signature/guard';
 import type { SignatureHook } from './signature/hook';
@@ -288,10 +288,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** Tells a client that waits before it sends its body to go on. */
   #invite(walk: Walk): void {
-    const req = walk.req as Travelling;
-    if (req[kExpectsContinue] !== true) return;
-    req[kExpectsContinue] = false;
-    walk.res.writeContinue();
+    if (walk.req[kExpectsContinue]) walk.res.writeContinue();
   }
 
   #captured(walk: Walk, outcome: CaptureOutcome): void {

@@ -5,14 +5,13 @@ import { Response } from './http/response';
 import { kFail, kFailing, kSettings as kResponseSettings } from './http/response-state';
 import type { NextFunction } from './routing/handler';
 import type { Walk } from './routing/walk';
-import type { kExpectsContinue } from './server';
 import type { SharedSettings } from './settings';
 
 /** The walk that a request is on, in the application that serves it. */
 export const kWalk = Symbol('waypost.request.walk');
 
-/** A request on its way: its own walk, and that a client may wait for `100 Continue`. */
-export type Travelling = Request & { [kWalk]?: Walk | undefined; [kExpectsContinue]?: boolean };
+/** A request on its way. */
+export type Travelling = Request & { [kWalk]?: Walk | undefined };
 
 /** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
 export interface OwnClasses {

@@ -2,12 +2,10 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { kExpectsContinue } from './http/request-state';
 import type { ListenCall } from './listen';
 import type { Logger } from './logger';
 import type { ResolvedServer } from './options';
-
-/** Marks a request whose client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
-export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
@@ -117,11 +115,11 @@ export class Listener {
       : createHttpsServer({ ...https, ...options }, this.#listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-      // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
-      if (server.listenerCount('checkContinue') > 1) return;
+      if (https !== undefined) (req.socket as BusySocket)[kAsked] = true;
       // The body is asked for when it is wanted: a refused request need not send it.
       (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
-      this.#listener(req, res);
+      // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
+      if (server.listenerCount('checkContinue') === 1) this.#listener(req, res);
     });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);

@@ -281,6 +281,16 @@ describe('an error after the head is out', () => {
     expect(log.lines.filter(({ level }) => level === 'error').map(({ fields }) => String(fields.err))).toEqual(['Error: inner detail']);
   });
 
+  test('by data that can not be written shows what was written before, too', async () => {
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      res.write('begun');
+      res.json({ big: 1n });
+    }));
+    const text = await Wire.tell(port, head('GET /'));
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK[^]*begun/);
+    expect(text).not.toMatch(/0\r\n\r\n$/);
+  });
+
   test('still meets error middleware, which may see that the head is out', async () => {
     const seen: boolean[] = [];
     const port = await running.app((app) => {

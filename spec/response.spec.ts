@@ -116,6 +116,7 @@ const LATIN1: readonly (readonly [string, Handler])[] = [
   ['send a string beside a field that is not ASCII', (_, res) => res.set('X-User', 'José').send('wörld')],
   ['json beside a list that is not ASCII', (_, res) => res.set('X-User', ['Ada', 'José']).json({ a: 'ü' })],
   ['json beside a field that is not ASCII, set by Node', (_, res) => { res.setHeader('X-User', 'plain'); res.setHeader('X-User', 'Grüße'); res.json({ a: 'ü' }); }],
+  ['json beside a field that is not ASCII, appended by Node', (_, res) => { res.setHeader('X-User', 'Ada'); res.appendHeader('X-User', 'José'); res.json({ a: 'ü' }); }],
 ];
 
 describe.each(LATIN1)('%s', (_name, handler) => {

@@ -787,3 +787,21 @@ test('http.createServer(app) and a request half in: the hook is the same', async
   await wire.end;
   expect(wire.text).toContain('{"path":"/x","body":"half"}');
 });
+
+test('a body that another copy of waypost keeps back is refused, since it can not be seen', async () => {
+  let copy!: { createServer: typeof createServer };
+  jest.isolateModules(() => {
+    copy = jest.requireActual('waypost');
+  });
+  expect(copy.createServer).not.toBe(createServer);
+  const ran: string[] = [];
+  const inner = copy.createServer(guarded({}, { logging: { level: 'silent' } }));
+  inner.post('/x', async (req, res) => {
+    ran.push((await buffer(req)).toString());
+    res.end();
+  });
+  // The outer one parses the body, and leaves it to whoever reads the stream.
+  const port = await running.app((app) => app.post('/x', (req, res, next) => inner(req, res, next)));
+  const { status } = await post(port, '/x', '{"forged":true}', 'application/json', sign('POST', '/x', ''));
+  expect([status >= 400, ran]).toEqual([true, []]);
+});

@@ -1,8 +1,7 @@
 import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
 import { pathOf } from '../target';
-import { type FailureReport, isBodiless, sendFailure } from '../xjson/failure';
+import { cutOff, type FailureReport, isBodiless, sendFailure, STALE_FIELDS } from '../xjson/failure';
 import { kAnswering } from '../xjson/handler';
-import { STALE_FIELDS } from '../xjson/failure';
 import { isFresh } from './etag';
 import { fieldsOf } from './fields';
 import { JSON_TYPE } from './media-type';
@@ -98,15 +97,10 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
   if (own === undefined || own >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
   if (res[kAnswering]) return;
   if (res.headersSent) {
-    // What was written in this turn is not on its way yet, and is all that the client gets to see.
-    if (!res.writableEnded) setImmediate(cutOff, res);
+    cutOff(res);
     return;
   }
   answerJson(res, status, errorBody(error, status, res[kSettings].development), own === undefined ? undefined : headersOf(error));
-}
-
-function cutOff(res: ConfiguredResponse): void {
-  res.destroy();
 }
 
 /**

@@ -9,8 +9,13 @@ export function makeAssignable(prototype: object, names: readonly string[]): voi
     Object.defineProperty(prototype, name, {
       ...accessor,
       set(this: object, value: unknown) {
-        Object.defineProperty(this, name, { value, writable: true, configurable: true, enumerable: true });
+        assign(this, name, value);
       },
     });
   }
+}
+
+/** Gives an object a property of its own, where its class has an accessor. */
+export function assign(owner: object, name: string, value: unknown): void {
+  Object.defineProperty(owner, name, { value, writable: true, configurable: true, enumerable: true });
 }

@@ -95,6 +95,8 @@ function foregone(request: BodyStream, limit: number): CaptureOutcome | undefine
   // Reading ahead would hand these bytes to the listeners, and later once more.
   if (request.readableFlowing !== null && request.readableLength > 0) return 'consumed';
   if (request.destroyed) return 'aborted';
+  // All of it is off the wire and not in the stream: another copy of this module keeps it back, and will give it to whoever reads.
+  if (request.complete && request.readableLength === 0 && !(request as Askable)._readableState.ended) return 'consumed';
   return Number(request.headers['content-length']) > limit ? 'tooLarge' : undefined;
 }
 
@@ -228,7 +230,7 @@ interface Askable extends BodyStream {
   [kHeld]?: Buffer | undefined;
   /** Whether Node drops what is left of the body. */
   readonly _dumped: boolean;
-  readonly _readableState: { readonly reading: boolean };
+  readonly _readableState: { readonly ended: boolean; readonly reading: boolean };
 }
 
 /**
@@ -262,7 +264,7 @@ function readHeld(this: Askable, size: number): void {
     // It notes that somebody reads, so that the response does not drop what is left.
     _read.call(this, size);
     if (bytes !== undefined) pushOn(this, bytes);
-    // As off the wire the end comes later: who has read may wait for something else before he listens for it.
+    // The end comes later, as it may off the wire: who has read can wait for something else before he listens for it.
     setImmediate(endHeld, this);
     return;
   }
@@ -270,7 +272,10 @@ function readHeld(this: Askable, size: number): void {
 }
 
 function endHeld(stream: Askable): void {
-  if (!stream.destroyed) pushOn(stream, null);
+  if (stream.destroyed) return;
+  pushOn(stream, null);
+  // Who took all by one call of read() does not ask again, and Node tells the end when it is asked. Not while paused.
+  if (stream.readableLength === 0 && (stream.readableFlowing !== false || stream.listenerCount('readable') > 0)) stream.read(0);
 }
 
 /** Everything the stream has buffered, read without leaving a trace of the reading. */

@@ -18,6 +18,8 @@ export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 export const kParams = Symbol('waypost.request.params');
 /** What `req.next` is; an application puts the request's walk here. */
 export const kNext = Symbol('waypost.request.next');
+/** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
+export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** Value of `req.path`, once it was assigned. */
 export const kPath = Symbol('waypost.request.path');
 /** Value of `req.query`, once it was asked for or assigned. */

@@ -1,10 +1,10 @@
-import { makeAssignable } from './assignable';
+import { assign, makeAssignable } from './assignable';
 import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
 import { discardRest } from './discard';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { RequestHead } from './request-head';
-import { DEFAULT_SETTINGS, kBody, kBodySet, kClaims, kNext, kOriginalMethod, kOriginalUrl, kParams, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
+import { DEFAULT_SETTINGS, kBody, kBodySet, kClaims, kExpectsContinue, kNext, kOriginalMethod, kOriginalUrl, kParams, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
 import type { Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
@@ -23,6 +23,7 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
   declare [kClaims]: Map<object, Set<string>> | undefined;
+  declare [kExpectsContinue]: boolean;
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;
   declare [kCaptured]: CaptureOutcome | undefined;
@@ -67,6 +68,11 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
   get next(): ((error?: unknown) => void) | undefined {
     return this[kNext];
+  }
+
+  /** An Express router that is middleware here writes its own. */
+  set next(next: ((error?: unknown) => void) | undefined) {
+    assign(this, 'next', next);
   }
 
   /** The application that serves the request; a mounted one while it does. */
@@ -160,6 +166,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kOriginalUrl, undefined],
   [kOriginalMethod, undefined],
   [kClaims, undefined],
+  [kExpectsContinue, false],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
@@ -177,8 +184,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   ['_dump', dump],
 ];
 
-// An Express router that is middleware here writes its own `next`.
-makeAssignable(Request.prototype, ['app', 'fresh', 'next', 'stale']);
+makeAssignable(Request.prototype, ['app', 'fresh', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
 for (const [name, value] of DEFAULTS) {
   Object.defineProperty(Request.prototype, name, { value, writable: true, configurable: true });

@@ -123,6 +123,11 @@ export class ResponseHead extends ServerResponse {
     if (!isAscii(value)) this[kLatin1] = true;
     return result;
   }
+
+  override appendHeader(name: string, value: string | readonly string[]): this {
+    if (!isAscii(value)) this[kLatin1] = true;
+    return super.appendHeader(name, value);
+  }
 }
 
 function setField(res: ServerResponse, name: string, value: HeaderValue | undefined): void {

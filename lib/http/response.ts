@@ -20,7 +20,7 @@ import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import type { Request } from './request';
-import { kNext } from './request-state';
+import { kExpectsContinue, kNext } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLatin1, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
@@ -251,6 +251,12 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   /** Not supported. @throws Error that says what to do instead. */
   render(view: string, ..._rest: readonly unknown[]): never {
     throw new Error(noViews(`res.render(${inspect(view)})`));
+  }
+
+  override writeContinue(callback?: () => void): void {
+    // Said once, by whoever says it first: a listener of the server, a handler, or the application.
+    (this.req as Request)[kExpectsContinue] = false;
+    super.writeContinue(callback);
   }
 
   override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;

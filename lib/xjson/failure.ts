@@ -28,11 +28,24 @@ export const STALE_FIELDS = [
   'Content-Range', 'ETag', 'Expires', 'Last-Modified', 'Transfer-Encoding',
 ] as const;
 
-/** Answers 500 with that body. If the head is out, cutting the response off is the only way left to tell the client. */
+/**
+ * Cuts a response off whose head is out: the only way left to tell the client
+ * that it is not whole. What was written in this turn is not on its way yet,
+ * and is all that the client gets to see, so it is cut in the next.
+ */
+export function cutOff(res: ServerResponse): void {
+  if (!res.writableEnded) setImmediate(destroy, res);
+}
+
+function destroy(res: ServerResponse): void {
+  res.destroy();
+}
+
+/** Answers 500 with that body, or cuts off what has begun. */
 export function sendFailure(res: ServerResponse, error: unknown, report: FailureReport): void {
   report.onError(error);
   if (res.headersSent) {
-    if (!res.writableEnded) res.destroy();
+    cutOff(res);
     return;
   }
   const body = JSON.stringify(serializationFailure(error, report.development));
@@ -42,7 +55,7 @@ export function sendFailure(res: ServerResponse, error: unknown, report: Failure
   res.setHeader('Content-Type', 'application/json');
   res.setHeader('Content-Length', Buffer.byteLength(body));
   if (isBodiless(res)) res.end();
-  else res.end(body, 'utf8');
+  else res.end(Buffer.from(body));
 }
 
 /**

@@ -176,7 +176,7 @@ describe.each(Object.keys(READERS).map((name, i) => [name, i] as const))('a body
   });
 });
 
-/** Off the wire the end of a body comes in a later turn than its bytes, and programs get by on that. */
+/** Off the wire the end of a body may come in a later turn than its bytes, and programs get by on that. */
 const LATE_LISTENERS: Record<string, (req: Request) => Promise<unknown>> = {
   'promises': async (req) => {
     req.on('data', () => undefined);
@@ -190,6 +190,27 @@ const LATE_LISTENERS: Record<string, (req: Request) => Promise<unknown>> = {
   },
   'the bytes': async (req) => {
     await once(req, 'data');
+    await once(req, 'end');
+  },
+  'one read()': async (req) => {
+    req.read();
+    await once(req, 'end');
+  },
+  'one read() of what is readable': async (req) => {
+    await once(req, 'readable');
+    req.read();
+    await once(req, 'end');
+  },
+  'one read() by who listens once': async (req) => {
+    req.once('readable', () => void req.read());
+    await once(req, 'end');
+  },
+  'a pause': async (req) => {
+    req.on('data', () => req.pause());
+    await once(req, 'pause');
+    for (let i = 0; i < 3; i++) await new Promise((resolve) => void setImmediate(resolve));
+    expect(req.readableEnded).toBe(false);
+    req.resume();
     await once(req, 'end');
   },
 };
