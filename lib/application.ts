@@ -2,13 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfiguredRouter } from './configured-router';
 import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
-import { Adoption } from './http/adoption';
+import { Adoption, giveOwnProperties } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
-import { isForeignApplication, lend } from './http/foreign-application';
 import type { Request } from './http/request';
-import { kBody, kBodySet, kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
+import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
@@ -21,6 +20,7 @@ import { registrationWarnings } from './registration-warnings';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
+import { Retarget } from './routing/retarget';
 import { Walk, type WalkHost } from './routing/walk';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
@@ -64,7 +64,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   readonly #adoption: Adoption;
   readonly #hooks: readonly SignatureHook[];
   /** Null where no request needs a signature. */
-  readonly #signatures: SignatureCheck<Walk> | null;
+  readonly #signatures: SignatureCheck<Walk | Retarget> | null;
   readonly #upgrades: Upgrades;
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
   // An application is a function, but has no function's prototype: Node and others call it by these.
@@ -90,10 +90,10 @@ export class Application extends ConfiguredRouter implements WalkHost {
     this.#classes = ownClasses(this.shared);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
-    this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk>(this.#hooks, options.body.limit, {
-      admitted: (walk) => this.#admit(walk),
-      invite: (walk) => this.#invite(walk),
-      failed: (walk, error) => this.#answerFailure(walk, error),
+    this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
+      admitted: (one) => (one instanceof Walk ? this.#admit(one) : one.admitted()),
+      invite: (one) => this.#invite(one),
+      failed: (one, error) => this.#answerFailure(one, error),
     });
     this.#upgrades = new Upgrades(this.#hooks, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
@@ -221,12 +221,14 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const leave = this.#adoption.adopt(req, res, next);
     if (this.#listener.draining) res.shouldKeepAlive = false;
     req.res = res;
+    // Adapters of others make responses without one.
+    if (res.req !== req) (res as unknown as { req: Request }).req = req;
     if (req[kOriginalUrl] === undefined) {
       if (isClosedTo(req)) {
         req.resume();
         return;
       }
-      if (req.originalUrl === '') req.originalUrl = req.url;
+      giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
     }
@@ -239,7 +241,9 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (logsDebug(this.#logger)) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
-    this.#check(walk);
+    // What leads here may have changed the target without a word to the walk around, by `next`.
+    if (parent?.isRewritten === true) this.#checkAround(walk, parent, () => this.#check(walk));
+    else this.#check(walk);
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
@@ -279,7 +283,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const { req } = walk;
     if (!hasBody(req)) return walk.resume(walk.match);
     this.#invite(walk);
-    const wanted = this.#options.body.parse && !walk.bodyRead && !req[kBodySet] && req[kBody] === undefined
+    const wanted = this.#options.body.parse && !walk.bodyRead && req.body === undefined
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!wanted) return walk.resume(walk.match);
     walk.bodyRead = true;
@@ -287,8 +291,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
   }
 
   /** Tells a client that waits before it sends its body to go on. */
-  #invite(walk: Walk): void {
-    if (walk.req[kExpectsContinue]) walk.res.writeContinue();
+  #invite({ req, res }: Pick<Walk, 'req' | 'res'>): void {
+    if (req[kExpectsContinue]) res.writeContinue();
   }
 
   #captured(walk: Walk, outcome: CaptureOutcome): void {
@@ -298,7 +302,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
     parseBody(raw, req.headers, this.#parse, (error, value) => {
-      if (error === null) req[kBody] = value;
+      if (error === null) req.body = value;
       else walk.bodyError = error;
       walk.resume(walk.match);
     });
@@ -310,16 +314,31 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (error === undefined) return undefined;
     walk.bodyError = undefined;
     const { req, res } = walk;
-    if (req[kBodySet] || isBeingRead(req)) return undefined;
+    if (req.body !== undefined || isBeingRead(req)) return undefined;
     // What is left of a body that is too large would have to be read off the wire before the next request.
     if (statusOf(error) === 413 && !res.headersSent) res.shouldKeepAlive = false;
     return error;
   }
 
-  /** @internal Middleware has changed URL or method: from here on the new target counts. */
+  /** @internal Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
   rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
-    this.#check(walk);
+    if (walk.parent === undefined) this.#check(walk);
+    else this.#checkAround(walk, walk.parent, () => this.#check(walk));
+  }
+
+  /** Has the applications around, innermost first, check the target that they would have handed on. */
+  #checkAround(walk: Walk, around: Walk, admitted: () => void): void {
+    around.host.retargeted(around, walk.method, around.targetOf(walk.base, walk.url), () => {
+      if (around.parent === undefined) admitted();
+      else this.#checkAround(walk, around.parent, admitted);
+    });
+  }
+
+  /** @internal */
+  retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
+    if (this.#signatures === null || (method === walk.method && url === walk.url)) admitted();
+    else this.#signatures.run(new Retarget(walk, method, url, admitted));
   }
 
   /** @internal Puts this application's prototypes back on. */
@@ -352,18 +371,16 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #fall(walk: Walk): void {
     const { req, res } = walk;
     const listener = this.#fallback as FallbackListener;
-    if (isForeignApplication(listener)) lend(req, res);
     guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
   }
 
-  #answerFailure(walk: Walk, error: unknown): void {
-    const { req, res } = walk;
+  #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
     if (res.writableEnded) {
       this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
       return;
     }
     // An Express application that the request was handed to meanwhile has put its own on.
-    if (!this.#adoption.holds(req, res)) this.reclaim(walk);
+    if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
     answerError(res, error);
   }
 }

@@ -18,8 +18,6 @@ export const kFailing = Symbol('waypost.response.failing');
 export const kOwn = Symbol('waypost.response.own');
 /** Whether a field has been set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
-/** The `locals` of a response, once somebody asked for them. */
-export const kLocals = Symbol('waypost.response.locals');
 
 /** Methods that middleware replaces to hear of a body. */
 export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;

@@ -20,9 +20,9 @@ import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import type { Request } from './request';
-import { kExpectsContinue, kNext } from './request-state';
+import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
-import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLatin1, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
+import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
@@ -37,15 +37,18 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
  * their prototype, so there is no constructor and no field here: state stands
  * under symbols, its defaults on the prototype.
  */
+/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have */
 export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
-  declare [kLocals]: Locals | undefined;
   declare [kCallsBack]: boolean;
   declare [kSole]: string | Buffer | null | undefined;
   declare [kInPlace]: Buffer | undefined;
   declare readonly [kOwn]: OwnMethods;
+
+  /** Values that the handlers of one request leave for one another. */
+  declare locals: Locals;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
@@ -65,15 +68,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   /** The application that answers; a mounted one while it does. */
   get app(): HostApplication {
     return this[kSettings].app;
-  }
-
-  /** Values that the handlers of one request leave for one another. */
-  get locals(): Locals {
-    return (this[kLocals] ??= Object.create(null) as Locals);
-  }
-
-  set locals(value: Locals) {
-    this[kLocals] = value;
   }
 
   /** Answers with a status code and its reason phrase as the text. */
@@ -180,7 +174,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       return this;
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
-    const next = (this.req as Request)[kNext] ?? ((error?: unknown) => this[kFail](error));
+    // As in Express, that of the walk: past the other handlers of a route.
+    const next = (this.req as Request).next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
     // Whether it is a thenable is for Promise.resolve to find out.
@@ -295,7 +290,6 @@ Response.prototype[kJsonAsXJson] = false;
 Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLatin1] = false;
-Response.prototype[kLocals] = undefined;
 Response.prototype[kCallsBack] = false;
 Response.prototype[kSole] = undefined;
 Response.prototype[kInPlace] = undefined;

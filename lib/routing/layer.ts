@@ -1,5 +1,3 @@
-import { isForeignApplication, lend } from '../http/foreign-application';
-import type { Handler } from './handler';
 import type { PathRules } from './path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
@@ -76,16 +74,11 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
 }
 
 function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount, hooks: readonly ParamHook[]): void {
+  // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
+  if (handler.length > 4) return;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  layers.push({ order: layers.length, handler: isForeignApplication(handler) ? lending(handler as Handler) : handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, hooks: hooks.length === 0 ? null : hooks });
-}
-
-function lending(application: Handler): Handler {
-  return (req, res, next) => {
-    lend(req, res);
-    return application(req, res, next);
-  };
+  layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, hooks: hooks.length === 0 ? null : hooks });
 }
 
 function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
