@@ -42,9 +42,10 @@ interface Dumpable {
  */
 export function discardRest(request: BodyStream, limit: number): void {
   if (request.complete) {
-    // Every byte is off the wire, and a reader that is slower than the
-    // response keeps its bytes: Node would take its listeners away.
-    if (request.readableFlowing !== null) return;
+    // Every byte is off the wire, and who has begun to read in this turn keeps
+    // them: Node would take the listeners away. Who has paused before the first
+    // byte was read has not begun.
+    if (request.readableFlowing === true) return;
     if (isUnheard(request)) return markEnded(request);
     (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
     return;
