@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
 import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
 import { isAbsolute, resolve } from 'node:path';
@@ -174,12 +175,12 @@ export class FileTransfer {
   }
 
   /** This runs in a callback of the file system, where nobody else would catch what the head is refused for. */
-  #end(bytes: Buffer): void {
+  #end(bytes: Buffer | string): void {
     const res = this.#res;
     try {
       // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
       if (!res.headersSent) res.writeHead(res.statusCode);
-      res.end(bytes);
+      res.end(bytes, 'latin1');
       this.#settle();
     } catch (error) {
       this.#fail(asError(error));
@@ -198,6 +199,8 @@ export class FileTransfer {
    */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
+    // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
+    Object.assign(stream, { emit: AsyncResource.bind(stream.emit.bind(stream), 'waypost.sendFile') });
     const promised = this.#promised;
     stream.on('end', () => {
       if (stream.bytesRead >= promised) return;

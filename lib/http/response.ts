@@ -7,9 +7,7 @@ import { message as reasons } from 'statuses';
 import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
-import type { Blocks } from '../xjson/blocks';
 import type { XJsonOptions } from '../xjson/options';
-import { kEndInPlace } from '../xjson/stream';
 import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
 import { makeAssignable } from './assignable';
 import { kCallsBack } from './discard';
@@ -23,7 +21,7 @@ import type { Request } from './request';
 import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
+import { endSendsTwice, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -43,8 +41,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
   declare [kCallsBack]: boolean;
-  declare [kSole]: string | Buffer | null | undefined;
-  declare [kInPlace]: Buffer | undefined;
+  declare [kSole]: string | null | undefined;
   declare readonly [kOwn]: OwnMethods;
 
   /** Values that the handlers of one request leave for one another. */
@@ -58,11 +55,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   /** As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     return (error) => this[kFail](error);
-  }
-
-  /** Ends with the bytes of a body from where they are; see {@link endInPlace}. */
-  [kEndInPlace](bytes: Blocks): boolean {
-    return endInPlace(this, bytes);
   }
 
   /** The application that answers; a mounted one while it does. */
@@ -275,8 +267,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     }
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     // Without a text, what Node sends last brings its callback itself.
-    const isSole = typeof first === 'string' ? first !== '' : first !== undefined && first === this[kInPlace];
-    if (!endSendsTwice || !isSole) return super.end(first, second as BufferEncoding, third as () => void);
+    if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
     try {
       return super.end(first, second as BufferEncoding, third as () => void);
@@ -292,7 +283,6 @@ Response.prototype[kAnswering] = false;
 Response.prototype[kLatin1] = false;
 Response.prototype[kCallsBack] = false;
 Response.prototype[kSole] = undefined;
-Response.prototype[kInPlace] = undefined;
 makeAssignable(Response.prototype, ['app']);
 Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
