@@ -219,7 +219,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
-    if (this.#listener.draining) res.shouldKeepAlive = false;
+    if (!this.#listener.carriesOut(req, res)) return;
     req.res = res;
     if (req[kOriginalUrl] === undefined) {
       if (isClosedTo(req)) {
