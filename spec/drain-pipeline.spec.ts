@@ -350,7 +350,7 @@ test('by any schedule, each request that has begun is answered whole, as by node
   await fc.assert(fc.asyncProperty(SCHEDULES, async (schedule) => {
     const methods = schedule.requests.map(({ method }) => method);
     const begun = new Begun();
-    const app = createServer({ logging: { level: 'silent' }, body: { parse: false } });
+    const app = createServer({ logging: { level: 'silent' }, body: false });
     app.all('/:n', begun.listener);
     const text = await play(schedule, begun, await running.start(app), () => app.close({ timeout: NEVER }));
     const answers = readAll(text, methods);
