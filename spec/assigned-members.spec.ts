@@ -34,7 +34,7 @@ async function exercise(app: Application): Promise<void> {
     throw Object.assign(new Error('no'), { status: 418, expose: true });
   });
   app.post('/json', (req, res) => res.json(req.body));
-  const port = portOf(await METHODS.start.call(app, 0, '127.0.0.1'));
+  const port = portOf(await METHODS.start.call(app, { port: 0, host: '127.0.0.1' }));
   const told = async (path: string, question = {}): Promise<[number, string]> => {
     const { status, body } = await ask(port, path, question);
     return [status, status < 300 ? body : ''];
