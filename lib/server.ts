@@ -234,13 +234,15 @@ function track(sockets: Set<Socket>, socket: Socket): void {
 /** Calls back once: when the server listens, or with the error for which it never will. */
 export function whenListening(server: NodeServer, done: (error?: Error) => void): void {
   const settle = (error?: Error): void => {
-    server.removeListener('listening', settle);
+    server.removeListener('listening', listens);
     server.removeListener('error', settle);
     server.removeListener('close', closed);
     done(error);
   };
+  // Bun's server hands on a null.
+  const listens = (): void => settle();
   const closed = (): void => settle(new Error('the server was closed before it listened'));
-  server.once('listening', settle);
+  server.once('listening', listens);
   server.once('error', settle);
   server.once('close', closed);
 }
