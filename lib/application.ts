@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ConfiguredRouter } from './configured-router';
+import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
 import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
 import { Adoption, giveOwnProperties } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
+import { makeAssignable } from './http/assignable';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
 import type { Request } from './http/request';
@@ -21,6 +22,7 @@ import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Retarget } from './routing/retarget';
+import { kOnChange } from './routing/router';
 import { Walk, type WalkHost } from './routing/walk';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
@@ -56,7 +58,7 @@ export interface Application {
  * and parsed when a route can take it, then walked down its plan; what is left
  * is an error, the fallback, or not found.
  */
-export class Application extends ConfiguredRouter implements WalkHost {
+export class Application extends ConfiguredRouter {
   readonly #options: ResolvedOptions;
   readonly #logger: Logger;
   readonly #listener: Listener;
@@ -66,6 +68,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
   /** Null where no request needs a signature. */
   readonly #signatures: SignatureCheck<Walk | Retarget> | null;
   readonly #upgrades: Upgrades;
+  /** What walks know of the application; no methods of its own, in place of which a program may put others. */
+  readonly #host: WalkHost;
   readonly #parse: { readonly limit: number; readonly bigint: boolean };
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
@@ -87,7 +91,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     this.#options = options;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
-    this.#classes = ownClasses(this.shared);
+    this.#classes = ownClasses(this[kShared]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
@@ -95,13 +99,20 @@ export class Application extends ConfiguredRouter implements WalkHost {
       invite: (one) => this.#invite(one),
       failed: (one, error) => this.#answerFailure(one, error),
     });
+    this.#host = {
+      obstacle: (walk) => this.#obstacle(walk),
+      rewritten: (walk) => this.#rewritten(walk),
+      retargeted: (walk, method, url, admitted) => this.#retargeted(walk, method, url, admitted),
+      reclaim: (walk) => this.#reclaim(walk),
+      ended: (walk, failed, error) => this.#ended(walk, failed, error),
+    };
     this.#upgrades = new Upgrades(this.#hooks, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     });
     for (const warning of options.warnings) this.#logger.warn(warning);
-    this.onChange(() => {
+    this[kOnChange](() => {
       this.#table = null;
     });
   }
@@ -185,7 +196,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (event !== 'upgrade' && event !== 'mount') throw new TypeError(`on() knows the events "upgrade" and "mount", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
     if (typeof listener !== 'function') throw new TypeError(`on(${JSON.stringify(event)}, …) needs a function (${event === 'mount' ? 'parent' : 'req, socket, head'}), got ${typeof listener}`);
     if (event === 'mount') {
-      this.onMount(listener as () => unknown);
+      this[kOnMount](listener as () => unknown);
       return this;
     }
     this.#upgrades.add(listener as UpgradeListener);
@@ -209,7 +220,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   }
 
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this.rules));
+    return (this.#table ??= new RouteTable(this, this[kRules]));
   }
 
   #announce(): void {
@@ -219,7 +230,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
-    if (this.#listener.draining) res.shouldKeepAlive = false;
+    if (!this.#listener.carriesOut(req, res)) return;
     req.res = res;
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
@@ -235,7 +246,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const table = this.#prepare();
     const { url } = req;
     const match = this.#match(table, req, res, leave !== undefined);
-    const walk = new Walk(this, req, res, table, match, leave, parent);
+    const walk = new Walk(this.#host, req, res, table, match, leave, parent);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
     if (logsDebug(this.#logger)) {
@@ -308,8 +319,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
     });
   }
 
-  /** @internal The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
-  obstacle(walk: Walk): unknown {
+  /** The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
+  #obstacle(walk: Walk): unknown {
     const error = walk.bodyError;
     if (error === undefined) return undefined;
     walk.bodyError = undefined;
@@ -320,8 +331,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
     return error;
   }
 
-  /** @internal Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
-  rewritten(walk: Walk): void {
+  /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
+  #rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
     if (walk.parent === undefined) this.#check(walk);
     else this.#checkAround(walk, walk.parent, () => this.#check(walk));
@@ -335,19 +346,19 @@ export class Application extends ConfiguredRouter implements WalkHost {
     });
   }
 
-  /** @internal */
-  retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
+  /** What is mounted here has made another target of a walk's. */
+  #retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
     if (this.#signatures === null || (method === walk.method && url === walk.url)) admitted();
     else this.#signatures.run(new Retarget(walk, method, url, admitted));
   }
 
-  /** @internal Puts this application's prototypes back on. */
-  reclaim({ req, res }: Walk): void {
+  /** Puts this application's prototypes back on. */
+  #reclaim({ req, res }: Walk): void {
     this.#adoption.reclaim(req, res);
   }
 
-  /** @internal The list has ended. */
-  ended(walk: Walk, failed: boolean, error: unknown): void {
+  /** The list has ended. */
+  #ended(walk: Walk, failed: boolean, error: unknown): void {
     const { req, res, outer } = walk;
     if (outer !== undefined) {
       this.#restoreSuffix(walk);
@@ -384,6 +395,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
     answerError(res, error);
   }
 }
+
+makeAssignable(Application.prototype, ['server', 'log']);
 
 /**
  * Makes an application (INTERFACE section 1).

@@ -115,7 +115,7 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     const intake = this[kIntake];
     if (intake === undefined) return super.push(chunk, encoding);
-    return intake.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer | null));
+    return intake.push(chunk === null || Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk as string | Uint8Array, encoding));
   }
 
   /** @internal */
@@ -123,6 +123,11 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
     this[kIntake]?.abort();
     super._destroy(error, callback);
   }
+}
+
+/** Deno's server pushes arrays of bytes, and what a program pushes may be text. */
+function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
 /** Calls discardRest in Node's place, which would drop a body without end and without counting. */

@@ -2,7 +2,7 @@ import type { PathRules } from './path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
 import type { AnyHandler, Route } from './route';
-import type { Router } from './router';
+import { kRegistrations, type Router } from './router';
 
 /** One place where a router is mounted; the application itself is the outermost. */
 export interface Mount {
@@ -53,7 +53,7 @@ export function layOut(router: Router, rules: PathRules): Layer[] {
 }
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules, around: readonly ParamHook[]): void {
-  for (const entry of mount.router.registrations) {
+  for (const entry of mount.router[kRegistrations]) {
     const own = entry.paths.map((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
     const patterns = underPrefixes(prefixes, own, entry.kind !== 'route');
     const outer = hooksBeneath(around, own, prefixes);

@@ -6,6 +6,9 @@ import type { Mount } from './layer';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
 
+/** What a router keeps handlers of parameters by. */
+export const kParamHandlers = Symbol('waypost.router.params');
+
 /**
  * Called with the value of a parameter; `next()` goes on, `next(error)` raises
  * an error. It may be async, but goes on only by `next`, as in Express; a
@@ -25,7 +28,7 @@ export interface ParamHook {
 
 /** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
 export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[] {
-  const { params } = mount.router;
+  const params = mount.router[kParamHandlers];
   if (params.size === 0) return [];
   return [...namesIn(patterns)].flatMap((name) => {
     const handlers = params.get(name);
