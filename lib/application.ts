@@ -58,6 +58,7 @@ export interface Application {
  */
 export class Application extends ConfiguredRouter implements WalkHost {
   readonly #options: ResolvedOptions;
+  readonly #apart: boolean;
   readonly #logger: Logger;
   readonly #listener: Listener;
   readonly #classes: OwnClasses;
@@ -79,12 +80,14 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
 
-  constructor(given: CreateServerOptions | undefined) {
+  /** @param apart Whether routers keep their middleware to themselves; else it runs in Express's order. */
+  constructor(given: CreateServerOptions | undefined, apart = true) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
     const options = resolveOptions(given, process.env);
     const logger = createLogger(options.logging);
     super(listener, options, logger);
     this.#options = options;
+    this.#apart = apart;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
     this.#classes = ownClasses(this.shared);
@@ -209,7 +212,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   }
 
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this.rules));
+    return (this.#table ??= new RouteTable(this, this.rules, this.#apart));
   }
 
   #announce(): void {
