@@ -36,7 +36,9 @@ export function layOut(program: RouterProgram, under: readonly (readonly string[
   const home = routes(program) ? mounts : around;
   const wholes = (paths: readonly string[], prefix: boolean): Whole[] =>
     under.flatMap((mount) => paths.map((path) => ({ segments: join(mount, cut(path), prefix), mount: mount.length })));
-  return program.entries.flatMap((entry) => {
+  return program.entries.flatMap((entry): Place[] => {
+    // What only goes on changes nothing, however much of it there is.
+    if (entry.kind === 'fill') return [];
     if (entry.kind === 'route') {
       const route = {};
       const patterns = wholes(entry.paths, false);
@@ -54,7 +56,7 @@ export function layOut(program: RouterProgram, under: readonly (readonly string[
 
 /** Whether a route is in a router, or in one that is mounted in it. */
 function routes({ entries }: RouterProgram): boolean {
-  return entries.some((entry) => entry.kind === 'route' || entry.items.some((item) => isRouter(item) && !item.application && routes(item)));
+  return entries.some((entry) => entry.kind === 'route' || (entry.kind === 'use' && entry.items.some((item) => isRouter(item) && !item.application && routes(item))));
 }
 
 export const cut = (path: string): string[] => path.slice(1).split('/');
