@@ -60,6 +60,7 @@ export interface Application {
  */
 export class Application extends ConfiguredRouter {
   readonly #options: ResolvedOptions;
+  readonly #apart: boolean;
   readonly #logger: Logger;
   readonly #listener: Listener;
   readonly #classes: OwnClasses;
@@ -83,12 +84,14 @@ export class Application extends ConfiguredRouter {
   #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
 
-  constructor(given: CreateServerOptions | undefined) {
+  /** @param apart Whether routers keep their middleware to themselves; else it runs in Express's order. */
+  constructor(given: CreateServerOptions | undefined, apart = true) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
     const options = resolveOptions(given, process.env);
     const logger = createLogger(options.logging);
     super(listener, options, logger);
     this.#options = options;
+    this.#apart = apart;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
     this.#classes = ownClasses(this[kShared]);
@@ -220,7 +223,7 @@ export class Application extends ConfiguredRouter {
   }
 
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this[kRules]));
+    return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
   }
 
   #announce(): void {

@@ -1,4 +1,4 @@
-import { type Application as OwnApplication, createServer } from '../application';
+import { Application as OwnApplication } from '../application';
 import type { Request as OwnRequest } from '../http/request';
 import type { Response as OwnResponse } from '../http/response';
 import type { Unchecked } from '../http/unchecked';
@@ -11,14 +11,15 @@ import type { ErrorRequestHandler as OwnErrorRequestHandler, RequestHandler as O
 import { staticFiles } from './static-files';
 
 /**
- * Makes an application, as {@link createServer} does, with Express's defaults:
- * paths in any case and with or without a slash at their end, weak ETags, and
- * no body parsed but by middleware. With what hangs on it, an Express program
+ * Makes an application, as `createServer` does, with Express's defaults:
+ * paths in any case and with or without a slash at their end, weak ETags, no
+ * body parsed but by middleware, and a router's middleware run for whatever
+ * lies under its mount path, also where another router's route takes it. With what hangs on it, an Express program
  * needs only another import: `import { express } from 'waypost'`.
  * @param options See {@link CreateServerOptions}; what is given goes before these defaults.
  */
 export function express(options: CreateServerOptions = {}): OwnApplication {
-  return createServer({ etag: 'weak', body: false, ...options, routing: { caseSensitive: false, ignoreTrailingSlash: true, ...options.routing } });
+  return new OwnApplication({ etag: 'weak', body: false, ...options, routing: { caseSensitive: false, ignoreTrailingSlash: true, ...options.routing } }, false);
 }
 
 express.json = json;

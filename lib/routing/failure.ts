@@ -1,4 +1,4 @@
-import { type Layer, type Mount, type Place, related, within } from './layer';
+import { type Layer, meetsRoute, type Mount, type Place, within } from './layer';
 
 /** An error on its way down the list, and which error middleware it meets. */
 export class Failure {
@@ -26,6 +26,6 @@ export class Failure {
   meets(layer: Layer): boolean {
     if (!layer.catches || (layer.place !== null && layer.place !== this.raiser)) return false;
     if (this.source === null) return true;
-    return this.unraised ? related(this.source, layer.mount) : within(this.source, layer.mount);
+    return this.unraised ? meetsRoute(layer.mount, this.source) : within(this.source, layer.mount);
   }
 }

@@ -11,6 +11,8 @@ export interface Mount {
   /** The layers from `start` on and before `end` are those of this mount, and of mounts within. */
   readonly start: number;
   end: number;
+  /** Whether no route is in it: then its middleware counts as the router's that it is mounted in. */
+  bundle: boolean;
 }
 
 /** A route where it is mounted: the routes of a router that is mounted twice have two places. */
@@ -47,7 +49,7 @@ const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedPars
 /** Lays out everything that is registered in a router and in those mounted in it. */
 export function layOut(router: Router, rules: PathRules): Layer[] {
   const layers: Layer[] = [];
-  const outermost: Mount = { router, parent: null, start: 0, end: Infinity };
+  const outermost: Mount = { router, parent: null, start: 0, end: Infinity, bundle: false };
   append(layers, outermost, [parsePrefix('/', rules)], rules, []);
   return layers;
 }
@@ -66,9 +68,10 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
     } else if (entry.kind === 'middleware') {
       for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount, hooks);
     } else {
-      const inner: Mount = { router: entry.router, parent: mount, start: layers.length, end: 0 };
+      const inner: Mount = { router: entry.router, parent: mount, start: layers.length, end: 0, bundle: false };
       append(layers, inner, patterns, rules, hooks);
       inner.end = layers.length;
+      inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
     }
   }
 }
@@ -85,9 +88,15 @@ function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], pr
   return mounts.flatMap((mount) => inner.map((pattern) => joinPatterns(mount, pattern, prefix)));
 }
 
-/** Whether one of the two mounts is the other or lies within it. */
-export function related(a: Mount, b: Mount): boolean {
-  return within(a, b) || within(b, a);
+/** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router with routes around it. */
+export function homeOf(mount: Mount): Mount {
+  return mount.bundle && mount.parent !== null ? homeOf(mount.parent) : mount;
+}
+
+/** Whether middleware at a mount is met on the way to a route at another: one of them is the other or lies within it (INTERFACE section 4.1). */
+export function meetsRoute(middleware: Mount, route: Mount): boolean {
+  const home = homeOf(middleware);
+  return within(home, route) || within(route, home);
 }
 
 /** Whether a mount is another or lies within it. */

@@ -14,24 +14,33 @@ export interface RouteDescription {
   coveredBy?: string;
 }
 
+/** One route, with the layer of its first handler. */
+export interface ListedRoute {
+  readonly layer: Layer;
+  readonly description: RouteDescription;
+}
+
 /** The routes of a table in order, with those that an earlier one covers wholly marked. */
-export function describeRoutes(table: RouteTable): RouteDescription[] {
+export function listRoutes(table: RouteTable): ListedRoute[] {
   const index = new LayerIndex();
   const engine = new Engine();
-  const rows: RouteDescription[] = [];
-  let last: Layer | undefined;
+  const routes: ListedRoute[] = [];
   for (const layer of table.layers) {
     if (layer.place === null) continue;
-    const row = rows[rows.length - 1];
-    if (row !== undefined && last?.place === layer.place && last.method === layer.method && last.patterns === layer.patterns) {
-      row.handlers++;
+    const last = routes[routes.length - 1];
+    if (last?.layer.place === layer.place && last.layer.method === layer.method && last.layer.patterns === layer.patterns) {
+      last.description.handlers++;
       continue;
     }
-    last = layer;
-    rows.push(describe(layer, coveringLayer(layer, index, engine)));
+    routes.push({ layer, description: describe(layer, coveringLayer(layer, index, engine)) });
     index.add(layer);
   }
-  return rows;
+  return routes;
+}
+
+/** The same, as rows. */
+export function describeRoutes(table: RouteTable): RouteDescription[] {
+  return listRoutes(table).map(({ description }) => description);
 }
 
 function describe(layer: Layer, covering: Layer | undefined): RouteDescription {

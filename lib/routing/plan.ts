@@ -1,5 +1,5 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
-import { layOut, related, type Layer, type Place } from './layer';
+import { layOut, meetsRoute, type Layer, type Place } from './layer';
 import { judgeLayer, LayerIndex } from './overlap';
 import { Path, type PathRules } from './path';
 import { Pattern } from './pattern';
@@ -84,6 +84,8 @@ export class Match {
 export class RouteTable {
   readonly layers: readonly Layer[];
   readonly rules: PathRules;
+  /** Whether routers keep their middleware to themselves: it does not run for what a sibling router's route takes (INTERFACE section 4.1). In Express it runs. */
+  readonly apart: boolean;
   readonly #engine = new Engine();
   readonly #index = new LayerIndex();
   readonly #plans = new Map<Shape, Map<string, Plan>>();
@@ -94,8 +96,9 @@ export class RouteTable {
   readonly #heads = new Set<string>();
   readonly #exact: boolean;
 
-  constructor(router: Router, rules: PathRules) {
+  constructor(router: Router, rules: PathRules, apart = true) {
     this.rules = rules;
+    this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     this.layers = layOut(router, rules);
     for (const layer of this.layers) {
@@ -191,7 +194,7 @@ export class RouteTable {
     const shared = new Set<Place | null>();
     for (const { layer } of routes) (places.has(layer.place) ? shared : places).add(layer.place);
     return new Plan(chosen.map(({ layer, test }) => {
-      const sibling = layer.place === null && routes.some((route) => !related(route.layer.mount, layer.mount));
+      const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
       return new Step(layer, test, capturesOf(layer, shape), sibling, shared.has(layer.place), this.#exact);
     }));
   }

@@ -7,6 +7,9 @@ import { type AnyHandler, described, flattenHandlers, Route } from './route';
 /** A path, or several of which the first that matches counts. */
 export type Paths = string | readonly string[];
 
+/** What `use` takes: handlers, routers, and arrays of them. */
+type Usable = MixedHandlers | Router | readonly Usable[];
+
 /** One registration, as plain data, in the order it was made. */
 export type Registration =
   | { readonly kind: 'route'; readonly paths: readonly string[]; readonly route: Route }
@@ -159,8 +162,8 @@ export class Router extends Mountable {
    */
   use(...handlers: Handler[]): this;
   use(path: Paths, ...handlers: Handler[]): this;
-  use(...handlers: (MixedHandlers | Router)[]): this;
-  use(path: Paths, ...handlers: (MixedHandlers | Router)[]): this;
+  use(...handlers: Usable[]): this;
+  use(path: Paths, ...handlers: Usable[]): this;
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;

@@ -4,7 +4,7 @@ import { pathOf, pathStart } from '../target';
 import { Books } from './books';
 import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import { related, type Layer, type Mount, type Place } from './layer';
+import { meetsRoute, type Layer, type Mount, type Place } from './layer';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
@@ -154,12 +154,17 @@ export class Walk implements ParamListener {
     return index === -1 ? this.match.plan.steps.length : index;
   }
 
-  /** Raises an error that no registration raised, where the next step would have run. It meets all error middleware. */
+  /**
+   * Raises an error that no registration raised, where the next step would have
+   * run. It meets all error middleware of the routers that the step is in; in
+   * Express's order what stands below, as if raised there.
+   */
   #raise(error: unknown): void {
     const { layer } = this.match.plan.steps[--this.#index] as Step;
     this.#keepBooks();
-    this.#failure = new Failure(error, null, layer.mount, true);
-    this.#index = 0;
+    const { apart } = this.table;
+    this.#failure = new Failure(error, null, layer.mount, apart);
+    if (apart) this.#index = 0;
     this.#run();
   }
 
@@ -281,7 +286,7 @@ export class Walk implements ParamListener {
   /** A guard in one router never leaks into its sibling: INTERFACE section 4.1, "for requests to that router's routes". */
   #takenBySibling(step: Step, from: number): boolean {
     const taker = this.#takerFrom(from);
-    return taker !== null && !related(taker, step.layer.mount);
+    return taker !== null && !meetsRoute(step.layer.mount, taker);
   }
 
   /** The mount of the next route that matches. It is the same from every place on the way there. */

@@ -42,18 +42,20 @@ class LinearWalk {
   readonly #gone = new Set<object>();
   /** What the routes in use have captured: once, for all their handlers. */
   readonly #captured = new Map<object, Hit>();
+  readonly #apart: boolean;
   #broken: boolean;
   /** Whether the walk begins anew when the error is dealt with, since guards of a new target were passed over. */
   #restarts = false;
   #at = 0;
 
-  constructor(places: readonly Place[], sent: Sent, base: string, trace: string[]) {
+  constructor(places: readonly Place[], sent: Sent, base: string, trace: string[], apart: boolean) {
     this.trace = trace;
     this.url = sent.url;
     this.method = sent.method;
     this.#places = places;
     this.#sent = sent;
     this.#base = base;
+    this.#apart = apart;
     this.#broken = sent.body !== undefined && sent.body !== '{}';
   }
 
@@ -68,11 +70,11 @@ class LinearWalk {
     return this;
   }
 
-  /** Nothing has raised this error: it meets all error middleware. */
+  /** Nothing has raised this error: it meets all error middleware; in Express's order what stands below. */
   #obstruct({ mounts }: Place): void {
-    this.raised = { text: this.#broken ? 'MALFORMED_BODY' : 'MALFORMED_PATH', status: 400, route: null, mounts, alone: true };
+    this.raised = { text: this.#broken ? 'MALFORMED_BODY' : 'MALFORMED_PATH', status: 400, route: null, mounts, alone: this.#apart };
     this.#broken = false;
-    this.#at = 0;
+    if (this.#apart) this.#at = 0;
   }
 
   /** Whether a place counts now: in this mode, not run, not left. */
@@ -99,15 +101,16 @@ class LinearWalk {
 
   /**
    * A router's own middleware does not run for what a sibling router's route
-   * takes. Nothing lets an error into a router from outside, as in Express;
+   * takes; in Express's order it does. Nothing lets an error into a router from outside, as in Express;
    * one that nothing raised is in all routers but siblings of the one it stopped.
    */
-  #standsBack({ route, mounts }: Place): boolean {
+  #standsBack({ route, mounts, home }: Place): boolean {
     if (route !== null) return false;
     const { raised } = this;
-    if (raised !== null) return raised.alone ? !related(raised.mounts, mounts) : !within(raised.mounts, mounts);
+    if (raised !== null) return raised.alone ? !related(raised.mounts, home) : !within(raised.mounts, mounts);
+    if (!this.#apart) return false;
     const taker = this.#places.slice(this.#at).find((below) => below.route !== null && this.#matches(below) !== null);
-    const back = taker !== undefined && !related(taker.mounts, mounts);
+    const back = taker !== undefined && !related(taker.mounts, home);
     if (back) this.stoodBack++;
     return back;
   }
@@ -161,7 +164,7 @@ class LinearWalk {
 
   /** An application is middleware with a walk of its own; what it leaves unanswered, error or not, goes on here. */
   #enter(list: readonly Place[], { route, mounts }: Place, seen: string, base: string): Target {
-    const inner = new LinearWalk(list, { ...this.#sent, url: seen, method: this.method }, this.#base + base, this.trace).run();
+    const inner = new LinearWalk(list, { ...this.#sent, url: seen, method: this.method }, this.#base + base, this.trace, this.#apart).run();
     this.answer = inner.answer;
     this.stoodBack += inner.stoodBack;
     this.raised = inner.raised === null ? null : { ...inner.raised, route, mounts, alone: false };
@@ -188,12 +191,16 @@ function related(a: readonly object[], b: readonly object[]): boolean {
 export class LinearWalker {
   readonly #places: readonly Place[];
 
-  constructor(program: RouterProgram) {
+  readonly #apart: boolean;
+
+  /** @param apart Whether a router's middleware stands back for what a sibling router's route takes; else the order is Express's. */
+  constructor(program: RouterProgram, apart: boolean) {
     this.#places = layOut(program);
+    this.#apart = apart;
   }
 
   walk(sent: Sent): Outcome & { readonly stoodBack: number } {
-    const { trace, answer, raised, stoodBack } = new LinearWalk(this.#places, sent, '', []).run();
+    const { trace, answer, raised, stoodBack } = new LinearWalk(this.#places, sent, '', [], this.#apart).run();
     return { trace, status: answer === null ? raised?.status ?? 404 : 200, body: answer, stoodBack };
   }
 }

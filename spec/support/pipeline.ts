@@ -45,11 +45,24 @@ export class Pipeline {
       this.#settle = { resolve, reject };
       this.#methods = requests.map(({ method }) => method);
       this.#received = [];
-      this.#socket.write(requests.map(({ method, url, body }) => {
-        const fields = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
-        return `${method} ${url} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n${body ?? ''}`;
-      }).join(''), 'latin1');
+      void this.#write(requests);
     });
+  }
+
+  /** All at once, but for bodies that are to come in a packet of their own. */
+  async #write(requests: readonly Sent[]): Promise<void> {
+    let text = '';
+    for (const { method, url, body, apart } of requests) {
+      const fields = body === undefined ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+      text += `${method} ${url} HTTP/1.1\r\nHost: localhost\r\n${fields}\r\n`;
+      if (apart === true) {
+        this.#socket.write(text, 'latin1');
+        text = '';
+        await new Promise(setImmediate);
+      }
+      text += body ?? '';
+    }
+    if (text !== '') this.#socket.write(text, 'latin1');
   }
 
   close(): void {

@@ -11,6 +11,8 @@ export interface Place {
   readonly route: object | null;
   /** Mounts around it, the outermost first. */
   readonly mounts: readonly object[];
+  /** The same, but for the innermost in which no route is: middleware there counts as that of the router around. */
+  readonly home: readonly object[];
 }
 
 /** Segments of a pattern, and how many of them are the mount path of the router. */
@@ -30,23 +32,31 @@ export interface Hit {
 }
 
 /** Lays out a program as one list, from top to bottom. */
-export function layOut(program: RouterProgram, under: readonly (readonly string[])[] = [[]], mounts: readonly object[] = [{}]): Place[] {
+export function layOut(program: RouterProgram, under: readonly (readonly string[])[] = [[]], mounts: readonly object[] = [{}], around: readonly object[] = mounts): Place[] {
+  const home = routes(program) ? mounts : around;
   const wholes = (paths: readonly string[], prefix: boolean): Whole[] =>
     under.flatMap((mount) => paths.map((path) => ({ segments: join(mount, cut(path), prefix), mount: mount.length })));
-  return program.entries.flatMap((entry) => {
+  return program.entries.flatMap((entry): Place[] => {
+    // What only goes on changes nothing, however much of it there is.
+    if (entry.kind === 'fill') return [];
     if (entry.kind === 'route') {
       const route = {};
       const patterns = wholes(entry.paths, false);
-      return entry.stack.flatMap(({ method, funcs }) => funcs.map((func) => ({ func, patterns, method, route, mounts })));
+      return entry.stack.flatMap(({ method, funcs }) => funcs.map((func) => ({ func, patterns, method, route, mounts, home })));
     }
     return [entry.paths ?? ['/'], ...(entry.again === null ? [] : [entry.again])].flatMap((paths) => {
       const patterns = wholes(paths, true);
       return entry.items.flatMap((item): Place[] => {
-        if (isRouter(item) && !item.application) return layOut(item, patterns.map(({ segments }) => segments), [...mounts, {}]);
-        return [{ func: isRouter(item) ? layOut(item) : item, patterns, method: undefined, route: null, mounts }];
+        if (isRouter(item) && !item.application) return layOut(item, patterns.map(({ segments }) => segments), [...mounts, {}], home);
+        return [{ func: isRouter(item) ? layOut(item) : item, patterns, method: undefined, route: null, mounts, home }];
       });
     });
   });
+}
+
+/** Whether a route is in a router, or in one that is mounted in it. */
+function routes({ entries }: RouterProgram): boolean {
+  return entries.some((entry) => entry.kind === 'route' || (entry.kind === 'use' && entry.items.some((item) => isRouter(item) && !item.application && routes(item))));
 }
 
 export const cut = (path: string): string[] => path.slice(1).split('/');

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,6 +9,12 @@ import type { Sent } from './program';
 /** What a server calls for each request. */
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void;
 
+/** Turns after which nothing more is to come. */
+const QUIET = 5;
+
+/** Whether what runs behind a body, in one packet or two, must be in the context of its request too. */
+const BODIES_KEEP_CONTEXT = false;
+
 /** One real server for all programs: each request is handed to the program under test. */
 export class ProgramServer {
   /** The program under test. */
@@ -16,13 +23,15 @@ export class ProgramServer {
   #pipeline: Pipeline | null = null;
   #traces: string[][] = [];
   readonly #lines = new WeakMap<object, string[]>();
+  readonly #context = new AsyncLocalStorage<object>();
 
   constructor() {
     this.#server = createServer((req, res) => {
       const lines: string[] = [];
       this.#traces.push(lines);
       this.#lines.set(req, lines);
-      this.listener(req, res);
+      // What a program calls for a request has to find this there, whatever was waited for.
+      this.#context.run(lines, () => this.listener(req, res));
     });
   }
 
@@ -31,9 +40,21 @@ export class ProgramServer {
     await once(this.#server, 'listening');
   }
 
-  /** Adds a line to the trace of a request. */
-  note(req: object, text: string): void {
-    this.#lines.get(req)?.push(text);
+  /** Adds a line to the trace of a request; it says so where the async context is another's. */
+  note(req: IncomingMessage, text: string): void {
+    const lines = this.#lines.get(req);
+    const checked = BODIES_KEEP_CONTEXT || req.headers['content-length'] === undefined;
+    lines?.push(checked && this.#context.getStore() !== lines ? `${text} in the context of another request` : text);
+  }
+
+  /** Resolves when nothing has been noted for some turns of the event loop. */
+  async quiet(): Promise<void> {
+    const count = (): number => this.#traces.reduce((sum, { length }) => sum + length, 0);
+    for (let known = -1, turns = 0; turns < QUIET; turns++) {
+      if (known !== count()) turns = 0;
+      known = count();
+      await new Promise(setImmediate);
+    }
   }
 
   /** Sends all requests to the program; answers what became of each. */

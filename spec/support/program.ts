@@ -1,11 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
+import { toFunction } from './program-function';
 
 /** What a function of a program does when it is called; `forward` passes on the error that it was given. */
 export type Act = 'answer' | 'next' | 'falsy' | 'route' | 'router' | 'throw' | 'pass' | 'forward';
 
-/** Whether it does so at once, in an async function after an await, or from a callback. */
-export type Timing = 'sync' | 'promise' | 'callback';
+/** Whether it does so at once, in an async function after an await, from a callback, or from a timer. */
+export type Timing = 'sync' | 'promise' | 'callback' | 'timer';
+
+/** How a function calls `next` a second time. */
+export interface Late {
+  /** Right behind the first call, a turn of the event loop later, or once the response has been sent. */
+  readonly when: 'now' | 'turn' | 'sent';
+  readonly fails: boolean;
+  /** What `req.url` is set to before; null for nothing. */
+  readonly url: string | null;
+}
 
 /** What a function sets before it acts; the URL is relative to what it sees. */
 export interface Rewrite {
@@ -20,6 +30,7 @@ export interface Func {
   readonly act: Act;
   readonly timing: Timing;
   readonly rewrite: Rewrite | null;
+  readonly late: Late | null;
 }
 
 export interface RouteEntry {
@@ -40,7 +51,13 @@ export interface UseEntry {
   readonly again: readonly string[] | null;
 }
 
-export type Entry = RouteEntry | UseEntry;
+/** So many functions in a row that only go on: a stack that grows deep. */
+export interface FillEntry {
+  readonly kind: 'fill';
+  readonly count: number;
+}
+
+export type Entry = RouteEntry | UseEntry | FillEntry;
 
 export interface RouterProgram {
   /** Whether it is an application of its own when it is mounted. */
@@ -54,6 +71,8 @@ export interface Sent {
   readonly url: string;
   /** Sent as JSON. */
   readonly body?: string;
+  /** Whether the body comes in a packet of its own. */
+  readonly apart?: boolean;
 }
 
 export const isRouter = (item: Func | RouterProgram): item is RouterProgram => 'entries' in item;
@@ -65,6 +84,7 @@ export function number(program: RouterProgram): RouterProgram {
   const router = ({ application, entries }: RouterProgram): RouterProgram => ({
     application,
     entries: entries.map((entry) => {
+      if (entry.kind === 'fill') return entry;
       if (entry.kind === 'use') return { ...entry, items: entry.items.map((item) => (isRouter(item) ? router(item) : func(item))) };
       return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map(func) })) };
     }),
@@ -83,7 +103,7 @@ export const statusOfError = (id: number): number => 400 + (id % 190);
 
 /** What both frameworks give a function. */
 export type Incoming = IncomingMessage & { baseUrl: string; originalUrl: string; params: Record<string, unknown> };
-type Next = (error?: unknown) => void;
+export type Next = (error?: unknown) => void;
 /** Writes down a call. */
 export type Recorder = (func: Func, inRoute: boolean, error: unknown, req: Incoming) => void;
 
@@ -104,6 +124,10 @@ export interface Builder {
 export function build(program: RouterProgram, into: Registrar, builder: Builder): void {
   const paths = (given: readonly string[]): unknown => (given.length === 1 ? builder.pattern(given[0] as string) : given.map(builder.pattern));
   for (const entry of program.entries) {
+    if (entry.kind === 'fill') {
+      for (let i = 0; i < entry.count; i++) into.use((_req: Incoming, _res: unknown, next: Next) => next());
+      continue;
+    }
     if (entry.kind === 'route') {
       buildRoute(entry, paths(entry.paths), into, builder);
       continue;
@@ -133,40 +157,6 @@ function buildRoute(entry: RouteEntry, path: unknown, into: Registrar, builder: 
   }
 }
 
-function toFunction(func: Func, inRoute: boolean, record: Recorder): unknown {
-  const call = (error: unknown, req: Incoming, res: ServerResponse, next: Next): unknown => {
-    record(func, inRoute, error, req);
-    if (func.timing === 'promise') return later(func, error, req, res, next);
-    if (func.timing === 'sync') perform(func, error, req, res, next);
-    else setImmediate(perform, func.act === 'throw' ? { ...func, act: 'pass' } : func, error, req, res, next);
-    return undefined;
-  };
-  // The number of parameters is what tells error middleware.
-  if (func.catches) return (error: unknown, req: Incoming, res: ServerResponse, next: Next) => call(error, req, res, next);
-  return (req: Incoming, res: ServerResponse, next: Next) => call(null, req, res, next);
-}
-
-async function later(func: Func, error: unknown, req: Incoming, res: ServerResponse, next: Next): Promise<void> {
-  await null;
-  perform(func, error, req, res, next);
-}
-
-function perform(func: Func, given: unknown, req: Incoming, res: ServerResponse, next: Next): void {
-  const { act, rewrite, id } = func;
-  if (rewrite !== null && rewrite.url !== null) req.url = rewrite.url;
-  if (rewrite !== null && rewrite.method !== null) req.method = rewrite.method;
-  if (act === 'answer') res.end(String(id));
-  else if (act === 'next') next();
-  else if (act === 'falsy') next([null, false, 0, ''][id % 4]);
-  else if (act === 'forward') next(given);
-  else if (act === 'route' || act === 'router') next(act);
-  else {
-    const error = Object.assign(new Error(`e${id}`), { status: statusOfError(id) });
-    if (act === 'throw') throw error;
-    next(error);
-  }
-}
-
 /** What random programs may hold. */
 export interface Extent {
   /** Patterns of routes and of middleware. */
@@ -176,6 +166,18 @@ export interface Extent {
   readonly methods: readonly (string | null)[];
   /** How often a function in a hundred rewrites. */
   readonly rewrites: number;
+  /** How often one in a hundred calls `next` twice, and how. */
+  readonly lates?: { readonly times: number; readonly when: readonly Late['when'][]; readonly urls: boolean };
+  readonly acts?: readonly Act[];
+  readonly timings?: readonly Timing[];
+  /** How many handlers a route has at most. @default 3 */
+  readonly handlers?: number;
+  /** Whether routers may stand in `use`. @default true */
+  readonly routers?: boolean;
+  /** How often one entry in a hundred is a row of 90 to 130 functions that only go on. */
+  readonly fills: number;
+  /** Whether some requests have bodies. */
+  readonly bodies: boolean;
   /** Whether applications may stand where routers do. */
   readonly applications: boolean;
   readonly requestSegments: readonly string[];
@@ -190,9 +192,10 @@ export function programs(extent: Extent): fc.Arbitrary<RouterProgram> {
       entries: fc.array(tie('entry'), { minLength: 1, maxLength: 5, depthIdentifier: 'router' }),
     }),
     entry: fc.oneof({ depthIdentifier: 'router', maxDepth: 3 },
-      { arbitrary: routeEntries(extent), weight: 4 },
-      { arbitrary: useEntries(extent, functions(extent)), weight: 3 },
-      { arbitrary: useEntries(extent, tie('router')), weight: 3 }),
+      { arbitrary: routeEntries(extent), weight: 40 },
+      { arbitrary: useEntries(extent, functions(extent)), weight: 30 },
+      { arbitrary: extent.routers === false ? useEntries(extent, functions(extent)) : useEntries(extent, tie('router')), weight: 30 },
+      { arbitrary: fc.record({ kind: fc.constant('fill' as const), count: fc.integer({ min: 90, max: 130 }) }), weight: extent.fills }),
   }));
   return router.map(number);
 }
@@ -208,7 +211,7 @@ function useEntries(extent: Extent, item: fc.Arbitrary<Func | RouterProgram>): f
 }
 
 function routeEntries(extent: Extent): fc.Arbitrary<RouteEntry> {
-  const funcs = fc.array(functions(extent), { minLength: 1, maxLength: 3 });
+  const funcs = fc.array(functions(extent), { minLength: 1, maxLength: extent.handlers ?? 3 });
   return fc.record({
     kind: fc.constant('route' as const),
     paths: fc.oneof({ arbitrary: fc.tuple(patterns(extent.segments, 0, 3)), weight: 4 }, { arbitrary: fc.array(patterns(extent.segments, 0, 3), { minLength: 2, maxLength: 2 }), weight: 1 }),
@@ -217,17 +220,35 @@ function routeEntries(extent: Extent): fc.Arbitrary<RouteEntry> {
   });
 }
 
-const ACTS: { weight: number; arbitrary: fc.Arbitrary<Act> }[] = ([['next', 60], ['answer', 12], ['route', 7], ['router', 4], ['throw', 8], ['pass', 5], ['falsy', 3], ['forward', 15]] as const)
-  .map(([act, weight]) => ({ arbitrary: fc.constant(act), weight }));
+const ACTS: Readonly<Record<Act, number>> = { next: 60, answer: 12, route: 7, router: 4, throw: 8, pass: 5, falsy: 3, forward: 15 };
+
+function acts({ acts: allowed = Object.keys(ACTS) as Act[] }: Extent): fc.Arbitrary<Act> {
+  return fc.oneof(...allowed.map((act) => ({ arbitrary: fc.constant(act), weight: ACTS[act] })));
+}
+
+/** A timer takes a millisecond: of many programs only few can have one. */
+const TIMINGS: Readonly<Record<Timing, number>> = { sync: 60, promise: 20, callback: 20, timer: 1 };
+
+function timings({ timings: allowed = Object.keys(TIMINGS) as Timing[] }: Extent): fc.Arbitrary<Timing> {
+  return fc.oneof(...allowed.map((timing) => ({ arbitrary: fc.constant(timing), weight: TIMINGS[timing] })));
+}
+
+function lates({ lates: given, requestSegments, ...extent }: Extent): fc.Arbitrary<Late | null> {
+  if (given === undefined) return fc.constant(null);
+  const url = given.urls ? fc.option(targets({ requestSegments, ...extent }), { freq: 2 }) : fc.constant(null);
+  const late = fc.record({ when: fc.constantFrom(...given.when), fails: fc.integer({ min: 0, max: 3 }).map((n) => n === 3), url });
+  return fc.integer({ min: 0, max: 99 }).chain((n) => (n < given.times ? late : fc.constant(null)));
+}
 
 function functions(extent: Extent): fc.Arbitrary<Func> {
   const rewrite = fc.record({ url: fc.option(targets(extent), { freq: 4 }), method: fc.option(fc.constantFrom(...extent.requestMethods), { freq: 2 }) });
   return fc.record({
     id: fc.constant(0),
     catches: fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
-    act: fc.oneof(...ACTS),
-    timing: fc.constantFrom<Timing>('sync', 'sync', 'sync', 'promise', 'callback'),
+    act: acts(extent),
+    timing: timings(extent),
     rewrite: fc.integer({ min: 0, max: 99 }).chain((n) => (n < extent.rewrites ? rewrite : fc.constant(null))),
+    late: lates(extent),
     // A rewrite is seen when next() is called: what is thrown after one is said nowhere.
   }).map((func) => (func.rewrite !== null && func.act === 'throw' ? { ...func, rewrite: null } : func));
 }
@@ -263,6 +284,6 @@ function targets({ requestSegments }: Extent): fc.Arbitrary<string> {
 export function requests(extent: Extent): fc.Arbitrary<Sent[]> {
   const method = fc.constantFrom(...extent.requestMethods);
   const plain = fc.record({ method, url: targets(extent) });
-  const broken = fc.record({ method: fc.constantFrom('POST', 'PUT'), url: targets(extent), body: fc.constantFrom('{', '{}') });
-  return fc.array(extent.rewrites > 0 ? fc.oneof({ arbitrary: plain, weight: 6 }, { arbitrary: broken, weight: 1 }) : plain, { minLength: 4, maxLength: 6 });
+  const broken = fc.record({ method: fc.constantFrom('POST', 'PUT'), url: targets(extent), body: fc.constantFrom('{', '{}'), apart: fc.boolean() });
+  return fc.array(extent.bodies ? fc.oneof({ arbitrary: plain, weight: 6 }, { arbitrary: broken, weight: 1 }) : plain, { minLength: 4, maxLength: 6 });
 }

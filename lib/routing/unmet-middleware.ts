@@ -1,0 +1,68 @@
+import { Engine } from './engine';
+import { homeOf, type Layer, meetsRoute, type Mount } from './layer';
+import type { ListedRoute, RouteDescription } from './listing';
+import { LayerIndex } from './overlap';
+import type { Pattern } from './pattern';
+import type { Part, Segment } from './pattern-parser';
+import type { RouteTable } from './plan';
+
+/** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */
+export interface UnmetMiddleware {
+  /** Paths of the middleware, from the application on. */
+  readonly paths: ReadonlySet<string>;
+  readonly routes: ReadonlySet<RouteDescription>;
+}
+
+/** Finds, router by router, the middleware that in Express would run for routes of sibling routers, and here does not (INTERFACE section 4.1). */
+export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRoute[]): UnmetMiddleware[] {
+  if (!table.apart) return [];
+  const index = new LayerIndex();
+  for (const layer of table.layers) {
+    if (layer.place === null && !layer.catches && homeOf(layer.mount).parent !== null) index.add(layer);
+  }
+  const engine = new Engine();
+  const found = new Map<Mount, { paths: Set<string>; routes: Set<RouteDescription> }>();
+  for (const { layer, description } of routes) {
+    // Where an earlier route takes every request, what runs before that one counts.
+    if (description.coveredBy !== undefined) continue;
+    for (const pattern of layer.patterns) {
+      const candidates = index.candidates(engine.add(pattern.segments));
+      for (const { mount, path } of candidates.flatMap((candidate) => unmetBy(candidate, layer, pattern))) {
+        let entry = found.get(mount);
+        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), routes: new Set() }));
+        entry.paths.add(path);
+        entry.routes.add(description);
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** The router and the path of middleware that a route does not meet, where that is so. */
+function unmetBy(middleware: Layer, route: Layer, pattern: Pattern): { mount: Mount; path: string }[] {
+  if (middleware.order > route.order || meetsRoute(middleware.mount, route.mount)) return [];
+  const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));
+  return around === undefined ? [] : [{ mount: homeOf(middleware.mount), path: around.segments.length === 0 ? '/' : around.text }];
+}
+
+/** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
+function liesBeneath({ segments, deeps }: Pattern, prefix: Pattern): boolean {
+  const aligned = deeps[0] ?? segments.length;
+  return prefix.segments.every((segment, i) => {
+    if (segment.kind === 'deep' && i < prefix.segments.length - 1) return false;
+    const own = segments[i];
+    return own !== undefined && i <= aligned && takesAll(segment, own);
+  });
+}
+
+/** Whether one segment of a prefix takes whatever another takes. */
+function takesAll(segment: Segment, own: Segment): boolean {
+  if (segment.kind === 'static') return own.kind === 'static' && own.text === segment.text;
+  if (segment.kind === 'mixed') return own.kind === 'mixed' && nameless(own.parts) === nameless(segment.parts);
+  return own.kind !== 'static' || own.text !== '';
+}
+
+/** What the parts of a segment take, in text. */
+function nameless(parts: readonly Part[]): string {
+  return JSON.stringify(parts.map((part) => (part.kind === 'text' ? part.text : [part.constraint ?? null])));
+}

@@ -1,0 +1,59 @@
+import type { ServerResponse } from 'node:http';
+import { type Func, type Incoming, type Late, type Next, type Recorder, statusOfError, type Timing } from './program';
+
+/** Makes the function that a program describes. */
+export function toFunction(func: Func, inRoute: boolean, record: Recorder): unknown {
+  const call = (error: unknown, req: Incoming, res: ServerResponse, next: Next): unknown => {
+    record(func, inRoute, error, req);
+    if (func.timing === 'promise') return later(func, error, req, res, next);
+    if (func.timing === 'sync') perform(func, error, req, res, next);
+    else outside(func.timing, () => perform(func.act === 'throw' ? { ...func, act: 'pass' } : func, error, req, res, next));
+    return undefined;
+  };
+  // The number of parameters is what tells error middleware.
+  if (func.catches) return (error: unknown, req: Incoming, res: ServerResponse, next: Next) => call(error, req, res, next);
+  return (req: Incoming, res: ServerResponse, next: Next) => call(null, req, res, next);
+}
+
+function outside(timing: Timing, act: () => void): void {
+  if (timing === 'timer') setTimeout(act, 0);
+  else setImmediate(act);
+}
+
+async function later(func: Func, error: unknown, req: Incoming, res: ServerResponse, next: Next): Promise<void> {
+  await null;
+  perform(func, error, req, res, next);
+}
+
+function perform(func: Func, given: unknown, req: Incoming, res: ServerResponse, next: Next): void {
+  const { act, rewrite, late, id } = func;
+  if (rewrite !== null && rewrite.url !== null) req.url = rewrite.url;
+  if (rewrite !== null && rewrite.method !== null) req.method = rewrite.method;
+  if (act === 'answer') res.end(String(id));
+  else if (act === 'next') next();
+  else if (act === 'falsy') next([null, false, 0, ''][id % 4]);
+  else if (act === 'forward') next(given);
+  else if (act === 'route' || act === 'router') next(act);
+  else {
+    const error = Object.assign(new Error(`e${id}`), { status: statusOfError(id) });
+    if (act === 'throw') throw error;
+    next(error);
+  }
+  if (late !== null) again(func, late, req, res, next);
+}
+
+/** Calls `next` a second time. */
+function again({ id }: Func, { when, fails, url }: Late, req: Incoming, res: ServerResponse, next: Next): void {
+  const call = (): void => {
+    if (url !== null) req.url = url;
+    if (fails) next(errorOfLate(id));
+    else next();
+  };
+  if (when === 'now') call();
+  else if (when === 'turn') setImmediate(call);
+  else if (res.writableFinished) setImmediate(call);
+  else res.once('finish', call);
+}
+
+/** The error of a second call. */
+export const errorOfLate = (id: number): Error & { status: number } => Object.assign(new Error(`late${id}`), { status: statusOfError(id) });
