@@ -26,7 +26,8 @@ const COSTS: readonly [owner: object, cost: Cost, names: readonly string[]][] = 
  * expression goes back and forth within one text.
  */
 export function workOf(call: () => unknown): number {
-  let work = 0;
+  // Not 0, of which nothing is a multiple.
+  let work = 1;
   const restore: (() => void)[] = [];
   for (const [owner, cost, names] of COSTS) {
     for (const name of names) {
