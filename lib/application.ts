@@ -4,9 +4,10 @@ import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
 import { Adoption } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
 import { isForeignApplication, lend } from './http/foreign-application';
+import { Inflater } from './http/inflate';
 import type { Request } from './http/request';
 import { kBody, kBodySet, kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
@@ -66,7 +67,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   /** Null where no request needs a signature. */
   readonly #signatures: SignatureCheck<Walk> | null;
   readonly #upgrades: Upgrades;
-  readonly #parse: { readonly limit: number; readonly bigint: boolean };
+  readonly #parse: ParseOptions;
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
   readonly apply = Function.prototype.apply;
@@ -86,7 +87,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     super(listener, options, logger);
     this.#options = options;
     this.#logger = logger;
-    this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
+    this.#parse = { limit: options.body.limit, bigint: options.body.bigint, inflater: new Inflater() };
     this.#classes = ownClasses(this.shared);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
@@ -297,7 +298,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
-    parseBody(raw, req.headers, this.#parse, (error, value) => {
+    parseBody(raw, req, this.#parse, (error, value) => {
       if (error === null) req[kBody] = value;
       else walk.bodyError = error;
       walk.resume(walk.match);
