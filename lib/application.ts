@@ -5,8 +5,9 @@ import { guardedCall } from './guarded-call';
 import { Adoption, giveOwnProperties } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
 import { makeAssignable } from './http/assignable';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
+import { Inflater } from './http/inflate';
 import type { Request } from './http/request';
 import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
@@ -71,7 +72,7 @@ export class Application extends ConfiguredRouter {
   readonly #upgrades: Upgrades;
   /** What walks know of the application; no methods of its own, in place of which a program may put others. */
   readonly #host: WalkHost;
-  readonly #parse: { readonly limit: number; readonly bigint: boolean };
+  readonly #parse: ParseOptions;
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
   readonly apply = Function.prototype.apply;
@@ -93,7 +94,7 @@ export class Application extends ConfiguredRouter {
     this.#options = options;
     this.#apart = apart;
     this.#logger = logger;
-    this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
+    this.#parse = { limit: options.body.limit, bigint: options.body.bigint, inflater: new Inflater() };
     this.#classes = ownClasses(this[kShared]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
@@ -315,7 +316,7 @@ export class Application extends ConfiguredRouter {
     if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
-    parseBody(raw, req.headers, this.#parse, (error, value) => {
+    parseBody(raw, req, this.#parse, (error, value) => {
       if (error === null) req.body = value;
       else walk.bodyError = error;
       walk.resume(walk.match);

@@ -11,6 +11,7 @@ export const ERRORS = {
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },
   NOT_ACCEPTABLE: { status: 406, message: 'The response cannot be had in a type that the request accepts' },
   BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
+  TOO_MANY_FIELDS: { status: 413, message: 'The form holds more than 1,000 fields' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
 } as const satisfies Record<string, { status: number; message: string }>;

@@ -42,7 +42,7 @@ export interface RequestSettings {
 export const DEFAULT_SETTINGS: RequestSettings = Object.freeze({
   trustProxy: () => false,
   subdomainOffset: 2,
-  queryParser: (text: string) => parseQuery(text),
+  queryParser: parseQuery,
   discardLimit: 1_048_576,
   app: NO_APPLICATION,
 });
