@@ -37,8 +37,10 @@ describe('the canonical form of a path', () => {
   ])('is what decoding round after round comes to: %s', (_, parts) => {
     fc.assert(
       fc.property(parts.map((each) => each.join('')), (path) => {
-        // Nothing here is a slash, or cut off, so that decoding and folding is all that is done to it.
-        expect(canonicalPath(`/_${path}`)).toBe(`/_${foldCase(decodedByRounds(path))}`);
+        const decoded = decodedByRounds(path);
+        // Then decoding and folding is all that is done to it.
+        fc.pre(!/[/\\;]/.test(decoded));
+        expect(canonicalPath(`/_${path}`)).toBe(`/_${foldCase(decoded)}`);
       }),
       { numRuns: 5000 },
     );
