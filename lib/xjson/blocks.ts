@@ -61,7 +61,7 @@ export class Blocks extends Page {
 
   /** Says that the bytes are no longer needed. Nothing may be written after. */
   release(): void {
-    // Bytes that were given away may still be on their way to a socket.
+    // Bytes that were given away belong to whoever got them, and may still be on their way.
     const isWhole = this.#head === 0 && this.#headAt === 0 && this.block !== EMPTY;
     if (isWhole) this.spare();
     this.clear();
