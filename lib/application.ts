@@ -13,7 +13,7 @@ import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger, logsDebug } from './logger';
+import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
 import { kWalk, type OwnClasses, ownClasses, type Travelling } from './own-classes';
@@ -22,6 +22,7 @@ import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Walk, type WalkHost } from './routing/walk';
+import { SafeLog } from './safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
 import { signatureHooks } from './signature/guard';
@@ -58,7 +59,10 @@ export interface Application {
  */
 export class Application extends ConfiguredRouter implements WalkHost {
   readonly #options: ResolvedOptions;
-  readonly #logger: Logger;
+  /** The logger as it was given. */
+  readonly #given: Logger;
+  /** Writes with it what the application itself has to say. */
+  readonly #logger: SafeLog;
   readonly #listener: Listener;
   readonly #classes: OwnClasses;
   readonly #adoption: Adoption;
@@ -82,9 +86,11 @@ export class Application extends ConfiguredRouter implements WalkHost {
   constructor(given: CreateServerOptions | undefined) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
     const options = resolveOptions(given, process.env);
-    const logger = createLogger(options.logging);
+    const own = createLogger(options.logging);
+    const logger = new SafeLog(own);
     super(listener, options, logger);
     this.#options = options;
+    this.#given = own;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
     this.#classes = ownClasses(this.shared);
@@ -113,7 +119,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** The logger, for the application's own use. */
   get log(): Logger {
-    return this.#logger;
+    return this.#given;
   }
 
   /**
@@ -236,7 +242,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const walk = new Walk(this, req, res, table, match, leave, parent);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
-    if (logsDebug(this.#logger)) {
+    if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     this.#check(walk);
