@@ -14,7 +14,7 @@ import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger, logsDebug } from './logger';
+import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
 import { kWalk, type OwnClasses, ownClasses, type Travelling } from './own-classes';
@@ -25,6 +25,7 @@ import { type Match, RouteTable } from './routing/plan';
 import { Retarget } from './routing/retarget';
 import { kOnChange } from './routing/router';
 import { Walk, type WalkHost } from './routing/walk';
+import { SafeLog } from './safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
 import { signatureHooks } from './signature/guard';
@@ -62,7 +63,10 @@ export interface Application {
 export class Application extends ConfiguredRouter {
   readonly #options: ResolvedOptions;
   readonly #apart: boolean;
-  readonly #logger: Logger;
+  /** The logger as it was given. */
+  readonly #given: Logger;
+  /** Writes with it what the application itself has to say. */
+  readonly #logger: SafeLog;
   readonly #listener: Listener;
   readonly #classes: OwnClasses;
   readonly #adoption: Adoption;
@@ -89,10 +93,12 @@ export class Application extends ConfiguredRouter {
   constructor(given: CreateServerOptions | undefined, apart = true) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
     const options = resolveOptions(given, process.env);
-    const logger = createLogger(options.logging);
+    const own = createLogger(options.logging);
+    const logger = new SafeLog(own);
     super(listener, options, logger);
     this.#options = options;
     this.#apart = apart;
+    this.#given = own;
     this.#logger = logger;
     this.#parse = { limit: options.body.limit, bigint: options.body.bigint, inflater: new Inflater() };
     this.#classes = ownClasses(this[kShared]);
@@ -128,7 +134,7 @@ export class Application extends ConfiguredRouter {
 
   /** The logger, for the application's own use. */
   get log(): Logger {
-    return this.#logger;
+    return this.#given;
   }
 
   /**
@@ -253,7 +259,7 @@ export class Application extends ConfiguredRouter {
     const walk = new Walk(this.#host, req, res, table, match, leave, parent);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
-    if (logsDebug(this.#logger)) {
+    if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     // What leads here may have changed the target without a word to the walk around, by `next`.

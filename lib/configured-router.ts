@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { makeAssignable } from './http/assignable';
 import type { HostApplication } from './http/host-application';
 import { noViews } from './http/views';
-import type { Logger } from './logger';
+import type { SafeLog } from './safe-log';
 import type { ResolvedOptions, RoutingOptions } from './options';
 import type { Handler, Handlers, MixedHandlers, PathParams } from './routing/handler';
 import { kChanged, kRegister, kUsed, type Paths, Router } from './routing/router';
@@ -26,10 +26,10 @@ export class ConfiguredRouter extends Router implements HostApplication {
   parent: ConfiguredRouter | undefined = undefined;
   readonly #settings: Settings;
   readonly #options: ResolvedOptions;
-  readonly #logger: Logger;
+  readonly #logger: SafeLog;
   readonly #mountListeners: ((parent: ConfiguredRouter) => unknown)[] = [];
 
-  constructor(target: object, options: ResolvedOptions, logger: Logger) {
+  constructor(target: object, options: ResolvedOptions, logger: SafeLog) {
     super(target);
     this.#options = options;
     this.#logger = logger;

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from './http/connection';
 import { kExpectsContinue } from './http/request-state';
 import type { ListenCall } from './listen';
-import type { Logger } from './logger';
+import type { SafeLog } from './safe-log';
 import type { ResolvedServer } from './options';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
@@ -35,7 +35,7 @@ const LONGEST = 2 ** 31 - 1;
 /** Starts and drains the one server of an application. */
 export class Listener {
   readonly #settings: ResolvedServer;
-  readonly #logger: Logger;
+  readonly #logger: SafeLog;
   readonly #listener: RequestListener;
   readonly #classes: MessageClasses;
   readonly #sockets = new Set<BusySocket>();
@@ -47,7 +47,7 @@ export class Listener {
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  constructor(settings: ResolvedServer, logger: Logger, listener: RequestListener, classes: MessageClasses) {
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;

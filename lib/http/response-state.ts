@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '../logger';
+import type { SafeLog } from '../safe-log';
 import type { kAnswering } from '../xjson/handler';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
@@ -33,7 +33,7 @@ export interface ResponseSettings {
   /** Name of the query parameter that asks `jsonp` for a call. @default 'callback' */
   readonly jsonpCallback?: string;
   /** Told of what goes wrong. */
-  readonly logger: Pick<Logger, 'error' | 'warn'>;
+  readonly logger: Pick<SafeLog, 'error' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
   /** What all of an application's responses know of files. @default none: each finds out for itself */
