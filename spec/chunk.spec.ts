@@ -149,7 +149,8 @@ describe('memory that was handed to a response', () => {
       for (let i = 0; i < chunk.length; i++) chunk[i] = (chunk[i] as number) + 1;
     });
     const port = await serve();
-    for (const way of WAYS) {
+    // But for a small file's: it is one buffer for all who ask for the file within a second.
+    for (const way of WAYS.filter((name) => name !== 'file' && name !== 'part')) {
       for (const client of [1, 50, 1, 50]) {
         for (let time = 0; time < 3; time++) {
           const { bytes } = await ask(port, `/${way}/${client}`);

@@ -746,9 +746,9 @@ describe('sendFile', () => {
 
       it('a file that is read whole, and none of which a part is', async () => {
         writeFileSync(path('a'), TEXT);
-        expect((await read('a')).text).toBe(TEXT);
+        expect((await read('a')).bytes?.toString()).toBe(TEXT);
         files = new KnownFiles();
-        expect((await read('a', { start: 4 })).text).toBeUndefined();
+        expect((await read('a', { start: 4 })).bytes).toBeUndefined();
       });
 
       it('no file that is another by the time it is read, though the first is back in its place', async () => {
@@ -764,7 +764,7 @@ describe('sendFile', () => {
             open(...args);
           }) as typeof open);
           const known = await read('link', { given });
-          expect(known.text).toBe(target === 'a' ? 'The' : undefined);
+          expect(known.bytes?.toString()).toBe(target === 'a' ? 'The' : undefined);
         }
       });
 
@@ -786,7 +786,7 @@ describe('sendFile', () => {
           files = new KnownFiles();
           const looks = { ...given, ctimeMs, mtimeMs } as Stats;
           jest.spyOn(fs, 'fstat').mockImplementationOnce(((_: number, done: (error: null, stats: Stats) => void) => done(null, looks)) as unknown as typeof fs.fstat);
-          expect((await read('a', { given: looks })).text).toBe(holds ? 'The' : undefined);
+          expect((await read('a', { given: looks })).bytes?.toString()).toBe(holds ? 'The' : undefined);
           jest.mocked(fs.fstat).mockRestore();
         }
       });
@@ -806,16 +806,16 @@ describe('sendFile', () => {
           files.find(path(i), given);
           await unread;
           jest.mocked(fs.fstat).mockRestore();
-          expect(forgotten.text).toBeUndefined();
-          expect((await read(i, { times: 2 })).text).toHaveLength(SIZE);
+          expect(forgotten.bytes).toBeUndefined();
+          expect((await read(i, { times: 2 })).bytes).toHaveLength(SIZE);
         }
-        expect((await read(64)).text).toBeUndefined();
+        expect((await read(64)).bytes).toBeUndefined();
         writeFileSync(path(63), Buffer.alloc(SIZE, 'x'));
-        expect((await read(63)).text?.slice(0, 3)).toBe('xxx');
-        expect((await read(0)).text).toHaveLength(SIZE);
+        expect((await read(63)).bytes?.toString('utf8', 0, 3)).toBe('xxx');
+        expect((await read(0)).bytes).toHaveLength(SIZE);
         writeFileSync(path(63), TEXT);
-        expect((await read(63)).text).toHaveLength(TEXT.length);
-        expect((await read(64)).text).toBeUndefined();
+        expect((await read(63)).bytes).toHaveLength(TEXT.length);
+        expect((await read(64)).bytes).toBeUndefined();
       });
 
       it('nothing after a second that nobody asked', async () => {
@@ -823,7 +823,7 @@ describe('sendFile', () => {
         try {
           writeFileSync(path('a'), TEXT);
           const first = await read('a');
-          expect(first.text).toHaveLength(TEXT.length);
+          expect(first.bytes).toHaveLength(TEXT.length);
           jest.advanceTimersByTime(600);
           writeFileSync(path('b'), TEXT);
           const second = await read('b');

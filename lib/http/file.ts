@@ -175,12 +175,12 @@ export class FileTransfer {
   }
 
   /** This runs in a callback of the file system, where nobody else would catch what the head is refused for. */
-  #end(bytes: Buffer | string): void {
+  #end(bytes: Buffer): void {
     const res = this.#res;
     try {
       // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
       if (!res.headersSent) res.writeHead(res.statusCode);
-      res.end(bytes, 'latin1');
+      res.end(bytes);
       this.#settle();
     } catch (error) {
       this.#fail(asError(error));
