@@ -2,8 +2,8 @@ import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 
 import type { Blocks } from './blocks';
-import { isBodiless } from './failure';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from './options';
+import { isBodiless } from './own-answer';
 
 /**
  * A response's own way to end with the bytes of a body from where they are, in
