@@ -222,7 +222,11 @@ export class FileTransfer {
 
   #fail(error: Error): void {
     if (this.#settled) return;
-    this.#restore();
+    try {
+      this.#restore();
+    } catch {
+      // What stands in the place of the response's methods throws; nobody would catch it here, and the answer clears what it must.
+    }
     this.#settle(error);
   }
 

@@ -8,7 +8,7 @@ import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
-import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
+import { answerError, endWith, finish, hearLateWrite, refuse, SerializationReport } from './answer';
 import { makeAssignable } from './assignable';
 import { kCallsBack } from './discard';
 import { fieldsOf } from './fields';
@@ -252,19 +252,15 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     // Of an `end` that somebody replaced: what it kept goes first, and this is sent as by Node.
     if (this[kSole] !== undefined) sendKept(this);
     if (typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
-    if (!this.writableEnded || this.listenerCount('error') > 0) return super.write(chunk, second as BufferEncoding, third as () => void);
-    reportLateWrite(this, typeof second === 'function' ? second : third);
-    return false;
+    if (this.writableEnded) hearLateWrite(this);
+    return super.write(chunk, second as BufferEncoding, third as () => void);
   }
 
   override end(callback?: () => void): this;
   override end(chunk: unknown, callback?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
   override end(first?: unknown, second?: unknown, third?: unknown): this {
-    if (this.writableEnded && Boolean(first) && typeof first !== 'function' && this.listenerCount('error') === 0) {
-      reportLateWrite(this, typeof second === 'function' ? second : third);
-      return this;
-    }
+    if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     // Without a text, what Node sends last brings its callback itself.
     if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);

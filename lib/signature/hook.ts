@@ -9,6 +9,7 @@ import type { Response } from '../http/response';
 import type { ReplayStore } from '../options';
 import type { SafeLog } from '../safe-log';
 import { kAnswering } from '../xjson/handler';
+import { cutOff } from '../xjson/own-answer';
 import { BoundedWait, type Client, type Forsaken } from './bounded-wait';
 import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope';
@@ -172,7 +173,7 @@ export class SignatureHook {
   #isTaken(req: Request, res: Response): boolean {
     if (!res.headersSent && !res[kAnswering]) return false;
     this.#logger.warn(nameOf(req), 'A request was refused by the signature check after it had been answered');
-    if (!res.writableEnded) res.destroy();
+    cutOff(res);
     return true;
   }
 

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { Blocks } from './blocks';
-import { type FailureReport, isBodiless, messageOf, sendFailure } from './failure';
+import { type FailureReport, messageOf, sendFailure, stackOf } from './failure';
 import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from './options';
+import { isBodiless } from './own-answer';
 import { Serializer } from './serializer';
 import { sendBytes } from './stream';
 import { stringify } from './stringify';
@@ -80,7 +81,7 @@ const STANDALONE: FailureReport = {
     return process.env['NODE_ENV'] === 'development';
   },
   onError(error) {
-    const detail = error instanceof Error ? error.stack : undefined;
+    const detail = stackOf(error);
     process.emitWarning(`xJson could not answer: ${messageOf(error)}`, detail === undefined ? {} : { detail });
   },
 };

@@ -3,8 +3,8 @@ import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 
 import type { Blocks } from './blocks';
-import { isBodiless } from './failure';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from './options';
+import { isBodiless } from './own-answer';
 
 /**
  * Answers with the bytes as `application/json`: at once, or in chunks if they
