@@ -6,6 +6,7 @@ import { inspect, toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
 import send, { type SendStream } from 'send';
 import { HttpError } from '../errors';
+import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { type KnownFile, KnownFiles } from './known-files';
 import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
@@ -94,6 +95,7 @@ export class FileTransfer {
 
   /** Starts sending. */
   start(): void {
+    if (this.#isAmbiguous()) return this.#fail(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
     const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
@@ -117,6 +119,12 @@ export class FileTransfer {
     file.on('headers', () => this.#setHeaders());
     onFinished(this.#res, (error) => this.#finish(error));
     file.pipe(this.#res);
+  }
+
+  #isAmbiguous(): boolean {
+    const { req } = this.#res;
+    const { originalUrl = req.url ?? '' } = req as { originalUrl?: string };
+    return Boolean(this.#options.root) && isAmbiguousPath(this.#path, originalUrl);
   }
 
   /**
