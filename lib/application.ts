@@ -11,6 +11,7 @@ import type { Request } from './http/request';
 import { kBody, kBodySet, kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
+import { isBehindCoded, isCoded, refuseCoding } from './http/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from './logger';
@@ -227,14 +228,19 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const leave = this.#adoption.adopt(req, res, next);
     if (this.#listener.draining) res.shouldKeepAlive = false;
     req.res = res;
+    if (res.req !== req) (res as { req: IncomingMessage }).req = req;
     if (req[kOriginalUrl] === undefined) {
-      if (isClosedTo(req)) {
+      if (isClosedTo(req) || isBehindCoded(req)) {
         req.resume();
         return;
       }
       if (req.originalUrl === '') req.originalUrl = req.url;
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
+      if (isCoded(req)) {
+        refuseCoding(req, res);
+        return;
+      }
     }
     const table = this.#prepare();
     const { url } = req;

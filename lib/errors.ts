@@ -13,6 +13,7 @@ export const ERRORS = {
   BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
+  UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The code of an error that waypost raises; see {@link ERRORS}. */
