@@ -12,6 +12,7 @@ import type { Request } from './http/request';
 import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
+import { isBehindCoded, isCoded, refuseCoding } from './http/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from './logger';
@@ -245,13 +246,17 @@ export class Application extends ConfiguredRouter {
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
     if (req[kOriginalUrl] === undefined) {
-      if (isClosedTo(req)) {
+      if (isClosedTo(req) || isBehindCoded(req)) {
         req.resume();
         return;
       }
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
+      if (isCoded(req)) {
+        refuseCoding(req, res);
+        return;
+      }
     }
     const table = this.#prepare();
     const { url } = req;

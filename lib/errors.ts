@@ -14,6 +14,7 @@ export const ERRORS = {
   TOO_MANY_FIELDS: { status: 413, message: 'The form holds more than 1,000 fields' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
+  UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The code of an error that waypost raises; see {@link ERRORS}. */

@@ -91,7 +91,7 @@ export class ResponseHead extends ServerResponse {
   links(links: Readonly<Record<string, string | readonly string[]>>): this {
     const values: string[] = [];
     for (const [relation, urls] of Object.entries(links)) {
-      for (const url of typeof urls === 'string' ? [urls] : urls) values.push(`<${url}>; rel="${relation}"`);
+      for (const url of Array.isArray(urls) ? (urls as string[]) : [urls]) values.push(`<${url}>; rel="${relation}"`);
     }
     const before = this.getHeader('Link');
     if (before !== undefined && before !== '') values.unshift(String(before));
@@ -146,6 +146,6 @@ function setField(res: ServerResponse, name: string, value: HeaderValue | undefi
 }
 
 function cookieSecret(res: ResponseHead): string | undefined {
-  const { secret } = res.req as { secret?: unknown };
+  const secret = (res.req as { secret?: unknown } | undefined)?.secret;
   return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
 }

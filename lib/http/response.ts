@@ -8,6 +8,7 @@ import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
 import type { XJsonOptions } from '../xjson/options';
+import { unsendable } from '../xjson/unsendable';
 import { answerError, endWith, finish, hearLateWrite, refuse, SerializationReport } from './answer';
 import { makeAssignable } from './assignable';
 import { kCallsBack } from './discard';
@@ -72,7 +73,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
    * type is set, bytes as `application/octet-stream`, null and undefined as no
    * body, anything else as {@link json}.
    *
-   * @throws TypeError for a function or symbol; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
     switch (typeof data) {
@@ -86,14 +87,20 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       default:
         if (data === null) return finish(this, '', undefined);
         if (ArrayBuffer.isView(data)) return finish(this, bufferOf(data), typeSet(this) ?? BINARY_TYPE);
+        // What a `json` in its place makes of them is its own affair.
+        if (this.json === Response.prototype.json) {
+          const unfit = unsendable(data, 'res.send');
+          if (unfit !== undefined) throw unfit;
+        }
         return this.json(data as ResBody);
     }
   }
 
   /**
    * Answers with the data as JSON.stringify writes it. Data that it cannot
-   * write (big integers, circular references) is logged and answered with 500
-   * and the body of INTERFACE section 7.2; it never throws for its data.
+   * write (big integers, circular references), and what is no data (a stream, a
+   * promise), is logged and answered with 500 and the body of INTERFACE section
+   * 7.2; it never throws for its data.
    *
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
@@ -102,6 +109,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       this.xJson(data);
       return this;
     }
+    const unfit = unsendable(data, 'res.json');
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = this[kSettings];
     let text: string | undefined;
     try {
@@ -121,12 +130,14 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
 
   /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */
   jsonp(data?: ResBody): this {
-    const name = callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
+    const name = (this.req as IncomingMessage | undefined) && callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
     if (name === undefined) {
       if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
       // As in Express, middleware that replaced `json` is not asked.
       return Response.prototype.json.call(this, data) as this;
     }
+    const unfit = unsendable(data, 'res.jsonp');
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = this[kSettings];
     let text: string | undefined;
     try {
@@ -157,7 +168,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
    */
   format(handlers: Readonly<Record<string, FormatHandler>>): this {
     const names = Object.keys(handlers).filter((name) => name !== 'default');
-    const accepted = names.length === 0 ? false : accepts(this.req).types(names);
+    const accepted = names.length === 0 ? false : acceptedOf(this, names);
     this.vary('Accept');
     const chosen = typeof accepted === 'string' ? accepted : 'default';
     const handler = handlers[chosen];
@@ -167,7 +178,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
     // As in Express, that of the walk: past the other handlers of a route.
-    const next = (this.req as Request).next ?? ((error?: unknown) => this[kFail](error));
+    const next = (this.req as Request | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
     // Whether it is a thenable is for Promise.resolve to find out.
@@ -188,10 +199,10 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     const [status, url] = arguments.length < 2 ? [302, first] : [first, second];
     checkStatus(status);
     if (typeof url !== 'string' && !(url instanceof URL)) {
-      this[kSettings].logger.warn({ url: this.req.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
+      this[kSettings].logger.warn({ url: (this.req as IncomingMessage | undefined)?.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
     }
     this.location(String(url)).vary('Accept').status(status);
-    const accepted = accepts(this.req).types('text', 'html');
+    const accepted = acceptedOf(this, ['text', 'html']);
     const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
     if (form !== undefined) this.type(form);
     const body = redirectBody(form, status, String(this.getHeader('Location')));
@@ -242,7 +253,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
 
   override writeContinue(callback?: () => void): void {
     // Said once, by whoever says it first: a listener of the server, a handler, or the application.
-    (this.req as Request)[kExpectsContinue] = false;
+    const { req } = this as { req?: IncomingMessage };
+    if (req !== undefined) (req as Request)[kExpectsContinue] = false;
     super.writeContinue(callback);
   }
 
@@ -292,6 +304,11 @@ function typeSet(res: ServerResponse): string | undefined {
   if (fields === null || !('content-type' in fields)) return undefined;
   const type = res.getHeader('content-type');
   return typeof type === 'string' && type !== '' ? type : undefined;
+}
+
+/** The first of the types that the client prefers; of a response without a request, the first. */
+function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
+  return req === undefined ? types[0] : accepts(req).type(types) as string | false;
 }
 
 function bufferOf(view: ArrayBufferView): Buffer {

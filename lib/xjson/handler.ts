@@ -8,6 +8,7 @@ import { Serializer } from './serializer';
 import { sendBytes } from './stream';
 import { stringify } from './stringify';
 import { type Sliced, turns } from './turns';
+import { unsendable } from './unsendable';
 
 export { type FailureReport, type SerializationFailure, serializationFailure } from './failure';
 
@@ -106,6 +107,11 @@ export function sendXJson(
   const options = mergeXJsonOptions(base, given === undefined ? undefined : checkXJsonOptions(given));
   if (res.headersSent) {
     sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
+    return;
+  }
+  const unfit = unsendable(data, 'xJson');
+  if (unfit !== undefined) {
+    sendFailure(res, unfit, report);
     return;
   }
   (res as XJsonResponse)[kAnswering] = true;
