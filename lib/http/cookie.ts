@@ -45,7 +45,8 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
   if (signed) text = `s:${sign(text, secretFor(name, secret))}`;
   const options: SerializeOptions = { ...rest, path: path ?? '/' };
   if (maxAge !== undefined && maxAge !== null) setLife(options, name, Number(maxAge));
-  return serialize(name, text, options);
+  // Of an object as its name, such as a query may hold, the package would make a cookie with other options.
+  return serialize(String(name), text, options);
 }
 
 /** Writes the Set-Cookie value that makes a browser forget the cookie; `path` and `domain` must be those it was set with. */

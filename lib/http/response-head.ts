@@ -60,7 +60,7 @@ export class ResponseHead extends ServerResponse {
   /** Adds a value to a header field, keeping those it has. */
   append(name: string, value: string | readonly string[]): this {
     const before = this.getHeader(name);
-    if (before === undefined || before === '') return this.set(name, value);
+    if (!before) return this.set(name, value);
     const values = Array.isArray(before) ? before : [String(before)];
     return this.set(name, values.concat(value));
   }
@@ -91,7 +91,8 @@ export class ResponseHead extends ServerResponse {
   links(links: Readonly<Record<string, string | readonly string[]>>): this {
     const values: string[] = [];
     for (const [relation, urls] of Object.entries(links)) {
-      for (const url of Array.isArray(urls) ? (urls as string[]) : [urls]) values.push(`<${url}>; rel="${relation}"`);
+      const all = (Array.isArray(urls) ? urls : [urls]) as readonly string[];
+      for (const url of all) values.push(`<${url}>; rel="${relation}"`);
     }
     const before = this.getHeader('Link');
     if (before !== undefined && before !== '') values.unshift(String(before));

@@ -1,5 +1,4 @@
 import { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -17,7 +16,7 @@ export interface OwnAnswer {
   readonly fields: readonly AnswerField[];
 }
 
-/** Told of what kept an answer from being sent as it usually is. */
+/** Told of what kept an answer from being sent as it usually is; must not throw. */
 export type AnswerTrouble<R> = (res: R, error: unknown) => void;
 
 /** What Node's declarations leave out. */
@@ -34,7 +33,7 @@ const STALE_FIELDS = new Set([
   'content-md5', 'content-range', 'digest', 'etag', 'expires', 'last-modified', 'repr-digest', 'surrogate-control', 'trailer', 'transfer-encoding',
 ]);
 
-const node = ServerResponse.prototype;
+const node = ServerResponse.prototype as ServerResponse;
 
 /**
  * Sends an answer of the framework's own, whatever a handler or middleware has
@@ -147,7 +146,7 @@ function destroy(res: ServerResponse): void {
     node.destroy.call(res);
     if (isDetached(res)) res.req.socket.destroy();
   } catch {
-    (res.socket as Socket | null)?.destroy();
+    res.socket?.destroy();
   }
 }
 

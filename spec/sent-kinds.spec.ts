@@ -1,0 +1,115 @@
+import { createReadStream } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { PassThrough, Readable, Stream } from 'node:stream';
+import fc from 'fast-check';
+import { XJsonResponseHandler } from 'waypost';
+import { LogRecorder, Running } from './support/running';
+import { ask } from './support/wire';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+async function* items(): AsyncGenerator<number> {
+  yield 1;
+}
+
+/** What looks like data and is none, and what the message tells to write. */
+const KINDS: Record<string, readonly [make: () => unknown, words: RegExp]> = {
+  'a Readable': [() => Readable.from(['x']), /a stream: write stream\.pipe\(res\)/],
+  'a stream of a file': [() => createReadStream(__filename), /a stream/],
+  'a PassThrough': [() => new PassThrough(), /a stream/],
+  'a stream of old': [() => new Stream(), /a stream/],
+  'a ReadableStream': [() => new ReadableStream(), /a ReadableStream: write Readable\.fromWeb\(stream\)\.pipe\(res\)/],
+  'a promise': [() => Promise.resolve(1), /a promise: await it first/],
+  'a promise of a class of its own': [() => new (class Deferred extends Promise<number> {})((resolve) => resolve(1)), /a promise/],
+  'a query that is a thenable': [() => new (class Query { then(): void { throw new Error('run'); } })(), /a promise: await it first/],
+  'a Blob': [() => new Blob(['x']), /a Blob/],
+  'a File': [() => (typeof File === 'undefined' ? new Blob(['x']) : new File(['x'], 'x.txt')), /a Blob/],
+  'a FormData': [() => new FormData(), /a FormData: write res\.json\(Object\.fromEntries\(form\)\)/],
+  'a Response': [() => new Response('x'), /a Response of fetch/],
+  'a Request': [() => new Request('http://a/'), /a Request of fetch/],
+  'an ArrayBuffer': [() => new ArrayBuffer(1), /an ArrayBuffer: write res\.send\(Buffer\.from\(buffer\)\)/],
+  'a SharedArrayBuffer': [() => new SharedArrayBuffer(1), /an ArrayBuffer/],
+  'an asynchronous generator': [() => items(), /an asynchronous iterable: write Readable\.from\(iterable\)\.pipe\(res\)/],
+};
+
+type Method = 'send' | 'json' | 'jsonp' | 'xJson';
+
+describe.each(Object.entries(KINDS))('%s', (_, [make, words]) => {
+  test.each<[Method, string]>([['send', '/a'], ['json', '/a'], ['json', '/a.xJson'], ['jsonp', '/a'], ['jsonp', '/a?callback=f'], ['xJson', '/a']])('is refused by res.%s (%s), with what to write instead', async (method, path) => {
+    const log = new LogRecorder();
+    const port = await running.app((app) => app.get('/a', (_req, res) => void res[method](make())), { logging: { logger: log } });
+    const answer = await ask(port, path);
+    expect(answer.status).toBe(500);
+    expect(answer.json).toMatchObject(method === 'send' ? { error: 'Internal Server Error' } : { error: 'Serialization failed' });
+    const errors = log.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields.err);
+    expect(errors).toEqual([expect.any(TypeError)]);
+    expect(String(errors[0])).toMatch(words);
+  });
+
+  test('is refused by an XJsonResponseHandler on a plain response', async () => {
+    const warned = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const sends = new XJsonResponseHandler();
+    const port = await running.serve((_req, res: ServerResponse) => sends.send(res, make()));
+    expect(await ask(port, '/')).toMatchObject({ status: 500, json: { error: 'Serialization failed' } });
+    expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringMatching(words)]);
+    warned.mockRestore();
+  });
+});
+
+describe('what is data is sent as JSON.stringify writes it', () => {
+  class Point {
+    constructor(readonly x: number, readonly y: number) {}
+  }
+  class Document {
+    readonly id = 1;
+    then(): void { /* It may be waited for, and says how it is written. */ }
+    pipe(): void { /* Likewise. */ }
+    toJSON(): unknown { return { id: this.id }; }
+  }
+  const odd: Record<string, () => unknown> = {
+    'of a class': () => new Point(1, 2), 'a date': () => new Date(0), 'a map': () => new Map([[1, 2]]), 'a set': () => new Set([1]), 'an error': () => new Error('x'),
+    'a boxed text': () => Object('x'), 'without a prototype': () => Object.assign(Object.create(null), { a: 1 }), 'of a class that writes itself': () => new Document(),
+    'with fields of these names': () => ({ then: 1, pipe: 'x', toJSON: null }), 'with methods of these names': () => ({ then() { /* data */ }, pipe() { /* data */ }, a: 1 }),
+    'an array of a class': () => (class Rows extends Array<number> {}).from([1, 2]), 'a URL': () => new URL('http://a/'), 'a regular expression': () => /x/,
+    'a proxy': () => new Proxy({ a: 1 }, {}), 'null': () => null, 'parameters': () => new URLSearchParams('a=b'),
+  };
+
+  test.each(Object.entries(odd))('%s', async (_, make) => {
+    const port = await running.app((app) => {
+      app.get('/json', (_req, res) => res.json(make()));
+      app.get('/xjson', (_req, res) => res.xJson(make()));
+    });
+    for (const path of ['/json', '/xjson']) expect((await ask(port, path)).body).toBe(JSON.stringify(make()));
+  });
+
+  test('and anything else', async () => {
+    let data: unknown;
+    const port = await running.app((app) => app.get('/', (_req, res) => res.json(data)));
+    await fc.assert(fc.asyncProperty(fc.jsonValue(), async (value) => {
+      data = value;
+      expect((await ask(port, '/')).body).toBe(JSON.stringify(value));
+    }), { numRuns: 40 });
+  });
+
+  test('a proxy that cannot be asked is logged and answered', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const port = await running.app((app) => {
+      app.get('/json', (_req, res) => res.json(proxy));
+      app.get('/xjson', (_req, res) => res.xJson(proxy));
+      app.get('/send', (_req, res) => res.send(proxy));
+    });
+    for (const path of ['/json', '/xjson', '/send']) expect(await ask(port, path)).toMatchObject({ status: 500, json: { error: 'Serialization failed' } });
+  });
+});
+
+test('a `json` that a program put in its place is given what res.send gets', async () => {
+  const port = await running.app((app) => app.get('/', (_req, res) => {
+    const { json } = res;
+    res.json = ((data: unknown) => void Promise.resolve(data).then((value) => json.call(res, value))) as never;
+    res.send(Promise.resolve({ a: 1 }));
+  }));
+  expect((await ask(port, '/')).json).toEqual({ a: 1 });
+});
