@@ -1,19 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ConfiguredRouter } from './configured-router';
+import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
 import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
-import { Adoption } from './http/adoption';
+import { Adoption, giveOwnProperties } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, startCapture } from './http/body';
+import { makeAssignable } from './http/assignable';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from './http/body';
 import { isClosedTo } from './http/discard';
-import { isForeignApplication, lend } from './http/foreign-application';
+import { Inflater } from './http/inflate';
 import type { Request } from './http/request';
-import { kBody, kBodySet, kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
+import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
 import { kJsonAsXJson } from './http/response-state';
+import { isBehindCoded, isCoded, refuseCoding } from './http/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger, logsDebug } from './logger';
+import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
 import { kWalk, type OwnClasses, ownClasses, type Travelling } from './own-classes';
@@ -21,7 +23,10 @@ import { registrationWarnings } from './registration-warnings';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
+import { Retarget } from './routing/retarget';
+import { kOnChange } from './routing/router';
 import { Walk, type WalkHost } from './routing/walk';
+import { SafeLog } from './safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
 import { signatureHooks } from './signature/guard';
@@ -56,18 +61,23 @@ export interface Application {
  * and parsed when a route can take it, then walked down its plan; what is left
  * is an error, the fallback, or not found.
  */
-export class Application extends ConfiguredRouter implements WalkHost {
+export class Application extends ConfiguredRouter {
   readonly #options: ResolvedOptions;
   readonly #apart: boolean;
-  readonly #logger: Logger;
+  /** The logger as it was given. */
+  readonly #given: Logger;
+  /** Writes with it what the application itself has to say. */
+  readonly #logger: SafeLog;
   readonly #listener: Listener;
   readonly #classes: OwnClasses;
   readonly #adoption: Adoption;
   readonly #hooks: readonly SignatureHook[];
   /** Null where no request needs a signature. */
-  readonly #signatures: SignatureCheck<Walk> | null;
+  readonly #signatures: SignatureCheck<Walk | Retarget> | null;
   readonly #upgrades: Upgrades;
-  readonly #parse: { readonly limit: number; readonly bigint: boolean };
+  /** What walks know of the application; no methods of its own, in place of which a program may put others. */
+  readonly #host: WalkHost;
+  readonly #parse: ParseOptions;
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
   readonly apply = Function.prototype.apply;
@@ -84,27 +94,36 @@ export class Application extends ConfiguredRouter implements WalkHost {
   constructor(given: CreateServerOptions | undefined, apart = true) {
     const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
     const options = resolveOptions(given, process.env);
-    const logger = createLogger(options.logging);
+    const own = createLogger(options.logging);
+    const logger = new SafeLog(own);
     super(listener, options, logger);
     this.#options = options;
     this.#apart = apart;
+    this.#given = own;
     this.#logger = logger;
-    this.#parse = { limit: options.body.limit, bigint: options.body.bigint };
-    this.#classes = ownClasses(this.shared);
+    this.#parse = { limit: options.body.limit, bigint: options.body.bigint, inflater: new Inflater() };
+    this.#classes = ownClasses(this[kShared]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
-    this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk>(this.#hooks, options.body.limit, {
-      admitted: (walk) => this.#admit(walk),
-      invite: (walk) => this.#invite(walk),
-      failed: (walk, error) => this.#answerFailure(walk, error),
+    this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
+      admitted: (one) => (one instanceof Walk ? this.#admit(one) : one.admitted()),
+      invite: (one) => this.#invite(one),
+      failed: (one, error) => this.#answerFailure(one, error),
     });
+    this.#host = {
+      obstacle: (walk) => this.#obstacle(walk),
+      rewritten: (walk) => this.#rewritten(walk),
+      retargeted: (walk, method, url, admitted) => this.#retargeted(walk, method, url, admitted),
+      reclaim: (walk) => this.#reclaim(walk),
+      ended: (walk, failed, error) => this.#ended(walk, failed, error),
+    };
     this.#upgrades = new Upgrades(this.#hooks, this.#logger);
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     });
     for (const warning of options.warnings) this.#logger.warn(warning);
-    this.onChange(() => {
+    this[kOnChange](() => {
       this.#table = null;
     });
   }
@@ -116,7 +135,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
 
   /** The logger, for the application's own use. */
   get log(): Logger {
-    return this.#logger;
+    return this.#given;
   }
 
   /**
@@ -188,7 +207,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (event !== 'upgrade' && event !== 'mount') throw new TypeError(`on() knows the events "upgrade" and "mount", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
     if (typeof listener !== 'function') throw new TypeError(`on(${JSON.stringify(event)}, …) needs a function (${event === 'mount' ? 'parent' : 'req, socket, head'}), got ${typeof listener}`);
     if (event === 'mount') {
-      this.onMount(listener as () => unknown);
+      this[kOnMount](listener as () => unknown);
       return this;
     }
     this.#upgrades.add(listener as UpgradeListener);
@@ -212,7 +231,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
   }
 
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this.rules, this.#apart));
+    return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
   }
 
   #announce(): void {
@@ -222,27 +241,35 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
-    if (this.#listener.draining) res.shouldKeepAlive = false;
+    if (!this.#listener.carriesOut(req, res)) return;
     req.res = res;
+    // Adapters of others make responses without one.
+    if (res.req !== req) (res as unknown as { req: Request }).req = req;
     if (req[kOriginalUrl] === undefined) {
-      if (isClosedTo(req)) {
+      if (isClosedTo(req) || isBehindCoded(req)) {
         req.resume();
         return;
       }
-      if (req.originalUrl === '') req.originalUrl = req.url;
+      giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
+      if (isCoded(req)) {
+        refuseCoding(req, res);
+        return;
+      }
     }
     const table = this.#prepare();
     const { url } = req;
     const match = this.#match(table, req, res, leave !== undefined);
-    const walk = new Walk(this, req, res, table, match, leave, parent);
+    const walk = new Walk(this.#host, req, res, table, match, leave, parent);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
-    if (logsDebug(this.#logger)) {
+    if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
-    this.#check(walk);
+    // What leads here may have changed the target without a word to the walk around, by `next`.
+    if (parent?.isRewritten === true) this.#checkAround(walk, parent, () => this.#check(walk));
+    else this.#check(walk);
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
@@ -282,7 +309,7 @@ export class Application extends ConfiguredRouter implements WalkHost {
     const { req } = walk;
     if (!hasBody(req)) return walk.resume(walk.match);
     this.#invite(walk);
-    const wanted = this.#options.body.parse && !walk.bodyRead && !req[kBodySet] && req[kBody] === undefined
+    const wanted = this.#options.body.parse && !walk.bodyRead && req.body === undefined
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!wanted) return walk.resume(walk.match);
     walk.bodyRead = true;
@@ -290,8 +317,8 @@ export class Application extends ConfiguredRouter implements WalkHost {
   }
 
   /** Tells a client that waits before it sends its body to go on. */
-  #invite(walk: Walk): void {
-    if (walk.req[kExpectsContinue]) walk.res.writeContinue();
+  #invite({ req, res }: Pick<Walk, 'req' | 'res'>): void {
+    if (req[kExpectsContinue]) res.writeContinue();
   }
 
   #captured(walk: Walk, outcome: CaptureOutcome): void {
@@ -300,38 +327,53 @@ export class Application extends ConfiguredRouter implements WalkHost {
     if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
-    parseBody(raw, req.headers, this.#parse, (error, value) => {
-      if (error === null) req[kBody] = value;
+    parseBody(raw, req, this.#parse, (error, value) => {
+      if (error === null) req.body = value;
       else walk.bodyError = error;
       walk.resume(walk.match);
     });
   }
 
-  /** @internal The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
-  obstacle(walk: Walk): unknown {
+  /** The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
+  #obstacle(walk: Walk): unknown {
     const error = walk.bodyError;
     if (error === undefined) return undefined;
     walk.bodyError = undefined;
     const { req, res } = walk;
-    if (req[kBodySet] || isBeingRead(req)) return undefined;
+    if (req.body !== undefined || isBeingRead(req)) return undefined;
     // What is left of a body that is too large would have to be read off the wire before the next request.
     if (statusOf(error) === 413 && !res.headersSent) res.shouldKeepAlive = false;
     return error;
   }
 
-  /** @internal Middleware has changed URL or method: from here on the new target counts. */
-  rewritten(walk: Walk): void {
+  /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
+  #rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
-    this.#check(walk);
+    if (walk.parent === undefined) this.#check(walk);
+    else this.#checkAround(walk, walk.parent, () => this.#check(walk));
   }
 
-  /** @internal Puts this application's prototypes back on. */
-  reclaim({ req, res }: Walk): void {
+  /** Has the applications around, innermost first, check the target that they would have handed on. */
+  #checkAround(walk: Walk, around: Walk, admitted: () => void): void {
+    around.host.retargeted(around, walk.method, around.targetOf(walk.base, walk.url), () => {
+      if (around.parent === undefined) admitted();
+      else this.#checkAround(walk, around.parent, admitted);
+    });
+  }
+
+  /** What is mounted here has made another target of a walk's. */
+  #retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
+    if (this.#signatures === null || (method === walk.method && url === walk.url)) admitted();
+    else this.#signatures.run(new Retarget(walk, method, url, admitted));
+  }
+
+  /** Puts this application's prototypes back on. */
+  #reclaim({ req, res }: Walk): void {
     this.#adoption.reclaim(req, res);
   }
 
-  /** @internal The list has ended. */
-  ended(walk: Walk, failed: boolean, error: unknown): void {
+  /** The list has ended. */
+  #ended(walk: Walk, failed: boolean, error: unknown): void {
     const { req, res, outer } = walk;
     if (outer !== undefined) {
       this.#restoreSuffix(walk);
@@ -355,21 +397,21 @@ export class Application extends ConfiguredRouter implements WalkHost {
   #fall(walk: Walk): void {
     const { req, res } = walk;
     const listener = this.#fallback as FallbackListener;
-    if (isForeignApplication(listener)) lend(req, res);
     guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
   }
 
-  #answerFailure(walk: Walk, error: unknown): void {
-    const { req, res } = walk;
+  #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
     if (res.writableEnded) {
       this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
       return;
     }
     // An Express application that the request was handed to meanwhile has put its own on.
-    if (!this.#adoption.holds(req, res)) this.reclaim(walk);
+    if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
     answerError(res, error);
   }
 }
+
+makeAssignable(Application.prototype, ['server', 'log']);
 
 /**
  * Makes an application (INTERFACE section 1).

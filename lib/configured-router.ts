@@ -1,11 +1,17 @@
 import { inspect } from 'node:util';
+import { makeAssignable } from './http/assignable';
 import type { HostApplication } from './http/host-application';
 import { noViews } from './http/views';
-import type { Logger } from './logger';
+import type { SafeLog } from './safe-log';
 import type { ResolvedOptions, RoutingOptions } from './options';
 import type { Handler, Handlers, MixedHandlers, PathParams } from './routing/handler';
-import { type Paths, Router } from './routing/router';
+import { kChanged, kRegister, kUsed, type Paths, Router } from './routing/router';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
+
+/** What an application asks itself for; by symbols, as in {@link Router}. */
+export const kShared = Symbol('waypost.application.shared');
+export const kRules = Symbol('waypost.application.rules');
+export const kOnMount = Symbol('waypost.application.onMount');
 
 /**
  * What an application is besides a listener: a router with settings, and a
@@ -20,10 +26,10 @@ export class ConfiguredRouter extends Router implements HostApplication {
   parent: ConfiguredRouter | undefined = undefined;
   readonly #settings: Settings;
   readonly #options: ResolvedOptions;
-  readonly #logger: Logger;
+  readonly #logger: SafeLog;
   readonly #mountListeners: ((parent: ConfiguredRouter) => unknown)[] = [];
 
-  constructor(target: object, options: ResolvedOptions, logger: Logger) {
+  constructor(target: object, options: ResolvedOptions, logger: SafeLog) {
     super(target);
     this.#options = options;
     this.#logger = logger;
@@ -37,12 +43,12 @@ export class ConfiguredRouter extends Router implements HostApplication {
   }
 
   /** What the settings mean for requests and responses. */
-  protected get shared(): SharedSettings {
+  protected get [kShared](): SharedSettings {
     return this.#settings.shared;
   }
 
   /** How paths are compared, by the options and the settings. */
-  protected get rules(): Readonly<Required<RoutingOptions>> {
+  protected get [kRules](): Readonly<Required<RoutingOptions>> {
     const { routing } = this.#options;
     // The scope of the signature check was worked out by the options; it must not disagree with what is routed.
     if (signs(this.#options)) return routing;
@@ -71,7 +77,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
       throw new TypeError(`The setting "${name}" can't be changed where request signatures are checked; write createServer({ routing: { ${option} } })`);
     }
     this.#settings.set(name, value);
-    if (routes) this.changed();
+    if (routes) this[kChanged]();
     if (name === 'x-powered-by' && value) this.#logger.warn('The setting "x-powered-by" has no effect: that header is never sent');
     return this;
   }
@@ -85,7 +91,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   override get(path: Paths, ...handlers: Handlers[]): unknown {
     // A path alone is more likely a route whose handler was forgotten than a setting of that name.
     const setting = handlers.length === 0 && typeof path === 'string' && !path.startsWith('/');
-    return setting ? this.#settings.get(path) : this.register('GET', path, handlers);
+    return setting ? this.#settings.get(path) : this[kRegister]('GET', path, handlers);
   }
 
   /** Sets a setting to true. */
@@ -124,20 +130,22 @@ export class ConfiguredRouter extends Router implements HostApplication {
   }
 
   /** Calls back whenever it is mounted, with the application that it is mounted in. */
-  protected onMount(listener: (parent: ConfiguredRouter) => unknown): void {
+  protected [kOnMount](listener: (parent: ConfiguredRouter) => unknown): void {
     this.#mountListeners.push(listener);
   }
 
   /** An application that is mounted learns where, and takes on the settings that it has not set itself. */
-  protected override used(path: Paths, entry: unknown): void {
+  protected override [kUsed](path: Paths, entry: unknown): void {
     if (!(entry instanceof ConfiguredRouter)) return;
     entry.#settings.inherit(this.#settings);
     entry.mountpath = path;
     entry.parent = this;
-    entry.changed();
+    entry[kChanged]();
     for (const listener of entry.#mountListeners) listener.call(entry, this);
   }
 }
+
+makeAssignable(ConfiguredRouter.prototype, ['settings']);
 
 function signs({ security }: ResolvedOptions): boolean {
   return security.requestSignature !== undefined || security.webhooks.length > 0;

@@ -11,8 +11,10 @@ export const ERRORS = {
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },
   NOT_ACCEPTABLE: { status: 406, message: 'The response cannot be had in a type that the request accepts' },
   BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
+  TOO_MANY_FIELDS: { status: 413, message: 'The form holds more than 1,000 fields' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
+  UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The code of an error that waypost raises; see {@link ERRORS}. */
@@ -38,7 +40,7 @@ export class HttpError extends Error {
   /**
    * @param status HTTP status, 400 to 599.
    * @param code A short upper-case name for programs to test.
-   * @param message What went wrong; shown to the client when `status` is below 500.
+   * @param message What went wrong; shown to the client when `status` is below 500, as `expose` says then.
    */
   constructor(status: number, code: string, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -66,8 +68,9 @@ export function asFailure(status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 }
 
-/** The header fields that an error brings for its answer, such as `Retry-After`. */
-export function headersOf(error: unknown): [name: string, value: unknown][] {
+/** The header fields that an error brings for its answer, such as `Retry-After`, where a client may read them. */
+export function headersOf(error: unknown, development: boolean): [name: string, value: unknown][] {
+  if (!development && !isExposed(error)) return [];
   const headers = read(error, 'headers');
   if (typeof headers !== 'object' || headers === null) return [];
   try {
@@ -75,6 +78,14 @@ export function headersOf(error: unknown): [name: string, value: unknown][] {
   } catch {
     return [];
   }
+}
+
+/**
+ * Whether an error says that a client may read it. A status says no such thing:
+ * what a client of another service throws has one, and tells of that service.
+ */
+function isExposed(error: unknown): boolean {
+  return read(error, 'expose') === true;
 }
 
 /** A field of what was thrown, which may be anything: a getter that throws would end the process. */
@@ -92,19 +103,21 @@ export function statusText(status: number): string {
   return STATUS_CODES[status] ?? 'Error';
 }
 
+/** Longest message or stack that an answer holds, in UTF-16 units. */
+const LONGEST = 65_536;
+
 /**
- * The default body for an error that nothing else answered. Below 500 the
- * message of an error made to be shown, which has a status of its own, is
- * shown; anything else says nothing of the inside, except in development.
+ * The default body for an error that nothing else answered. The message of an
+ * error that says `expose: true` is shown; anything else says nothing of the
+ * inside, except in development.
  */
 export function errorBody(error: unknown, status: number, development: boolean): ErrorBody & { stack?: string } {
   const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };
   const fields = typeof error === 'object' && error !== null ? error : { message: error };
-  const shown = development || (status < 500 && statusOf(error) !== undefined && read(fields, 'expose') !== false);
-  if (!shown) return body;
+  if (!development && !isExposed(fields)) return body;
   const message = read(fields, 'message');
-  if (typeof message === 'string' && message !== '') body.message = message;
+  if (typeof message === 'string' && message !== '') body.message = message.slice(0, LONGEST);
   const stack = read(fields, 'stack');
-  if (development && typeof stack === 'string') body.stack = stack;
+  if (development && typeof stack === 'string') body.stack = stack.slice(0, LONGEST);
   return body;
 }

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { StandardOutput } from './standard-output';
 
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -37,7 +38,8 @@ const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const sa
 
 /**
  * The logger of an application: the given one as it is, else pino, which writes
- * one JSON line at a time to standard output, synchronously.
+ * one JSON line at a time to standard output, synchronously. A line that can't
+ * be written there is lost.
  *
  * @param options.level The lowest level that pino writes. @default 'info'.
  *   A given logger keeps its own level.
@@ -54,7 +56,7 @@ export function createLogger(
   if (!LOG_LEVELS.includes(level)) {
     throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
   }
-  return destination === undefined ? pino({ level }) : pino({ level }, destination);
+  return pino({ level }, destination ?? new StandardOutput());
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import { Request } from './http/request';
-import { kNext, kSettings as kRequestSettings } from './http/request-state';
+import { kSettings as kRequestSettings } from './http/request-state';
 import { Response } from './http/response';
 import { kFail, kFailing, kSettings as kResponseSettings } from './http/response-state';
-import type { NextFunction } from './routing/handler';
 import type { Walk } from './routing/walk';
 import type { SharedSettings } from './settings';
 
@@ -19,16 +18,10 @@ export interface OwnClasses {
   readonly Response: typeof Response;
 }
 
-/** Makes an application's own subclasses: they know its settings, and go on or fail by the request's walk. */
+/** Makes an application's own subclasses: they know its settings, and responses fail by the request's walk. */
 export function ownClasses(settings: SharedSettings): OwnClasses {
   const classes = {
-    Request: class extends Request {
-      override get [kNext](): NextFunction | undefined {
-        const walk = (this as Travelling)[kWalk];
-        // As in Express it is the router's, which knows nothing of the route's other handlers.
-        return walk && ((error) => walk.next(error ? error : 'route'));
-      }
-    },
+    Request: class extends Request {},
     Response: class extends Response {
       override [kFail](error: unknown): void {
         const walk = (this.req as Travelling)[kWalk];

@@ -2,9 +2,10 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { type Connection, drainConnection, isCarriedOut } from './http/connection';
 import { kExpectsContinue } from './http/request-state';
 import type { ListenCall } from './listen';
-import type { Logger } from './logger';
+import type { SafeLog } from './safe-log';
 import type { ResolvedServer } from './options';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
@@ -13,12 +14,8 @@ export type NodeServer = HttpServer | HttpsServer;
 /** Set on a socket of TLS that has carried a request: the bytes read tell nothing there, since the handshake counts. */
 const kAsked = Symbol('waypost.socket.asked');
 
-interface BusySocket extends Socket {
+interface BusySocket extends Connection {
   [kAsked]?: boolean;
-  /** Node's name for the response that a socket is busy with. */
-  _httpMessage?: ServerResponse | null;
-  /** Node's name for what reads a socket's requests; null once another protocol has taken it over. */
-  parser?: unknown;
 }
 
 /** The classes that a server makes its requests and responses of. */
@@ -38,7 +35,7 @@ const LONGEST = 2 ** 31 - 1;
 /** Starts and drains the one server of an application. */
 export class Listener {
   readonly #settings: ResolvedServer;
-  readonly #logger: Logger;
+  readonly #logger: SafeLog;
   readonly #listener: RequestListener;
   readonly #classes: MessageClasses;
   readonly #sockets = new Set<BusySocket>();
@@ -50,7 +47,7 @@ export class Listener {
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  constructor(settings: ResolvedServer, logger: Logger, listener: RequestListener, classes: MessageClasses) {
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;
@@ -65,6 +62,11 @@ export class Listener {
   /** Whether `close` has been called and has not ended. */
   get draining(): boolean {
     return this.#closing !== null;
+  }
+
+  /** Whether the application's work on a request is to go on: not for what comes behind the last that a connection is drained of. */
+  carriesOut(req: IncomingMessage, res: ServerResponse): boolean {
+    return this.#closing === null || !this.#sockets.has(req.socket) || isCarriedOut(req, res);
   }
 
   /**
@@ -188,24 +190,33 @@ export class Listener {
         this.#logger.info('The server has stopped');
         resolve();
       });
-      // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
-      if (server.listening) server.close();
+      this.#sparingEnded(() => {
+        // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
+        if (server.listening) server.close();
+        else server.closeIdleConnections();
+      });
       for (const socket of this.#sockets) this.#release(socket);
       // Not even a TLS handshake was begun.
       for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
-      server.closeIdleConnections();
     });
   }
 
-  #release(socket: BusySocket): void {
-    const response = socket._httpMessage;
-    if (response === undefined || response === null) {
-      // Connected, but no request yet: nothing is lost.
-      if (this.#settings.https === undefined ? socket.bytesRead === 0 : socket[kAsked] !== true && socket.parser !== null) socket.destroy();
-      return;
+  /** Node takes a connection for idle whose response has ended, though its client still reads, and others wait behind it. */
+  #sparingEnded(close: () => void): void {
+    const responses = Array.from(this.#sockets, (socket) => socket._httpMessage as { finished: boolean } | null | undefined);
+    const ended = responses.filter((response) => response?.finished === true) as { finished: boolean }[];
+    for (const response of ended) response.finished = false;
+    try {
+      close();
+    } finally {
+      for (const response of ended) response.finished = true;
     }
-    if (!response.headersSent) response.shouldKeepAlive = false;
-    response.once('close', () => socket.end());
+  }
+
+  #release(socket: BusySocket): void {
+    if (drainConnection(socket)) return;
+    // Connected, but no request yet: nothing is lost.
+    if (this.#settings.https === undefined ? socket.bytesRead === 0 : socket[kAsked] !== true && socket.parser !== null) socket.destroy();
   }
 
   #cutOff(): void {
@@ -223,13 +234,15 @@ function track(sockets: Set<Socket>, socket: Socket): void {
 /** Calls back once: when the server listens, or with the error for which it never will. */
 export function whenListening(server: NodeServer, done: (error?: Error) => void): void {
   const settle = (error?: Error): void => {
-    server.removeListener('listening', settle);
+    server.removeListener('listening', listens);
     server.removeListener('error', settle);
     server.removeListener('close', closed);
     done(error);
   };
+  // Bun's server hands on a null.
+  const listens = (): void => settle();
   const closed = (): void => settle(new Error('the server was closed before it listened'));
-  server.once('listening', settle);
+  server.once('listening', listens);
   server.once('error', settle);
   server.once('close', closed);
 }

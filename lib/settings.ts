@@ -86,7 +86,7 @@ export class Settings {
       stringify: undefined,
       files: new KnownFiles(),
       jsonpCallback: 'callback',
-      queryParser: simpleQuery,
+      queryParser: parseQuery,
       subdomainOffset: 2,
       trustProxy: server.trusts,
     };
@@ -200,12 +200,7 @@ function extendedParser(): QueryParser {
 
 function sharedParser(made: unknown): QueryParser {
   if (made === undefined) return noQuery;
-  return made === parseQuery ? simpleQuery : (made as QueryParser);
-}
-
-/** The parser takes a second argument of its own; a request hands on one. */
-function simpleQuery(text: string): Record<string, unknown> {
-  return parseQuery(text);
+  return made as QueryParser;
 }
 
 function noQuery(): Record<string, unknown> {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { guardedCall } from './guarded-call';
 import type { Request } from './http/request';
-import type { Logger } from './logger';
+import type { SafeLog } from './safe-log';
 import type { SignatureHook } from './signature/hook';
 import { guardedPart } from './target';
 
@@ -12,10 +12,10 @@ export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => un
 /** The listeners of an application for requests to switch protocols, behind its checks of signatures. */
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
-  readonly #logger: Logger;
+  readonly #logger: SafeLog;
   readonly #listeners: UpgradeListener[] = [];
 
-  constructor(hooks: readonly SignatureHook[], logger: Logger) {
+  constructor(hooks: readonly SignatureHook[], logger: SafeLog) {
     this.#hooks = hooks;
     this.#logger = logger;
   }

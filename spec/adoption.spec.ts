@@ -206,13 +206,13 @@ describe('Express mounted in the application', () => {
         next();
       });
       app.use(inner as never);
-      app.post('/x', (req, res) => res.json([req.body, res.locals, Object.hasOwn(req, 'body'), Object.hasOwn(res, 'locals')]));
+      app.post('/x', (req, res) => res.json([req.body, res.locals]));
     });
     const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'a=1' };
     const locals = { outer: true, inner: true };
-    expect((await ask(port, '/x', form)).json).toEqual([{ a: '1' }, locals, false, false]);
-    expect((await post(port, '/x', '{"a":1}')).json).toEqual([{ a: 1 }, locals, false, false]);
-    expect((await ask(port, '/x?set', form)).json).toEqual(['set', locals, false, false]);
+    expect((await ask(port, '/x', form)).json).toEqual([{ a: '1' }, locals]);
+    expect((await post(port, '/x', '{"a":1}')).json).toEqual([{ a: 1 }, locals]);
+    expect((await ask(port, '/x?set', form)).json).toEqual(['set', locals]);
   });
 
   test('may take the body away', async () => {

@@ -6,12 +6,15 @@ import fc from 'fast-check';
 import { parse as parseSecurely } from 'secure-json-parse';
 import type { HttpError } from '../lib/errors';
 import { bodyKind, parseBody, type ParseOptions } from '../lib/http/body';
+import { Inflater } from '../lib/http/inflate';
 import { parseJson } from '../lib/http/json';
 import { parseQuery } from '../lib/http/query';
 import { syntaxFault } from '../lib/http/syntax';
 
 const MIB = 1_048_576;
 const SUITE = join(__dirname, 'fixtures/json-test-suite/test_parsing');
+const inflater = new Inflater();
+const socket = { destroyed: false };
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 interface Parsed {
@@ -22,7 +25,7 @@ interface Parsed {
 function parse(raw: Buffer | string, headers: IncomingHttpHeaders = JSON_HEADERS, options: Partial<ParseOptions> = {}): Promise<Parsed> {
   return new Promise((resolve) => {
     const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw;
-    parseBody(bytes, headers, { limit: MIB, bigint: false, ...options }, (error, value) => resolve({ error, value }));
+    parseBody(bytes, { headers, socket }, { limit: MIB, bigint: false, inflater, ...options }, (error, value) => resolve({ error, value }));
   });
 }
 
@@ -495,7 +498,7 @@ describe('content encodings', () => {
 
   test('without inflating, done is called before parseBody returns', () => {
     const done = jest.fn();
-    parseBody(Buffer.from('{"a":1}'), JSON_HEADERS, { limit: MIB, bigint: false }, done);
+    parseBody(Buffer.from('{"a":1}'), { headers: JSON_HEADERS, socket }, { limit: MIB, bigint: false, inflater }, done);
     expect(done.mock.calls).toEqual([[null, { a: 1 }]]);
   });
 
@@ -504,7 +507,7 @@ describe('content encodings', () => {
     const done = jest.fn(() => {
       throw thrown;
     });
-    expect(() => parseBody(Buffer.from('1'), JSON_HEADERS, { limit: MIB, bigint: false }, done)).toThrow(thrown);
+    expect(() => parseBody(Buffer.from('1'), { headers: JSON_HEADERS, socket }, { limit: MIB, bigint: false, inflater }, done)).toThrow(thrown);
     expect(done).toHaveBeenCalledTimes(1);
   });
 });

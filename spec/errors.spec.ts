@@ -140,11 +140,11 @@ describe('a default answer has Express\'s status, and the headers that the error
     ['a status that was set, and a text', (_req, res) => raise(res.status(403) && 'inner detail')],
     ['a status of its own before it', (_req, res) => error({ status: 401, sent: Boolean(res.status(404)) })],
     ['statusCode where status is none', () => error({ status: 200, statusCode: 404 })],
-    ['headers', () => error({ status: 429, headers: { 'X-Brought': '5', 'Set-Cookie': ['a=b', 'c=d'] } })],
+    ['headers', () => error({ status: 429, expose: true, headers: { 'X-Brought': '5', 'Set-Cookie': ['a=b', 'c=d'] } })],
     ['headers without a status', () => error({ headers: { 'X-Brought': '5' } })],
-    ['headers of the body', () => error({ status: 400, headers: { 'Content-Length': '1', 'Content-Type': 'x/y', 'X-Brought': '1' } })],
+    ['headers of the body', () => error({ status: 400, expose: true, headers: { 'Content-Length': '1', 'Content-Type': 'x/y', 'X-Brought': '1' } })],
     ['headers that are none', () => error({ status: 400, headers: 'odd' })],
-    ['what was set before', (_req, res) => error({ set: Boolean(res.set({ 'X-Brought': '1', Vary: 'X' })), status: 400, headers: { 'X-Brought': '2' } })],
+    ['what was set before', (_req, res) => error({ set: Boolean(res.set({ 'X-Brought': '1', Vary: 'X' })), status: 400, expose: true, headers: { 'X-Brought': '2' } })],
   ])('%s', async (_what, handler) => {
     const oracle = await ExpressOracle.start((app) => app.get('/', handler));
     try {

@@ -7,6 +7,7 @@ import theirs, { type Express } from 'express';
 import fc from 'fast-check';
 import * as waypost from 'waypost';
 import type { CreateServerOptions } from 'waypost';
+import { kRegistrations } from '../lib/routing/router';
 import { answerErrors, ExpressOracle } from './support/express-oracle';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
@@ -186,7 +187,7 @@ describe('express', () => {
   });
 
   test('Router takes mergeParams, and refuses what holds for a whole application', () => {
-    expect(waypost.Router({ mergeParams: true }).registrations).toEqual([]);
+    expect(waypost.Router({ mergeParams: true })[kRegistrations]).toEqual([]);
     for (const name of ['caseSensitive', 'strict']) expect(() => waypost.Router({ [name]: true })).toThrow(new RegExp(`Router\\(\\) has no option ${name}: .*createServer\\({ routing`));
   });
 });

@@ -2,6 +2,7 @@ import { createServer, Router } from 'waypost';
 import { HttpError } from '../lib/errors';
 import { Path, type PathRules } from '../lib/routing/path';
 import { joinPatterns, parsePattern, parsePrefix } from '../lib/routing/pattern';
+import { kRegistrations } from '../lib/routing/router';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
 
 const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
@@ -299,7 +300,7 @@ describe('a pattern that is refused', () => {
     expect(() => router.use(['/fine', '/*wrong'], () => undefined)).toThrow(TypeError);
     expect(() => router.get('/fine')).toThrow(TypeError);
     expect(() => router.get('/fine', 'handler' as never)).toThrow(TypeError);
-    expect(router.registrations).toHaveLength(0);
+    expect(router[kRegistrations]).toHaveLength(0);
   });
 });
 

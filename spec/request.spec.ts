@@ -3,7 +3,7 @@ import express from 'express';
 import fc from 'fast-check';
 import proxyAddr from 'proxy-addr';
 import { Request } from '../lib/http/request';
-import { kBody, kBodySet, type RequestSettings } from '../lib/http/request-state';
+import type { RequestSettings } from '../lib/http/request-state';
 import { pathOf, queryOf } from '../lib/target';
 import { requestClass } from './support/request-class';
 import { Running } from './support/running';
@@ -192,23 +192,6 @@ describe('path and query', () => {
 });
 
 describe('state', () => {
-  test('params are an object of the request itself, and can be assigned', () => {
-    const [one, two] = [requestOf('/'), requestOf('/')];
-    one.params['id'] = '1';
-    expect([one.params, two.params]).toStrictEqual([{ id: '1' }, {}]);
-    one.params = { id: '2' };
-    expect(one.params).toEqual({ id: '2' });
-  });
-
-  test('body: what the application assigns is told from what the framework does', () => {
-    const req = requestOf('/');
-    expect([req.body, req[kBodySet], 'body' in req]).toEqual([undefined, false, true]);
-    req[kBody] = { parsed: true };
-    expect([req.body, req[kBodySet]]).toEqual([{ parsed: true }, false]);
-    req.body = undefined;
-    expect([req.body, req[kBodySet]]).toEqual([undefined, true]);
-  });
-
   test('originalUrl stays as it was noted, whatever becomes of the url', () => {
     const req = requestOf('/as/sent?x');
     expect(req.originalUrl).toBe('');

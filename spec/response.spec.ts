@@ -299,15 +299,6 @@ describe('Response', () => {
     expect(answer).toMatchObject({ status: 200, body: 'x' });
   });
 
-  it('has locals of its own for each response, and takes others', async () => {
-    const seen: unknown[] = [];
-    for (let turn = 0; turn < 2; turn++) {
-      await server.answer((_, res) => { seen.push({ ...res.locals }); res.locals['a'] = 1; res.end(); });
-    }
-    await server.answer((_, res) => { res.locals = { b: 2 }; seen.push(res.locals); res.end(); });
-    expect(seen).toEqual([{}, {}, { b: 2 }]);
-  });
-
   it('is the application\'s own', async () => {
     const app = { name: 'mine' } as never;
     const other = await ResponseServer.waypost({ app });

@@ -1,6 +1,5 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { lend, takeBack } from './foreign-application';
-import { Request } from './request';
+import type { Request } from './request';
 import type { Response } from './response';
 
 /** Goes on with who has called the application as middleware. */
@@ -30,13 +29,10 @@ export class Adoption {
       throw new TypeError('the application was called with what is no http.IncomingMessage and http.ServerResponse; hand it to http.createServer or https.createServer');
     }
     const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
-    const foreign = !((req as unknown) instanceof Request);
     Object.setPrototypeOf(req, this.#request);
     Object.setPrototypeOf(res, this.#response);
-    if (foreign) takeBack(req, res);
     if (next === undefined) return undefined;
     return (error) => {
-      if (foreign) lend(req, res);
       Object.setPrototypeOf(req, outer[0]);
       Object.setPrototypeOf(res, outer[1]);
       next(error);
@@ -48,10 +44,6 @@ export class Adoption {
     if (Object.getPrototypeOf(req) === this.#request && Object.getPrototypeOf(res) === this.#response) return;
     Object.setPrototypeOf(req, this.#request);
     Object.setPrototypeOf(res, this.#response);
-    takeBack(req, res);
-    // Express's router leaves them as it found them by its own prototype: undefined. The walk has its own for each layer.
-    Reflect.deleteProperty(req, 'params');
-    Reflect.deleteProperty(req, 'next');
   }
 
   /** Whether both are the application's own still, or again. */
@@ -63,4 +55,20 @@ export class Adoption {
 /** To compare prototypes costs less than to look for one in the chain, which is for those that somebody has put one of his own before. */
 function isMadeOf(message: object, prototype: object): boolean {
   return Object.getPrototypeOf(message) === prototype || Object.prototype.isPrototypeOf.call(prototype, message);
+}
+
+/**
+ * Gives a request and its response, before any handler runs, the properties
+ * that Express makes their own: programs pick them, spread them, and ask with
+ * `in` whether they are there. Always in the same order, which V8 makes one
+ * shape of.
+ * @param parses Whether the application parses bodies: `req.body` is there then, as behind a parser of Express.
+ */
+export function giveOwnProperties(req: Request, res: Response, parses: boolean): void {
+  const { baseUrl } = req;
+  req.originalUrl ||= req.url;
+  req.baseUrl = baseUrl;
+  req.params ??= {};
+  if (parses && !('body' in req)) (req as Request).body = undefined;
+  res.locals ??= Object.create(null) as Record<string, unknown>;
 }

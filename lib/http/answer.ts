@@ -1,11 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
 import { pathOf } from '../target';
-import { cutOff, type FailureReport, isBodiless, sendFailure, STALE_FIELDS } from '../xjson/failure';
+import { type FailureReport, sendFailure } from '../xjson/failure';
 import { kAnswering } from '../xjson/handler';
+import { type AnswerField, cutOff, isBodiless, sendOwn } from '../xjson/own-answer';
 import { isFresh } from './etag';
 import { fieldsOf } from './fields';
 import { JSON_TYPE } from './media-type';
-import { type ConfiguredResponse, kLatin1, kOwn, kSettings } from './response-state';
+import { kOriginalMethod } from './request-state';
+import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 
 /**
  * Longest text, in UTF-16 units, that Node is given as text. It takes three
@@ -22,6 +25,7 @@ interface Received {
 
 /** Fields of an error's own that would belie the default answer. */
 const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'transfer-encoding', 'trailer']);
+const NO_FIELDS: readonly AnswerField[] = [];
 
 /**
  * Ends a response with a whole body: type, length, ETag and 304 where they
@@ -92,6 +96,7 @@ export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R 
  * is only logged.
  */
 export function answerError(res: ConfiguredResponse, error: unknown): void {
+  const { development } = res[kSettings];
   const own = statusOf(error);
   const status = own ?? asFailure(res.statusCode) ?? 500;
   if (own === undefined || own >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
@@ -100,22 +105,17 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
     cutOff(res);
     return;
   }
-  answerJson(res, status, errorBody(error, status, res[kSettings].development), own === undefined ? undefined : headersOf(error));
+  const fields = own === undefined ? NO_FIELDS : headersOf(error, development).filter(([name]) => !UNFIT.has(name.toLowerCase()));
+  answerJson(res, status, errorBody(error, status, development), fields);
 }
 
 /**
  * The framework's own answer in place of a handler's: nothing that middleware
  * said of the body it did not send stands, nor does a `json` it replaced.
+ * @param body Undefined for a status without content.
  */
-export function answerJson(res: ConfiguredResponse, status: number, body: object, headers: readonly [name: string, value: unknown][] = []): void {
-  for (const name of STALE_FIELDS) {
-    // RFC 9110 section 15.5.17: with 416 it tells the length there is.
-    if (name !== 'Content-Range' || status !== 416) res.removeHeader(name);
-  }
-  for (const [name, value] of headers) setQuietly(res, name, value);
-  res.statusCode = status;
-  res.statusMessage = '';
-  finish(res, JSON.stringify(body), JSON_TYPE);
+export function answerJson(res: ConfiguredResponse, status: number, body: object | undefined, fields = NO_FIELDS): void {
+  sendOwn(res, { status, body: body && JSON.stringify(body), type: JSON_TYPE, isHead: isHead(res), fields }, logFailure);
 }
 
 /**
@@ -126,63 +126,73 @@ export function answerJson(res: ConfiguredResponse, status: number, body: object
  */
 export function answerUnmatched({ method, originalUrl }: Received, res: ConfiguredResponse, methods: Iterable<string> | null): void {
   const allowed = methods === null ? [] : [...methods].sort();
-  let status = 404;
   // A route of the method itself has declined the request: then nothing is wrong with the method.
-  if (allowed.length > 0 && !allowed.includes(method)) {
-    if (!allowed.includes('OPTIONS')) allowed.push('OPTIONS');
-    res.setHeader('Allow', allowed.join(', '));
-    if (method === 'OPTIONS') {
-      res.statusCode = 204;
-      res.end();
-      return;
-    }
-    status = 405;
+  if (allowed.length === 0 || allowed.includes(method)) {
+    answerRefusal(res, 404, method, originalUrl, NO_FIELDS);
+    return;
   }
-  answerJson(res, status, { error: statusText(status), message: `Cannot ${method} ${pathOf(originalUrl)}` });
+  if (!allowed.includes('OPTIONS')) allowed.push('OPTIONS');
+  const fields: AnswerField[] = [['Allow', allowed.join(', ')]];
+  if (method === 'OPTIONS') answerJson(res, 204, undefined, fields);
+  else answerRefusal(res, 405, method, originalUrl, fields);
 }
 
-/** Sets a field that an error brought, unless it speaks of a body that is not sent, or is none that Node can send. */
-function setQuietly(res: ConfiguredResponse, name: string, value: unknown): void {
-  if (UNFIT.has(name.toLowerCase())) return;
-  try {
-    res.setHeader(name, value as string);
-  } catch (error) {
-    logFailure(res, error);
-  }
+function answerRefusal(res: ConfiguredResponse, status: number, method: string, url: string, fields: readonly AnswerField[]): void {
+  answerJson(res, status, { error: statusText(status), message: `Cannot ${method} ${pathOf(url)}` }, fields);
 }
 
-/** What was thrown may be anything, and may itself throw when the logger looks at it. */
 function logFailure(res: ConfiguredResponse, error: unknown): void {
-  const { logger } = res[kSettings];
-  const { method, url } = res.req;
-  try {
-    logger.error({ err: error, method, url }, 'The response failed');
-  } catch {
-    logger.error({ method, url }, 'The response failed, with an error that cannot be read');
-  }
+  res[kSettings].logger.error({ err: error, ...requestOf(res) }, 'The response failed');
+}
+
+/** Whether the client asked by HEAD: middleware may have changed the method since. */
+function isHead(res: ConfiguredResponse): boolean {
+  const { req } = res as { req?: IncomingMessage & { [kOriginalMethod]?: string | undefined } };
+  return (req?.[kOriginalMethod] ?? req?.method) === 'HEAD';
+}
+
+/** What a line of the log says of the request; nothing where a response stands alone. */
+function requestOf(res: ConfiguredResponse): { method?: string | undefined; url?: string | undefined } {
+  const { req } = res as Partial<ConfiguredResponse>;
+  return { method: req?.method, url: req?.url };
 }
 
 /** Logs data that could not be written. One for each response that may fail, so that the log says which. */
 export class SerializationReport implements FailureReport {
   readonly #res: ConfiguredResponse;
+  /** Taken at once: by the time it fails, another framework may have put its own prototype on. */
+  readonly #settings: ResponseSettings;
 
   constructor(res: ConfiguredResponse) {
     this.#res = res;
+    this.#settings = res[kSettings];
   }
 
   get development(): boolean {
-    return this.#res[kSettings].development;
+    return this.#settings.development;
+  }
+
+  get isHead(): boolean {
+    return isHead(this.#res);
   }
 
   onError(error: unknown): void {
-    const { method, url } = this.#res.req;
-    this.#res[kSettings].logger.error({ err: error, method, url }, 'The response data could not be serialized');
+    this.#settings.logger.error({ err: error, ...requestOf(this.#res) }, 'The response data could not be serialized');
   }
 }
 
-/** Logs bytes that came after the end; Node would raise an event that ends the process. */
-export function reportLateWrite(res: ConfiguredResponse, callback: unknown): void {
-  const error = Object.assign(new Error('Data was written after the response had ended'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
-  res[kSettings].logger.error({ err: error, method: res.req.method, url: res.req.url }, error.message);
-  if (typeof callback === 'function') process.nextTick(callback, error);
+/**
+ * Sees to it that bytes which come after the end harm nobody: Node raises an
+ * event, which ends the process where nobody listens. Who listens by then hears
+ * of it as on Node; else it is logged.
+ */
+export function hearLateWrite(res: ConfiguredResponse): void {
+  if (!res.listeners('error').includes(reportLateWrite)) res.on('error', reportLateWrite);
+  // Of one that is closed, Node raises nothing.
+  if (res.destroyed) reportLateWrite.call(res, Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }));
+}
+
+function reportLateWrite(this: ConfiguredResponse, error: Error): void {
+  if (this.listenerCount('error') > 1) return;
+  this[kSettings].logger.error({ err: error, ...requestOf(this) }, 'Data was written after the response had ended');
 }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 
 /** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
@@ -109,8 +110,12 @@ function settle<T extends BodyStream>(request: T, outcome: CaptureOutcome, done:
  * One body on its way in. The bytes are held here and given to the stream in
  * one piece when they are complete: a body sent as a million chunks of one
  * byte would otherwise cost a hundred times its size in Buffer objects.
+ *
+ * Node's parser brings them in a context of its own, that of the connection;
+ * who waits for the end goes on in the one where the wait began, so that
+ * AsyncLocalStorage holds what it held.
  */
-class BodyCapture<T extends BodyStream> implements Intake {
+class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake {
   readonly #request: T;
   readonly #limit: number;
   readonly #done: CaptureListener<T>;
@@ -118,6 +123,7 @@ class BodyCapture<T extends BodyStream> implements Intake {
   #length = 0;
 
   constructor(request: T, limit: number, done: CaptureListener<T>) {
+    super('waypost.body');
     this.#request = request;
     this.#limit = limit;
     this.#done = done;
@@ -221,7 +227,7 @@ class BodyCapture<T extends BodyStream> implements Intake {
 
   #end(outcome: CaptureOutcome): void {
     this.#request[kIntake] = undefined;
-    settle(this.#request, outcome, this.#done);
+    this.runInAsyncScope(settle<T>, undefined, this.#request, outcome, this.#done);
   }
 }
 

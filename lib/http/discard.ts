@@ -42,9 +42,10 @@ interface Dumpable {
  */
 export function discardRest(request: BodyStream, limit: number): void {
   if (request.complete) {
-    // Every byte is off the wire, and a reader that is slower than the
-    // response keeps its bytes: Node would take its listeners away.
-    if (request.readableFlowing !== null) return;
+    // Every byte is off the wire, and who has begun to read in this turn keeps
+    // them: Node would take the listeners away. Who has paused before the first
+    // byte was read has not begun.
+    if (request.readableFlowing === true) return;
     if (isUnheard(request)) return markEnded(request);
     (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
     return;
@@ -109,6 +110,8 @@ class Discard implements Intake {
   readonly #limit: number;
   #count: number;
   #closing = false;
+  /** What stood on the socket before: a server that drains has it close by halves as well. */
+  readonly #destroySoon: PropertyDescriptor | undefined;
 
   constructor(request: BodyStream, limit: number) {
     this.#request = request;
@@ -117,6 +120,7 @@ class Discard implements Intake {
     this.#count = request.readableLength;
     // Node calls this next, on the same turn, where the response closes the
     // connection: that close has to linger as well.
+    this.#destroySoon = Object.getOwnPropertyDescriptor(this.#socket, 'destroySoon');
     this.#socket.destroySoon = () => this.#close();
     // What the stream has buffered may be past the limit with nothing more to come.
     if (this.#count > limit) this.#close();
@@ -137,7 +141,8 @@ class Discard implements Intake {
     const socket = this.#socket;
     this.#request[kIntake] = undefined;
     // The own property was set above; below it lies the socket's own method.
-    delete (socket as Partial<Socket>).destroySoon;
+    if (this.#destroySoon === undefined) delete (socket as Partial<Socket>).destroySoon;
+    else Object.defineProperty(socket, 'destroySoon', this.#destroySoon);
     const more = pushOn(this.#request, null);
     if (this.#closing) socket.destroySoon();
     return more;

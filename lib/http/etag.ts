@@ -23,7 +23,9 @@ export function isFresh(res: ServerResponse): boolean {
   const tag = res.getHeader('etag');
   const modified = res.getHeader('last-modified');
   if (tag === undefined && modified === undefined) return false;
-  const { method, headers } = res.req;
+  const { req } = res as Partial<ServerResponse>;
+  if (req === undefined) return false;
+  const { method, headers } = req;
   if (method !== 'GET' && method !== 'HEAD') return false;
   const status = res.statusCode;
   if ((status < 200 || status > 299) && status !== 304) return false;

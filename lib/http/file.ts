@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
 import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
 import { isAbsolute, resolve } from 'node:path';
@@ -5,6 +6,7 @@ import { inspect, toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
 import send, { type SendStream } from 'send';
 import { HttpError } from '../errors';
+import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { type KnownFile, KnownFiles } from './known-files';
 import { type ConfiguredResponse, kOwn, kSettings } from './response-state';
@@ -93,6 +95,7 @@ export class FileTransfer {
 
   /** Starts sending. */
   start(): void {
+    if (this.#isAmbiguous()) return this.#fail(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
     const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
@@ -116,6 +119,12 @@ export class FileTransfer {
     file.on('headers', () => this.#setHeaders());
     onFinished(this.#res, (error) => this.#finish(error));
     file.pipe(this.#res);
+  }
+
+  #isAmbiguous(): boolean {
+    const { req } = this.#res;
+    const { originalUrl = req.url ?? '' } = req as { originalUrl?: string };
+    return Boolean(this.#options.root) && isAmbiguousPath(this.#path, originalUrl);
   }
 
   /**
@@ -198,6 +207,8 @@ export class FileTransfer {
    */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
+    // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
+    Object.assign(stream, { emit: AsyncResource.bind(stream.emit.bind(stream), 'waypost.sendFile') });
     const promised = this.#promised;
     stream.on('end', () => {
       if (stream.bytesRead >= promised) return;
@@ -219,7 +230,11 @@ export class FileTransfer {
 
   #fail(error: Error): void {
     if (this.#settled) return;
-    this.#restore();
+    try {
+      this.#restore();
+    } catch {
+      // What stands in the place of the response's methods throws; nobody would catch it here, and the answer clears what it must.
+    }
     this.#settle(error);
   }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Stats } from 'node:fs';
 import { type PartListener, readPart } from './file-part';
 
@@ -32,7 +33,7 @@ const STEP = 2000;
 export class KnownFile {
   /** Directory that it was found beneath, by where links lead. */
   root: string | undefined = undefined;
-  /** All that is in it. */
+  /** All that is in it: one buffer for all who ask meanwhile, since a copy for each takes twice the time of the whole answer. */
   bytes: Buffer | undefined = undefined;
   /** Whether it was asked for more than once. */
   isAskedAgain = false;
@@ -75,6 +76,8 @@ export class KnownFiles {
   #bytes = 0;
   /** Whether a timer is set that forgets what is old. */
   #expires = false;
+  /** The timer's, which would else keep alive what a request has in its own. */
+  readonly #scope = new AsyncResource('waypost.files');
 
   /**
    * @param stats Of the file that the path leads to, just taken.
@@ -125,7 +128,7 @@ export class KnownFiles {
   /** Nobody may ask for a file again, and its bytes would stay. */
   #expireLater(): void {
     this.#expires = true;
-    setTimeout(() => this.#expire(), HOLDS).unref();
+    this.#scope.runInAsyncScope(setTimeout, null, () => this.#expire(), HOLDS).unref();
   }
 
   #expire(): void {

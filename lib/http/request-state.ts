@@ -4,20 +4,12 @@ import { parseQuery } from './query';
 
 /** What the application settles for all its requests; it stands on the prototype of its own subclass. */
 export const kSettings = Symbol('waypost.request.settings');
-/** Value of `req.body`; written here, by the framework, it does not count as set by the application. */
-export const kBody = Symbol('waypost.request.body');
-/** True once application code has assigned `req.body`. */
-export const kBodySet = Symbol('waypost.request.bodySet');
 /** By store of used signatures, those that the request has claimed there. */
 export const kClaims = Symbol('waypost.request.claims');
 /** Target as received: to be set before anything may change `req.url`. */
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
-/** Value of `req.params`; undefined until somebody asks, where there are none. */
-export const kParams = Symbol('waypost.request.params');
-/** What `req.next` is; an application puts the request's walk here. */
-export const kNext = Symbol('waypost.request.next');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** Value of `req.path`, once it was assigned. */
@@ -50,7 +42,7 @@ export interface RequestSettings {
 export const DEFAULT_SETTINGS: RequestSettings = Object.freeze({
   trustProxy: () => false,
   subdomainOffset: 2,
-  queryParser: (text: string) => parseQuery(text),
+  queryParser: parseQuery,
   discardLimit: 1_048_576,
   app: NO_APPLICATION,
 });

@@ -1,10 +1,10 @@
-import { assign, makeAssignable } from './assignable';
+import { makeAssignable } from './assignable';
 import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
 import { discardRest } from './discard';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { RequestHead } from './request-head';
-import { DEFAULT_SETTINGS, kBody, kBodySet, kClaims, kExpectsContinue, kNext, kOriginalMethod, kOriginalUrl, kParams, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
+import { DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
 import type { Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
@@ -17,9 +17,8 @@ import { pathOf, queryOf } from '../target';
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
+/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have */
 export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> extends RequestHead implements BodyStream {
-  declare [kBody]: unknown;
-  declare [kBodySet]: boolean;
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
   declare [kClaims]: Map<object, Set<string>> | undefined;
@@ -27,7 +26,6 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;
   declare [kCaptured]: CaptureOutcome | undefined;
-  declare [kParams]: Params | undefined;
   private declare [kPath]: string | undefined;
   private declare [kQuery]: Query | undefined;
   private declare [kQueryUrl]: string | undefined;
@@ -52,6 +50,12 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   declare route: unknown;
   /** The response to this request. */
   declare res: Response<ResBody> | undefined;
+  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). */
+  declare params: Params;
+  /** Parsed body: undefined where there is none, or none of a type that is parsed. */
+  declare body: ReqBody;
+  /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
+  declare next: ((error?: unknown) => void) | undefined;
   /** Left to middleware of the application: waypost never sets it (INTERFACE section 2.1). */
   declare user?: unknown;
   /** Cookies by name, once cookie-parser has read them. */
@@ -61,32 +65,9 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   /** The secret that cookies are signed with. Set by cookie-parser. */
   declare secret?: string | undefined;
 
-  get [kNext](): ((error?: unknown) => void) | undefined {
-    return undefined;
-  }
-
-  /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
-  get next(): ((error?: unknown) => void) | undefined {
-    return this[kNext];
-  }
-
-  /** An Express router that is middleware here writes its own. */
-  set next(next: ((error?: unknown) => void) | undefined) {
-    assign(this, 'next', next);
-  }
-
   /** The application that serves the request; a mounted one while it does. */
   get app(): HostApplication {
     return this[kSettings].app;
-  }
-
-  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). */
-  get params(): Params {
-    return (this[kParams] ??= {} as Params);
-  }
-
-  set params(params: Params) {
-    this[kParams] = params;
   }
 
   /**
@@ -109,16 +90,6 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
     this[kQueryUrl] = undefined;
     this[kQueryText] = undefined;
     this[kQuery] = query;
-  }
-
-  /** Parsed body: undefined where there is none, or none of a type that is parsed. */
-  get body(): ReqBody {
-    return this[kBody] as ReqBody;
-  }
-
-  set body(body: unknown) {
-    this[kBody] = body;
-    this[kBodySet] = true;
   }
 
   /** Path without query, as sent: not decoded. It follows `url` until something is assigned. */
@@ -144,7 +115,7 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     const intake = this[kIntake];
     if (intake === undefined) return super.push(chunk, encoding);
-    return intake.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk as Buffer | null));
+    return intake.push(chunk === null || Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk as string | Uint8Array, encoding));
   }
 
   /** @internal */
@@ -154,6 +125,11 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   }
 }
 
+/** Deno's server pushes arrays of bytes, and what a program pushes may be text. */
+function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
+
 /** Calls discardRest in Node's place, which would drop a body without end and without counting. */
 function dump(this: Request): void {
   discardRest(this, this[kSettings].discardLimit);
@@ -161,8 +137,6 @@ function dump(this: Request): void {
 
 const DEFAULTS: [PropertyKey, unknown][] = [
   [kSettings, DEFAULT_SETTINGS],
-  [kBody, undefined],
-  [kBodySet, false],
   [kOriginalUrl, undefined],
   [kOriginalMethod, undefined],
   [kClaims, undefined],
@@ -170,7 +144,6 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
-  [kParams, undefined],
   [kPath, undefined],
   [kQuery, undefined],
   [kQueryUrl, undefined],

@@ -29,15 +29,19 @@ export class ResponseHead extends ServerResponse {
     return this;
   }
 
-  /** Sets a header field, or several; a Content-Type gets its usual charset. @throws TypeError when Node refuses a name or value. */
+  /**
+   * Sets a header field, or several; a Content-Type gets its usual charset. Of one argument that is no object, nothing is set.
+   * @throws TypeError when Node refuses a name or value.
+   */
   set(name: string, value: HeaderValue): this;
   set(fields: Readonly<Record<string, HeaderValue>>): this;
   set(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
-    if (typeof name === 'string') {
-      setField(this, name, value);
+    // As in Express, what counts is how many were given.
+    if (arguments.length < 2) {
+      for (const key in name as Record<string, HeaderValue> | undefined) this.set(key, (name as Record<string, HeaderValue>)[key] as HeaderValue);
       return this;
     }
-    for (const key of Object.keys(name)) setField(this, key, name[key]);
+    setField(this, name as string, value);
     return this;
   }
 
@@ -45,7 +49,7 @@ export class ResponseHead extends ServerResponse {
   header(name: string, value: HeaderValue): this;
   header(fields: Readonly<Record<string, HeaderValue>>): this;
   header(name: string | Readonly<Record<string, HeaderValue>>, value?: HeaderValue): this {
-    return typeof name === 'string' ? this.set(name, value as HeaderValue) : this.set(name);
+    return arguments.length < 2 ? this.set(name as Readonly<Record<string, HeaderValue>>) : this.set(name as string, value as HeaderValue);
   }
 
   /** The value of a header field of the response as it stands. */
@@ -87,7 +91,7 @@ export class ResponseHead extends ServerResponse {
   links(links: Readonly<Record<string, string | readonly string[]>>): this {
     const values: string[] = [];
     for (const [relation, urls] of Object.entries(links)) {
-      for (const url of typeof urls === 'string' ? [urls] : urls) values.push(`<${url}>; rel="${relation}"`);
+      for (const url of Array.isArray(urls) ? (urls as string[]) : [urls]) values.push(`<${url}>; rel="${relation}"`);
     }
     const before = this.getHeader('Link');
     if (before !== undefined && before !== '') values.unshift(String(before));
@@ -131,6 +135,7 @@ export class ResponseHead extends ServerResponse {
 }
 
 function setField(res: ServerResponse, name: string, value: HeaderValue | undefined): void {
+  if (typeof name !== 'string') throw new TypeError(`The name of a header field must be a string, got ${inspect(name)}`);
   const text = Array.isArray(value) ? value.map(String) : String(value);
   if (name.toLowerCase() !== 'content-type') {
     res.setHeader(name, text);
@@ -141,6 +146,6 @@ function setField(res: ServerResponse, name: string, value: HeaderValue | undefi
 }
 
 function cookieSecret(res: ResponseHead): string | undefined {
-  const { secret } = res.req as { secret?: unknown };
+  const secret = (res.req as { secret?: unknown } | undefined)?.secret;
   return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
 }

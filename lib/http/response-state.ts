@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '../logger';
+import type { SafeLog } from '../safe-log';
 import type { kAnswering } from '../xjson/handler';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
@@ -18,8 +18,6 @@ export const kFailing = Symbol('waypost.response.failing');
 export const kOwn = Symbol('waypost.response.own');
 /** Whether a field has been set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
-/** The `locals` of a response, once somebody asked for them. */
-export const kLocals = Symbol('waypost.response.locals');
 
 /** Methods that middleware replaces to hear of a body. */
 export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;
@@ -35,7 +33,7 @@ export interface ResponseSettings {
   /** Name of the query parameter that asks `jsonp` for a call. @default 'callback' */
   readonly jsonpCallback?: string;
   /** Told of what goes wrong. */
-  readonly logger: Pick<Logger, 'error' | 'warn'>;
+  readonly logger: Pick<SafeLog, 'error' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
   /** What all of an application's responses know of files. @default none: each finds out for itself */

@@ -7,10 +7,9 @@ import { message as reasons } from 'statuses';
 import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { kAnswering, kXJsonOptions, sendXJson } from '../xjson/handler';
-import type { Blocks } from '../xjson/blocks';
 import type { XJsonOptions } from '../xjson/options';
-import { kEndInPlace } from '../xjson/stream';
-import { answerError, endWith, finish, refuse, reportLateWrite, SerializationReport } from './answer';
+import { unsendable } from '../xjson/unsendable';
+import { answerError, endWith, finish, hearLateWrite, refuse, SerializationReport } from './answer';
 import { makeAssignable } from './assignable';
 import { kCallsBack } from './discard';
 import { fieldsOf } from './fields';
@@ -20,10 +19,10 @@ import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
 import type { Request } from './request';
-import { kExpectsContinue, kNext } from './request-state';
+import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
-import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLatin1, kLocals, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { endInPlace, endSendsTwice, kInPlace, kSole, send, sendKept } from './sole-write';
+import { DEFAULT_SETTINGS, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
+import { endSendsTwice, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -37,15 +36,17 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
  * their prototype, so there is no constructor and no field here: state stands
  * under symbols, its defaults on the prototype.
  */
+/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have */
 export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
-  declare [kLocals]: Locals | undefined;
   declare [kCallsBack]: boolean;
-  declare [kSole]: string | Buffer | null | undefined;
-  declare [kInPlace]: Buffer | undefined;
+  declare [kSole]: string | null | undefined;
   declare readonly [kOwn]: OwnMethods;
+
+  /** Values that the handlers of one request leave for one another. */
+  declare locals: Locals;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
@@ -57,23 +58,9 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     return (error) => this[kFail](error);
   }
 
-  /** Ends with the bytes of a body from where they are; see {@link endInPlace}. */
-  [kEndInPlace](bytes: Blocks): boolean {
-    return endInPlace(this, bytes);
-  }
-
   /** The application that answers; a mounted one while it does. */
   get app(): HostApplication {
     return this[kSettings].app;
-  }
-
-  /** Values that the handlers of one request leave for one another. */
-  get locals(): Locals {
-    return (this[kLocals] ??= Object.create(null) as Locals);
-  }
-
-  set locals(value: Locals) {
-    this[kLocals] = value;
   }
 
   /** Answers with a status code and its reason phrase as the text. */
@@ -86,7 +73,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
    * type is set, bytes as `application/octet-stream`, null and undefined as no
    * body, anything else as {@link json}.
    *
-   * @throws TypeError for a function or symbol; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
     switch (typeof data) {
@@ -100,14 +87,20 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       default:
         if (data === null) return finish(this, '', undefined);
         if (ArrayBuffer.isView(data)) return finish(this, bufferOf(data), typeSet(this) ?? BINARY_TYPE);
+        // What a `json` in its place makes of them is its own affair.
+        if (this.json === Response.prototype.json) {
+          const unfit = unsendable(data, 'res.send');
+          if (unfit !== undefined) throw unfit;
+        }
         return this.json(data as ResBody);
     }
   }
 
   /**
    * Answers with the data as JSON.stringify writes it. Data that it cannot
-   * write (big integers, circular references) is logged and answered with 500
-   * and the body of INTERFACE section 7.2; it never throws for its data.
+   * write (big integers, circular references), and what is no data (a stream, a
+   * promise), is logged and answered with 500 and the body of INTERFACE section
+   * 7.2; it never throws for its data.
    *
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
@@ -116,6 +109,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       this.xJson(data);
       return this;
     }
+    const unfit = unsendable(data, 'res.json');
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = this[kSettings];
     let text: string | undefined;
     try {
@@ -135,12 +130,14 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
 
   /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */
   jsonp(data?: ResBody): this {
-    const name = callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
+    const name = (this.req as IncomingMessage | undefined) && callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
     if (name === undefined) {
       if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
       // As in Express, middleware that replaced `json` is not asked.
       return Response.prototype.json.call(this, data) as this;
     }
+    const unfit = unsendable(data, 'res.jsonp');
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = this[kSettings];
     let text: string | undefined;
     try {
@@ -171,7 +168,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
    */
   format(handlers: Readonly<Record<string, FormatHandler>>): this {
     const names = Object.keys(handlers).filter((name) => name !== 'default');
-    const accepted = names.length === 0 ? false : accepts(this.req).types(names);
+    const accepted = names.length === 0 ? false : acceptedOf(this, names);
     this.vary('Accept');
     const chosen = typeof accepted === 'string' ? accepted : 'default';
     const handler = handlers[chosen];
@@ -180,7 +177,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
       return this;
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
-    const next = (this.req as Request)[kNext] ?? ((error?: unknown) => this[kFail](error));
+    // As in Express, that of the walk: past the other handlers of a route.
+    const next = (this.req as Request | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
     // Whether it is a thenable is for Promise.resolve to find out.
@@ -201,10 +199,10 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     const [status, url] = arguments.length < 2 ? [302, first] : [first, second];
     checkStatus(status);
     if (typeof url !== 'string' && !(url instanceof URL)) {
-      this[kSettings].logger.warn({ url: this.req.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
+      this[kSettings].logger.warn({ url: (this.req as IncomingMessage | undefined)?.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
     }
     this.location(String(url)).vary('Accept').status(status);
-    const accepted = accepts(this.req).types('text', 'html');
+    const accepted = acceptedOf(this, ['text', 'html']);
     const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
     if (form !== undefined) this.type(form);
     const body = redirectBody(form, status, String(this.getHeader('Location')));
@@ -255,7 +253,8 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
 
   override writeContinue(callback?: () => void): void {
     // Said once, by whoever says it first: a listener of the server, a handler, or the application.
-    (this.req as Request)[kExpectsContinue] = false;
+    const { req } = this as { req?: IncomingMessage };
+    if (req !== undefined) (req as Request)[kExpectsContinue] = false;
     super.writeContinue(callback);
   }
 
@@ -265,23 +264,18 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     // Of an `end` that somebody replaced: what it kept goes first, and this is sent as by Node.
     if (this[kSole] !== undefined) sendKept(this);
     if (typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
-    if (!this.writableEnded || this.listenerCount('error') > 0) return super.write(chunk, second as BufferEncoding, third as () => void);
-    reportLateWrite(this, typeof second === 'function' ? second : third);
-    return false;
+    if (this.writableEnded) hearLateWrite(this);
+    return super.write(chunk, second as BufferEncoding, third as () => void);
   }
 
   override end(callback?: () => void): this;
   override end(chunk: unknown, callback?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
   override end(first?: unknown, second?: unknown, third?: unknown): this {
-    if (this.writableEnded && Boolean(first) && typeof first !== 'function' && this.listenerCount('error') === 0) {
-      reportLateWrite(this, typeof second === 'function' ? second : third);
-      return this;
-    }
+    if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     // Without a text, what Node sends last brings its callback itself.
-    const isSole = typeof first === 'string' ? first !== '' : first !== undefined && first === this[kInPlace];
-    if (!endSendsTwice || !isSole) return super.end(first, second as BufferEncoding, third as () => void);
+    if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
     this[kSole] = null;
     try {
       return super.end(first, second as BufferEncoding, third as () => void);
@@ -295,10 +289,8 @@ Response.prototype[kJsonAsXJson] = false;
 Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLatin1] = false;
-Response.prototype[kLocals] = undefined;
 Response.prototype[kCallsBack] = false;
 Response.prototype[kSole] = undefined;
-Response.prototype[kInPlace] = undefined;
 makeAssignable(Response.prototype, ['app']);
 Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
@@ -312,6 +304,11 @@ function typeSet(res: ServerResponse): string | undefined {
   if (fields === null || !('content-type' in fields)) return undefined;
   const type = res.getHeader('content-type');
   return typeof type === 'string' && type !== '' ? type : undefined;
+}
+
+/** The first of the types that the client prefers; of a response without a request, the first. */
+function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
+  return req === undefined ? types[0] : accepts(req).type(types) as string | false;
 }
 
 function bufferOf(view: ArrayBufferView): Buffer {

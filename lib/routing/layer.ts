@@ -1,10 +1,8 @@
-import { isForeignApplication, lend } from '../http/foreign-application';
-import type { Handler } from './handler';
 import type { PathRules } from './path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
 import type { AnyHandler, Route } from './route';
-import type { Router } from './router';
+import { kRegistrations, type Router } from './router';
 
 /** One place where a router is mounted; the application itself is the outermost. */
 export interface Mount {
@@ -57,7 +55,7 @@ export function layOut(router: Router, rules: PathRules): Layer[] {
 }
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules, around: readonly ParamHook[]): void {
-  for (const entry of mount.router.registrations) {
+  for (const entry of mount.router[kRegistrations]) {
     const own = entry.paths.map((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
     const patterns = underPrefixes(prefixes, own, entry.kind !== 'route');
     const outer = hooksBeneath(around, own, prefixes);
@@ -79,16 +77,11 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
 }
 
 function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount, hooks: readonly ParamHook[]): void {
+  // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
+  if (handler.length > 4) return;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  layers.push({ order: layers.length, handler: isForeignApplication(handler) ? lending(handler as Handler) : handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, hooks: hooks.length === 0 ? null : hooks });
-}
-
-function lending(application: Handler): Handler {
-  return (req, res, next) => {
-    lend(req, res);
-    return application(req, res, next);
-  };
+  layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, hooks: hooks.length === 0 ? null : hooks });
 }
 
 function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {

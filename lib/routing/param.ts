@@ -6,6 +6,9 @@ import type { Mount } from './layer';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
 
+/** What a router keeps handlers of parameters by. */
+export const kParamHandlers = Symbol('waypost.router.params');
+
 /**
  * Called with the value of a parameter; `next()` goes on, `next(error)` raises
  * an error. It may be async, but goes on only by `next`, as in Express; a
@@ -25,7 +28,7 @@ export interface ParamHook {
 
 /** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
 export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[] {
-  const { params } = mount.router;
+  const params = mount.router[kParamHandlers];
   if (params.size === 0) return [];
   return [...namesIn(patterns)].flatMap((name) => {
     const handlers = params.get(name);
@@ -65,71 +68,93 @@ export function readParam(name: unknown, handler: unknown): readonly string[] {
 interface Handled {
   readonly hook: ParamHook;
   readonly value: string;
+  /** Whether all its handlers have gone on, or one has raised an error. */
+  settled: boolean;
   /** What `req.params` held afterwards. */
   result: unknown;
   /** What `next` was given. */
   error: unknown;
+  /** Whom it is settled for: the last layer that came to the same value. */
+  run: ParamRun;
 }
 
 /** Hears that all handlers have gone on, or what one of them raised, and at which parameter. */
 export interface ParamListener {
-  passed(): void;
-  raised(error: unknown, hook: ParamHook): void;
+  /** Whether the walk still waits there: a handler may go on late, or twice. */
+  waitsFor(run: ParamRun): boolean;
+  passed(run: ParamRun): void;
+  /** @param run Null where the handler had gone on before. */
+  raised(error: unknown, hook: ParamHook, run: ParamRun | null): void;
+}
+
+/** The parameters in the path of one layer, on the way to it: who listens knows by it which layer is meant. */
+export class ParamRun {
+  readonly hooks: readonly ParamHook[];
+  readonly path: Path;
+  /** The next parameter. */
+  index = 0;
+
+  constructor(hooks: readonly ParamHook[], path: Path) {
+    this.hooks = hooks;
+    this.path = path;
+  }
 }
 
 /** The handlers of parameters in one request: what has been called, and with what. */
 export class ParamCalls {
   readonly #req: Request;
   readonly #res: Response;
+  readonly #listener: ParamListener;
   readonly #handled: Handled[] = [];
 
-  constructor(req: Request, res: Response) {
+  constructor(req: Request, res: Response, listener: ParamListener) {
     this.#req = req;
     this.#res = res;
+    this.#listener = listener;
   }
 
   /** Calls what has to be called before a layer, outermost router first. */
-  run(hooks: readonly ParamHook[], path: Path, listener: ParamListener): void {
-    this.#next(hooks, 0, path, listener);
-  }
-
-  #next(hooks: readonly ParamHook[], index: number, path: Path, listener: ParamListener): void {
-    for (let i = index; i < hooks.length; i++) {
-      const hook = hooks[i] as ParamHook;
-      const value = this.#valueOf(hook, path);
+  go(run: ParamRun): void {
+    while (run.index < run.hooks.length) {
+      const hook = run.hooks[run.index++] as ParamHook;
+      const value = this.#valueOf(hook, run.path);
       if (value === undefined) continue;
       const known = this.#handled.findIndex((one) => one.hook.mount === hook.mount && one.hook.name === hook.name);
       const before = this.#handled[known];
       // As in Express, a parameter that has failed has failed for every value.
       if (before !== undefined && (before.value === value || (before.error && before.error !== 'route'))) {
+        if (!before.settled) {
+          // Its handlers have not gone on yet, so no layer that needs them may run.
+          before.run = run;
+          return;
+        }
         this.#put(hook, before.result);
-        if (before.error) return listener.raised(before.error, hook);
+        if (before.error) return this.#listener.raised(before.error, hook, run);
         continue;
       }
-      const handled: Handled = { hook, value, result: value, error: undefined };
+      const handled: Handled = { hook, value, settled: false, result: value, error: undefined, run };
       if (known === -1) this.#handled.push(handled);
       else this.#handled[known] = handled;
-      return this.#call(handled, 0, (error) => {
-        if (error) listener.raised(error, hook);
-        else this.#next(hooks, i + 1, path, listener);
-      });
+      return this.#call(handled, 0);
     }
-    listener.passed();
+    this.#listener.passed(run);
   }
 
-  /** Calls one handler after another; `done` is called once. */
-  #call(handled: Handled, index: number, done: (error: unknown) => void): void {
+  /** Calls one handler after another. */
+  #call(handled: Handled, index: number): void {
     const { hook, value } = handled;
     const handler = hook.handlers[index];
-    if (handler === undefined) return done(undefined);
+    if (handler === undefined) return this.#settle(handled, undefined);
     let over = false;
     const next: NextFunction = (error) => {
-      if (over) return;
+      if (over) {
+        if (error && error !== 'route' && error !== 'router') this.#listener.raised(error, hook, null);
+        return;
+      }
       over = true;
-      if (hook.shadowed === null) handled.result = this.#req.params[hook.name];
-      handled.error = error;
-      if (error) done(error);
-      else this.#call(handled, index + 1, done);
+      if (hook.shadowed === null && this.#listener.waitsFor(handled.run)) handled.result = this.#req.params[hook.name];
+      if (error) this.#settle(handled, error);
+      else this.#call(handled, index + 1);
     };
     try {
       const answer: unknown = handler(this.#req, this.#res, next, value, hook.name);
@@ -139,6 +164,13 @@ export class ParamCalls {
     } catch (error) {
       next(errorOf(error, hook));
     }
+  }
+
+  #settle(handled: Handled, error: unknown): void {
+    handled.settled = true;
+    handled.error = error;
+    if (error) this.#listener.raised(error, handled.hook, handled.run);
+    else this.go(handled.run);
   }
 
   #valueOf({ name, shadowed }: ParamHook, path: Path): string | undefined {

@@ -1,5 +1,5 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
-import { layOut, meetsRoute, type Layer } from './layer';
+import { layOut, meetsRoute, type Layer, type Place } from './layer';
 import { judgeLayer, LayerIndex } from './overlap';
 import { Path, type PathRules } from './path';
 import { Pattern } from './pattern';
@@ -20,6 +20,8 @@ export class Step {
   readonly names: readonly string[];
   /** Whether a sibling router's route may take the request; then this layer does not run. */
   readonly sibling: boolean;
+  /** Whether the plan holds other handlers of its route. */
+  readonly shares: boolean;
   /**
    * What the layer adds to `req.baseUrl`, where that is the same text for every
    * path: the path of middleware, or of the mount that a route is in. Undefined
@@ -27,12 +29,13 @@ export class Step {
    */
   readonly base: string | undefined;
 
-  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean, exact: boolean) {
+  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean, shares: boolean, exact: boolean) {
     this.layer = layer;
     this.test = test;
     this.captures = captures;
     this.names = captures === undefined ? [] : namesOf(layer.patterns[0] as Pattern);
     this.sibling = sibling;
+    this.shares = shares;
     this.base = exact ? staticBase(layer) : undefined;
   }
 }
@@ -108,7 +111,7 @@ export class RouteTable {
       }
     }
     const middleware = this.layers.filter((layer) => layer.place === null);
-    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, this.#exact)));
+    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, false, this.#exact)));
   }
 
   /** @param path Path of a request target, as sent. */
@@ -187,9 +190,12 @@ export class RouteTable {
       if (verdict !== 'never') chosen.push({ layer, test: verdict === 'test' });
     }
     const routes = chosen.filter(({ layer }) => layer.place !== null);
+    const places = new Set<Place | null>();
+    const shared = new Set<Place | null>();
+    for (const { layer } of routes) (places.has(layer.place) ? shared : places).add(layer.place);
     return new Plan(chosen.map(({ layer, test }) => {
       const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
-      return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
+      return new Step(layer, test, capturesOf(layer, shape), sibling, shared.has(layer.place), this.#exact);
     }));
   }
 

@@ -1,6 +1,6 @@
 import type { Handler, Handlers, MixedHandlers, PathParams } from './handler';
 import { Mountable } from './mountable';
-import { type ParamHandler, readParam } from './param';
+import { kParamHandlers, type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
 import { type AnyHandler, described, flattenHandlers, Route } from './route';
 
@@ -19,6 +19,17 @@ export type Registration =
 /** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
 
+/**
+ * What the framework asks routers for. By symbols, since a program keeps things
+ * on its application by names of its own, as it may on Express's.
+ */
+export const kRegistrations = Symbol('waypost.router.registrations');
+export const kOnChange = Symbol('waypost.router.onChange');
+export const kChanged = Symbol('waypost.router.changed');
+export const kRegister = Symbol('waypost.router.register');
+export const kUsed = Symbol('waypost.router.used');
+const kReaches = Symbol('waypost.router.reaches');
+
 const ROOT: readonly string[] = Object.freeze(['/']);
 
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
@@ -28,22 +39,22 @@ export class Router extends Mountable {
   readonly #params = new Map<string, readonly ParamHandler[]>();
 
   /** What was registered, in order. */
-  get registrations(): readonly Registration[] {
+  get [kRegistrations](): readonly Registration[] {
     return this.#registrations;
   }
 
   /** Calls back whenever something is registered here or in a router mounted here. */
-  onChange(listener: () => void): void {
+  [kOnChange](listener: () => void): void {
     this.#listeners.add(listener);
   }
 
   /** To be called when what is registered, or how it is read, has changed. */
-  protected readonly changed = (): void => {
+  protected readonly [kChanged] = (): void => {
     for (const listener of this.#listeners) listener();
   };
 
   /** Handlers of parameters by name, in the order they were registered. */
-  get params(): ReadonlyMap<string, readonly ParamHandler[]> {
+  get [kParamHandlers](): ReadonlyMap<string, readonly ParamHandler[]> {
     return this.#params;
   }
 
@@ -55,7 +66,7 @@ export class Router extends Mountable {
    */
   param(name: string | readonly string[], handler: ParamHandler): this {
     for (const one of readParam(name, handler)) this.#params.set(one, [...(this.#params.get(one) ?? []), handler]);
-    this.changed();
+    this[kChanged]();
     return this;
   }
 
@@ -64,7 +75,7 @@ export class Router extends Mountable {
   get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   get(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('GET', path, handlers);
+    return this[kRegister]('GET', path, handlers);
   }
 
   /** Handles POST (INTERFACE section 4.1). */
@@ -72,7 +83,7 @@ export class Router extends Mountable {
   post<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   post<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   post(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('POST', path, handlers);
+    return this[kRegister]('POST', path, handlers);
   }
 
   /** Handles PUT (INTERFACE section 4.1). */
@@ -80,7 +91,7 @@ export class Router extends Mountable {
   put<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   put<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   put(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('PUT', path, handlers);
+    return this[kRegister]('PUT', path, handlers);
   }
 
   /** Handles DELETE (INTERFACE section 4.1). */
@@ -88,7 +99,7 @@ export class Router extends Mountable {
   delete<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   delete<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   delete(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('DELETE', path, handlers);
+    return this[kRegister]('DELETE', path, handlers);
   }
 
   /** Handles PATCH (INTERFACE section 4.1). */
@@ -96,7 +107,7 @@ export class Router extends Mountable {
   patch<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   patch<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   patch(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('PATCH', path, handlers);
+    return this[kRegister]('PATCH', path, handlers);
   }
 
   /** Handles OPTIONS (INTERFACE section 4.1). */
@@ -104,7 +115,7 @@ export class Router extends Mountable {
   options<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   options<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   options(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('OPTIONS', path, handlers);
+    return this[kRegister]('OPTIONS', path, handlers);
   }
 
   /** Handles HEAD (INTERFACE section 4.1). */
@@ -112,7 +123,7 @@ export class Router extends Mountable {
   head<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   head<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   head(path: Paths, ...handlers: Handlers[]): this {
-    return this.register('HEAD', path, handlers);
+    return this[kRegister]('HEAD', path, handlers);
   }
 
   /** Handles every method. */
@@ -120,7 +131,7 @@ export class Router extends Mountable {
   all<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   all<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
   all(path: Paths, ...handlers: Handlers[]): this {
-    return this.register(null, path, handlers);
+    return this[kRegister](null, path, handlers);
   }
 
   /**
@@ -131,13 +142,13 @@ export class Router extends Mountable {
   route(path: Paths): Route {
     const paths = listPaths(path);
     for (const text of paths) parsePattern(text, EXACT);
-    const route = new Route(paths[0] as string, this.changed);
+    const route = new Route(paths[0] as string, this[kChanged]);
     this.#registrations.push({ kind: 'route', paths, route });
     return route;
   }
 
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
-  protected register(method: string | null, path: Paths, given: readonly unknown[]): this {
+  protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
     const name = method === null ? 'all' : method.toLowerCase();
     const handlers = flattenHandlers(given, `${name}(${JSON.stringify(path)}, …)`);
     this.route(path).add(method, handlers);
@@ -163,20 +174,20 @@ export class Router extends Mountable {
     for (const entry of entries) checkUse(entry, where, this);
     for (const entry of entries) {
       this.#use(paths, entry as AnyHandler | Router);
-      this.used(withPath ? (given[0] as Paths) : '/', entry);
+      this[kUsed](withPath ? (given[0] as Paths) : '/', entry);
     }
-    this.changed();
+    this[kChanged]();
     return this;
   }
 
   /** Called for all that was given to {@link use}; an application looks for others among it. */
-  protected used(_path: Paths, _entry: unknown): void {
+  protected [kUsed](_path: Paths, _entry: unknown): void {
     // A router has nothing to say to what is mounted in it.
   }
 
   #use(paths: readonly string[], entry: AnyHandler | Router): void {
     if (entry instanceof Router && typeof entry !== 'function') {
-      entry.onChange(this.changed);
+      entry[kOnChange](this[kChanged]);
       this.#registrations.push({ kind: 'mount', paths, router: entry });
     } else {
       this.#registrations.push({ kind: 'middleware', paths, handlers: [entry] });
@@ -184,11 +195,11 @@ export class Router extends Mountable {
   }
 
   /** Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
-  reaches(router: Router): boolean {
+  [kReaches](router: Router): boolean {
     if (router === this) return true;
     return this.#registrations.some((one) => {
-      if (one.kind === 'mount') return one.router.reaches(router);
-      return one.kind === 'middleware' && one.handlers.some((handler: unknown) => handler instanceof Router && handler.reaches(router));
+      if (one.kind === 'mount') return one.router[kReaches](router);
+      return one.kind === 'middleware' && one.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
     });
   }
 }
@@ -206,7 +217,7 @@ function listPaths(given: Paths): readonly string[] {
 
 function checkUse(entry: unknown, where: string, self: Router): void {
   if (entry instanceof Router) {
-    if (entry === self || entry.reaches(self)) throw new TypeError(`${where} would mount a router inside itself`);
+    if (entry === self || entry[kReaches](self)) throw new TypeError(`${where} would mount a router inside itself`);
   } else if (typeof entry !== 'function') {
     throw new TypeError(`${where} needs middleware functions or routers, got ${described(entry)}`);
   }

@@ -1,12 +1,11 @@
 import type { Request } from '../http/request';
-import { kParams } from '../http/request-state';
 import type { Response } from '../http/response';
-import { pathStart } from '../target';
+import { pathOf, pathStart } from '../target';
 import { Books } from './books';
 import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import { meetsRoute, type Layer, type Mount, type Place } from './layer';
-import { ParamCalls, type ParamHook, type ParamListener } from './param';
+import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
@@ -17,6 +16,8 @@ export interface WalkHost {
   obstacle(walk: Walk): unknown;
   /** Called when middleware has changed `req.url` or `req.method`; calls `walk.resume` when the new target may go on. */
   rewritten(walk: Walk): void;
+  /** Called when what is mounted in the application has made another target of a walk's; calls back when that may go on. */
+  retargeted(walk: Walk, method: string, url: string, admitted: () => void): void;
   /** Called behind an application of another make, which has put its own prototypes on. */
   reclaim(walk: Walk): void;
   /** Called when the list has ended, and again for an error that comes later; `failed` tells whether an error is left. */
@@ -25,6 +26,8 @@ export interface WalkHost {
 
 /** Calls of `next` that may be nested before the stack is let go, as in Express. */
 const DEPTH = 100;
+/** New targets that handlers of parameters may make in one request: they run anew for each, and might never end. */
+const MOST_PARAM_REWRITES = 100;
 
 /**
  * One request's walk down its plan. It calls what applies, in order; `next`
@@ -43,6 +46,7 @@ export class Walk implements ParamListener {
   readonly base: string;
   readonly #prototype: unknown;
   readonly #outerParams: Params | undefined;
+  readonly #outerNext: NextFunction | undefined;
   readonly table: RouteTable;
   match: Match;
   /** Where a mounted application goes on when it has nothing for the request. */
@@ -81,6 +85,11 @@ export class Walk implements ParamListener {
   #takerSince = 0;
   /** What handlers of parameters have been called with, once there was one. */
   #params: ParamCalls | null = null;
+  /** The parameters of the layer that is reached, while their handlers have not gone on. */
+  #paramRun: ParamRun | null = null;
+  #paramRewrites = 0;
+  /** What `req.next` is in a route of several handlers: past all of them. */
+  #leaveRoute: NextFunction | null = null;
   /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
   #restarts = false;
   /** How much of `url` the current middleware does not see. */
@@ -105,7 +114,26 @@ export class Walk implements ParamListener {
     this.#prototype = Object.getPrototypeOf(req);
     this.parent = parent;
     this.#outerParams = outer === undefined ? undefined : req.params;
+    this.#outerNext = outer === undefined ? undefined : req.next;
     this.next = (error?: unknown): void => this.#advance(error);
+    req.next = this.next;
+  }
+
+  /** Whether URL or method are no longer what the walk has shown last. */
+  get isRewritten(): boolean {
+    const { req } = this;
+    return req.url !== this.#seenUrl || req.method !== this.method;
+  }
+
+  /**
+   * The target of this walk that another's beneath it stands for.
+   * @param base Mount path of the inner one. @param url Its target.
+   */
+  targetOf(base: string, url: string): string {
+    const from = pathStart(url);
+    const mountPath = base.slice(this.base.length);
+    const rest = url.slice(from);
+    return url.slice(0, from) + mountPath + (pathOf(this.url) === mountPath ? withoutSlash(rest) : rest);
   }
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
@@ -164,7 +192,7 @@ export class Walk implements ParamListener {
     }
     if (this.held) return this.#interrupt(error);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
-    const rewritten = this.req.url !== this.#seenUrl || this.req.method !== this.method;
+    const rewritten = this.isRewritten;
     if (error !== undefined || rewritten) {
       this.#keepBooks();
       this.#signal(error);
@@ -179,10 +207,10 @@ export class Walk implements ParamListener {
     this.#run();
   }
 
-  /** Goes on with an empty stack. */
+  /** Goes on with an empty stack, unless another call of `next` has ended the walk meanwhile, or has it held. */
   static #later(this: void, walk: Walk): void {
     walk.#depth = 0;
-    walk.#run();
+    if (!walk.#over && !walk.held) walk.#run();
   }
 
   /** Takes note of what `next` was called with. */
@@ -225,7 +253,8 @@ export class Walk implements ParamListener {
   #rewrite(): void {
     const { req, url } = this;
     const given = req.url;
-    this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + this.#withoutSlash(without(given, url.slice(0, this.#cutFrom)));
+    const rest = without(given, url.slice(0, this.#cutFrom));
+    this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + (this.#slashAdded ? withoutSlash(rest) : rest);
     this.method = req.method;
     this.#seenUrl = req.url = this.url;
     req.baseUrl = this.base;
@@ -233,11 +262,6 @@ export class Walk implements ParamListener {
     this.#captured = null;
     this.held = true;
     this.host.rewritten(this);
-  }
-
-  /** A slash that the framework added does not become part of the target when only the query was changed. */
-  #withoutSlash(url: string): string {
-    return this.#slashAdded && (url === '/' || url.startsWith('/?')) ? url.slice(1) : url;
   }
 
   #run(): void {
@@ -282,40 +306,62 @@ export class Walk implements ParamListener {
 
   #call(step: Step): void {
     const { layer } = step;
-    if (layer.place === null) {
-      this.#enterMiddleware(step);
-    } else if (layer.place === this.#captured) {
-      this.#show(this.url, 0, 0);
-      return this.#invoke(layer);
-    } else {
-      try {
-        this.#enterRoute(step, layer.place);
-      } catch (error) {
-        // A malformed capture: the route has not run, so it is no raiser.
-        return this.#raise(error);
-      }
+    const entered = layer.place !== null && layer.place === this.#captured;
+    this.#paramRun = null;
+    try {
+      if (entered) this.#show(this.url, 0, 0);
+      else if (layer.place === null) this.#enterMiddleware(step);
+      else this.#enterRoute(step, layer.place);
+    } catch (error) {
+      // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.
+      return this.#failure === null ? this.#raise(error) : this.#run();
     }
-    if (layer.hooks === null || this.#failure !== null) return this.#invoke(layer);
+    if (entered || layer.hooks === null || this.#failure !== null) return this.#invoke(layer);
     this.#current = layer;
-    this.#params ??= new ParamCalls(this.req, this.res);
-    this.#params.run(layer.hooks, this.table.cut(this.match), this);
+    this.#params ??= new ParamCalls(this.req, this.res, this);
+    this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match))));
+  }
+
+  /** @internal */
+  waitsFor(run: ParamRun): boolean {
+    return run === this.#paramRun && !this.held && !this.#over;
   }
 
   /** @internal The handlers of parameters have gone on. */
-  passed(): void {
+  passed(run: ParamRun): void {
+    // Late: `next` was called elsewhere meanwhile, and what runs by now may be behind other handlers of parameters.
+    if (!this.waitsFor(run)) return;
+    if (this.isRewritten) return this.#rewriteByParam();
     this.#invoke(this.#current as Layer);
   }
 
+  /** A handler of a parameter has made a new target: the layer has not run, and runs only if that leads to it. */
+  #rewriteByParam(): void {
+    this.#index--;
+    this.#keepBooks();
+    if (++this.#paramRewrites <= MOST_PARAM_REWRITES) return this.#rewrite();
+    this.fail(new Error(`Handlers of parameters have changed req.url ${MOST_PARAM_REWRITES} times, last to ${JSON.stringify(this.req.url)}: change it only where it differs`));
+  }
+
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
-  raised(error: unknown, { mount }: ParamHook): void {
+  raised(error: unknown, { mount }: ParamHook, run: ParamRun | null): void {
+    if (this.#over) {
+      if (error !== 'route' && error !== 'router') this.host.ended(this, true, error);
+      return;
+    }
     if (this.held) return this.#interrupt(error);
+    const leaves = error === 'route' || error === 'router';
+    if (leaves && (run === null || !this.waitsFor(run))) return;
+    this.#paramRun = null;
+    const rewritten = this.isRewritten;
     const books = this.#keepBooks();
     // Where a mount's path holds the parameter, each layer within comes to the same.
     const place = this.#current?.place;
     if (error === 'router') books.leaveMount(mount);
     else if (error !== 'route') this.#failure = new Failure(error, null, mount, false);
     else if (place != null) books.leaveRoute(place);
-    if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
+    if (rewritten) this.#rewrite();
+    else if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
     else this.#run();
   }
 
@@ -366,6 +412,8 @@ export class Walk implements ParamListener {
       req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, this.#failure === null);
     }
     this.#show(this.url, 0, 0);
+    if (step.shares) req.next = this.#leaveRoute ??= (error) => this.#advance(error ? error : 'route');
+    else if (req.next !== this.next) req.next = this.next;
     // What an error handler is shown may be malformed; the route's other handlers must not be.
     this.#captured = this.#failure === null ? place : null;
     req.route = place.route;
@@ -377,13 +425,13 @@ export class Walk implements ParamListener {
   #enterMiddleware({ layer, base }: Step): void {
     const { req, match } = this;
     this.#captured = null;
+    if (req.next !== this.next) req.next = this.next;
     if (base === '') {
       this.#show(this.url, 0, 0);
       if (req.baseUrl !== this.base) req.baseUrl = this.base;
-      // The getter makes them when somebody asks.
-      if (req[kParams] !== undefined) req[kParams] = undefined;
+      req.params = {};
     } else if (base !== undefined && !match.loose) {
-      req[kParams] = undefined;
+      req.params = {};
       this.#showBeneath(base.length);
     } else {
       const pattern = this.table.alternative(layer, match) as Pattern;
@@ -424,9 +472,17 @@ export class Walk implements ParamListener {
     const { req } = this;
     this.#show(this.url, 0, 0);
     if (req.baseUrl !== this.base) req.baseUrl = this.base;
-    if (this.#outerParams !== undefined) req.params = this.#outerParams;
+    if (this.#outerParams !== undefined) {
+      req.params = this.#outerParams;
+      req.next = this.#outerNext;
+    }
     this.host.ended(this, this.#failure !== null, this.#failure?.error);
   }
+}
+
+/** A slash that the framework added does not become part of the target when only the query was changed. */
+function withoutSlash(url: string): string {
+  return url === '/' || url.startsWith('/?') ? url.slice(1) : url;
 }
 
 /** The new URL as middleware set it, without scheme and authority where the target has them. */

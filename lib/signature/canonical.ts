@@ -3,9 +3,7 @@ import { foldCase } from '../routing/path';
 const ESCAPE = /%[0-9a-fA-F]{2}/;
 const ESCAPES = /%[0-9a-fA-F]{2}/g;
 
-// A well-formed multi-byte character, as Latin-1 code units. Overlong forms
-// that would decode to ASCII are weeded out by decodeUtf8.
-const UTF8 = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/g;
+const LEAD = /[\xc2-\xf4][\x80-\xf4]/;
 
 /** What is left of a path in its canonical form, and whether reaching it took more than decoding. */
 export interface Canonical {
@@ -62,43 +60,67 @@ function isAmbiguous(path: string, decoded: string): boolean {
 }
 
 /**
- * Percent-decodes until nothing is left to decode, in one pass: a decoded
- * character is looked at again with those before it, so that `%2525…` costs
- * no pass a level. Order is of no account, since no two escapes overlap.
+ * Percent-decodes until nothing is left to decode, then makes characters of the
+ * bytes that stand for some, until no more do.
  */
 function decodeFully(path: string): string {
-  if (!path.includes('%')) return decodeUtf8(path);
-  const out: string[] = [];
-  for (let i = 0; i < path.length; i++) {
-    out.push(path[i] as string);
-    while (out.length > 2 && out[out.length - 3] === '%') {
-      const escape = out.slice(-3).join('');
-      if (!ESCAPE.test(escape)) break;
-      out.length -= 3;
-      out.push(decodeEscape(escape));
-    }
+  const bytes = path.includes('%') ? collapse(path, decodeLastEscape) : path;
+  return LEAD.test(bytes) ? collapse(bytes, decodeLastCharacter) : bytes;
+}
+
+/**
+ * Decodes in one pass, however deeply: what was decoded is looked at again with
+ * what stands before it, so that neither `%2525…` nor `%C2%C2…%80` costs a pass
+ * a level. That finds the same as pass after pass, since no two escapes and no
+ * two sequences of bytes can overlap.
+ *
+ * @param decodeLast Decodes what the characters end with, and answers whether it did.
+ */
+function collapse(text: string, decodeLast: (characters: string[]) => boolean): string {
+  const characters: string[] = [];
+  for (const character of text) {
+    characters.push(character);
+    while (decodeLast(characters));
   }
-  return decodeUtf8(out.join(''));
+  return characters.join('');
+}
+
+function decodeLastEscape(characters: string[]): boolean {
+  if (characters[characters.length - 3] !== '%') return false;
+  const escape = characters.slice(-3).join('');
+  return ESCAPE.test(escape) && putLast(characters, 3, decodeEscape(escape));
 }
 
 function decodeEscape(escape: string): string {
   return String.fromCharCode(parseInt(escape.slice(1), 16));
 }
 
-/** Bytes that stand for a character become that character; repeated, at half the length each time. */
-function decodeUtf8(text: string): string {
-  let before: string;
-  let after = text;
-  do {
-    before = after;
-    after = before.replace(UTF8, decodeCharacter);
-  } while (after.length < before.length);
-  return after;
+/** Of bytes as Latin-1 characters. */
+function decodeLastCharacter(characters: string[]): boolean {
+  const { length } = characters;
+  let start = length - 1;
+  while (start > length - 4 && isContinuation(characters[start])) start--;
+  if (length - start !== sequenceLength(characters[start])) return false;
+  const character = Buffer.from(characters.slice(start).join(''), 'latin1').toString('utf8');
+  // Overlong forms and surrogates are no characters.
+  return !character.includes('\ufffd') && putLast(characters, length - start, character);
 }
 
-function decodeCharacter(bytes: string): string {
-  const character = Buffer.from(bytes, 'latin1').toString('utf8');
-  return character.includes('\ufffd') ? bytes : character;
+function putLast(characters: string[], taken: number, character: string): true {
+  characters.length -= taken;
+  characters.push(character);
+  return true;
+}
+
+function isContinuation(byte: string | undefined): boolean {
+  return byte !== undefined && byte >= '\x80' && byte <= '\xbf';
+}
+
+/** How many bytes a character has that begins with this one; 0 where none does. */
+function sequenceLength(byte: string | undefined): number {
+  if (byte === undefined || byte < '\xc2' || byte > '\xf4') return 0;
+  if (byte < '\xe0') return 2;
+  return byte < '\xf0' ? 3 : 4;
 }
 
 function withoutParameters(segment: string): string {

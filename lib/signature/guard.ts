@@ -1,4 +1,4 @@
-import type { Logger } from '../logger';
+import type { SafeLog } from '../safe-log';
 import type { ResolvedSecurity, ResolvedSignature } from '../options';
 import { Path, type PathRules } from '../routing/path';
 import { parsePattern, Pattern } from '../routing/pattern';
@@ -20,7 +20,7 @@ import { WebhookScheme } from './webhook';
  *
  * @param rules How the router compares paths.
  */
-export function signatureHooks(security: ResolvedSecurity, rules: PathRules, logger: Logger): readonly SignatureHook[] {
+export function signatureHooks(security: ResolvedSecurity, rules: PathRules, logger: SafeLog): readonly SignatureHook[] {
   const { requestSignature, includeRoutes, excludeRoutes, webhooks } = security;
   const hooks: SignatureHook[] = [];
   let own: SignatureHook | undefined;

@@ -6,9 +6,10 @@ import { hasBody } from '../http/capture';
 import type { Request } from '../http/request';
 import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
-import type { Logger } from '../logger';
 import type { ReplayStore } from '../options';
+import type { SafeLog } from '../safe-log';
 import { kAnswering } from '../xjson/handler';
+import { cutOff } from '../xjson/own-answer';
 import { BoundedWait, type Client, type Forsaken } from './bounded-wait';
 import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope';
@@ -38,9 +39,9 @@ export class SignatureHook {
   readonly #debug: boolean;
   readonly #store: ReplayStore | undefined;
   readonly #timeout: number;
-  readonly #logger: Logger;
+  readonly #logger: SafeLog;
 
-  constructor({ scheme, scope, debug, store, timeout }: SignatureHookParts, logger: Logger) {
+  constructor({ scheme, scope, debug, store, timeout }: SignatureHookParts, logger: SafeLog) {
     this.#scheme = scheme;
     this.#scope = scope;
     this.#debug = debug;
@@ -102,7 +103,7 @@ export class SignatureHook {
   #judge(req: Request, body: Buffer | undefined, client: Client): Outcome | Promise<Outcome> {
     try {
       const request = received(req);
-      if (this.#debug) this.#log('info', { parts: this.#scheme.describe(request, body) }, 'The request signature is checked');
+      if (this.#debug) this.#logger.info({ parts: this.#scheme.describe(request, body) }, 'The request signature is checked');
       const verdict = this.#scheme.checkBytes(request, body, Date.now());
       if (verdict instanceof Promise) {
         const wait = new BoundedWait(req, client, this.#timeout);
@@ -164,52 +165,38 @@ export class SignatureHook {
 
   /** Nobody is there to be answered, so nothing is done in their name. */
   #forsake(req: Request): false {
-    this.#log('debug', nameOf(req), 'Nobody waits any more for the check of the request signature');
+    this.#logger.debug(nameOf(req), 'Nobody waits any more for the check of the request signature');
     return false;
   }
 
   /** Whether something else has answered meanwhile, such as a limit of time: what it left open is cut off. */
   #isTaken(req: Request, res: Response): boolean {
     if (!res.headersSent && !res[kAnswering]) return false;
-    this.#log('warn', nameOf(req), 'A request was refused by the signature check after it had been answered');
-    if (!res.writableEnded) res.destroy();
+    this.#logger.warn(nameOf(req), 'A request was refused by the signature check after it had been answered');
+    cutOff(res);
     return true;
   }
 
   #accept(req: Request, { keyId }: Acceptance): void {
     // Of this check, and of no other application's that came before.
     req.signatureKeyId = keyId;
-    if (this.#debug) this.#log('info', nameOf(req), 'The request signature was accepted');
+    if (this.#debug) this.#logger.info(nameOf(req), 'The request signature was accepted');
   }
 
   #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
     this.#logRefusal(req, reason);
     if (this.#isTaken(req, res)) return false;
-    res.setHeader('WWW-Authenticate', this.#scheme.challenge);
-    answerJson(res, 401, this.#scheme.failureBody(failure));
+    answerJson(res, 401, this.#scheme.failureBody(failure), [['WWW-Authenticate', this.#scheme.challenge]]);
     return false;
   }
 
   #logRefusal(req: Request, reason: string): void {
     // At info: who turns `debug` on wants to see it without a change of the log's level.
-    this.#log(this.#debug ? 'info' : 'debug', { ...nameOf(req), reason }, 'The request signature was refused');
+    this.#logger[this.#debug ? 'info' : 'debug']({ ...nameOf(req), reason }, 'The request signature was refused');
   }
 
   #logUnknown(req: Request, { error }: Unknown): void {
-    const named = nameOf(req);
-    // What was thrown may be anything, and may itself throw when the logger looks at it.
-    if (this.#log('error', { err: error, ...named }, 'The request signature could not be checked')) return;
-    this.#log('error', named, 'The request signature could not be checked, by an error that cannot be read');
-  }
-
-  /** Writes a line, or answers false: a logger that throws would else end the process, or let a verdict stand that was never answered. */
-  #log(level: 'debug' | 'info' | 'warn' | 'error', fields: object, message: string): boolean {
-    try {
-      this.#logger[level](fields, message);
-      return true;
-    } catch {
-      return false;
-    }
+    this.#logger.error({ err: error, ...nameOf(req) }, 'The request signature could not be checked');
   }
 }
 

@@ -31,9 +31,10 @@ export function signatureBase(
   components: readonly string[],
   parameters: string,
 ): { readonly base: string } | { readonly lacks: string } {
+  const lines = linesOf(request);
   let base = '';
   for (const component of components) {
-    const value = componentValue(request, component);
+    const value = componentValue(request, component, lines);
     if (value === undefined) return { lacks: component };
     base += `"${component}": ${value}\n`;
   }
@@ -45,6 +46,22 @@ export function messageMac(secret: Secret, base: string): Buffer {
   return createHmac('sha256', secret).update(base).digest();
 }
 
+/** The lines of each field by its name in lower case, read once: `Signature-Input` can name hundreds of fields, and a head hold thousands of lines. */
+export type FieldLines = ReadonlyMap<string, readonly string[]>;
+
+/** The lines of a request's fields as received; none where it holds only the values. */
+export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
+  const lines = new Map<string, string[]>();
+  for (let i = 1; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i - 1] as string).toLowerCase();
+    const line = rawHeaders[i] as string;
+    const known = lines.get(name);
+    if (known === undefined) lines.set(name, [line]);
+    else known.push(line);
+  }
+  return lines;
+}
+
 /**
  * The value of a component (RFC 9421 sections 2.1 and 2.2), undefined where
  * the request has none. Path and query are what was sent, character by
@@ -52,7 +69,8 @@ export function messageMac(secret: Secret, base: string): Buffer {
  * does, and anything normalised here could be routed otherwise than it was
  * checked.
  */
-export function componentValue({ method, target, headers, rawHeaders }: ReceivedRequest, component: string): string | undefined {
+export function componentValue(request: ReceivedRequest, component: string, lines: FieldLines = linesOf(request)): string | undefined {
+  const { method, target, headers } = request;
   const mark = target.indexOf('?');
   switch (component) {
     case '@method':
@@ -67,21 +85,16 @@ export function componentValue({ method, target, headers, rawHeaders }: Received
     case '@authority':
       // Which port is the default one depends on the scheme, which a server
       // behind a proxy does not know; clients leave it out of Host.
-      if (headers.host === undefined || headers.host === '' || linesOf('host', rawHeaders).length > 1) return undefined;
+      if (headers.host === undefined || headers.host === '' || (lines.get('host')?.length ?? 0) > 1) return undefined;
       return fieldValue(headers.host.toLowerCase());
     default:
-      return FIELD_NAME.test(component) && isWhole(component, headers[component], rawHeaders) ? fieldValue(headers[component]) : undefined;
+      return FIELD_NAME.test(component) && isWhole(headers[component], lines.get(component)) ? fieldValue(headers[component]) : undefined;
   }
 }
 
 /** Whether Node's value holds every line of the field. Of Content-Type and others it keeps the first, and who passes the request on may send both. */
-function isWhole(name: string, value: unknown, rawHeaders: readonly string[] | undefined): boolean {
-  const lines = linesOf(name, rawHeaders);
+function isWhole(value: unknown, lines: readonly string[] = []): boolean {
   return lines.length < 2 || lines.join(', ') === value;
-}
-
-function linesOf(name: string, rawHeaders: readonly string[] = []): string[] {
-  return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
 function fieldValue(value: unknown): string | undefined {

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ErrorBody } from '../errors';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
-import { componentValue, isOriginForm, messageMac, signatureBase } from './message-base';
+import { componentValue, isOriginForm, linesOf, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';
 import { type Failure, failureBody, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import { isKeyId, type SecretSource } from './secret-source';
@@ -89,17 +89,18 @@ export class MessageSignatureScheme implements SignatureScheme {
     const bytes = { bytes: body?.length ?? 0, sha256: sha256(body ?? NO_BODY) };
     if (isRejected(signature)) return { ...sent, body: bytes };
     const { components, text, created, expires, nonce, keyId } = signature;
+    const lines = linesOf(request);
     const values = components.map((component) => {
-      const value = componentValue(request, component);
+      const value = componentValue(request, component, lines);
       return [component, TELLING.has(component) ? value : partOf(value)] as const;
     });
-    const lines = signatureBase(request, components, text);
+    const signed = signatureBase(request, components, text);
     return {
       ...sent,
       body: this.#config.includeBody ? bytes : 'not signed',
       components: Object.fromEntries(values),
       created, expires, nonce, keyId,
-      base: 'base' in lines ? partOf(lines.base) : undefined,
+      base: 'base' in signed ? partOf(signed.base) : undefined,
     };
   }
 

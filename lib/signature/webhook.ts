@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { ErrorBody } from '../errors';
 import type { ResolvedWebhook } from '../options';
 import { bodyParts } from './hmac-scheme';
@@ -46,11 +46,19 @@ export class WebhookScheme implements SignatureScheme {
     for (const mac of macs) {
       for (const signature of read.signatures) matches |= Number(timingSafeEqual(signature, mac));
     }
-    const [first] = macs;
-    if (first === undefined || matches !== 1) return rejection('invalid', 'no signature matches any of the secrets');
-    // The same secret's MAC whichever matched: who drops one of two good signatures from the header gains no second digest.
-    // With the path, since a service may send two paths of one secret the same event.
-    return { digest: `webhook:${this.#config.path}:${first.toString('hex')}`, expires: this.#expires(read) };
+    if (matches !== 1) return rejection('invalid', 'no signature matches any of the secrets');
+    return { digest: this.#digest(read, body), expires: this.#expires(read) };
+  }
+
+  /**
+   * Of what was signed, by no secret: so who drops one of two good signatures
+   * from the header gains no second digest, nor does who sends a webhook again
+   * once another secret stands first. With the path, since a service may send
+   * two paths of one secret the same event.
+   */
+  #digest({ prefix }: WebhookStamp, body: Buffer | undefined): string {
+    const { preset, path } = this.#config;
+    return `webhook:${preset}:${path}:${createHash('sha256').update(prefix).update(body ?? NO_BODY).digest('hex')}`;
   }
 
   describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {

@@ -6,8 +6,6 @@ const EMPTY: Buffer = Buffer.alloc(0);
 export class Blocks extends Page {
   readonly #kept: boolean;
   #full: Buffer[] = [];
-  /** The block, from when it is sent from where it is. */
-  #sent = EMPTY;
   /** Index and offset of the first byte that `take` has not given away. */
   #head = 0;
   #headAt = 0;
@@ -63,7 +61,7 @@ export class Blocks extends Page {
 
   /** Says that the bytes are no longer needed. Nothing may be written after. */
   release(): void {
-    // Bytes that were given away may still be on their way to a socket.
+    // Bytes that were given away belong to whoever got them, and may still be on their way.
     const isWhole = this.#head === 0 && this.#headAt === 0 && this.block !== EMPTY;
     if (isWhole) this.spare();
     this.clear();
@@ -76,25 +74,6 @@ export class Blocks extends Page {
     const text = this.block.toString('latin1', 0, this.at);
     this.release();
     return text;
-  }
-
-  /**
-   * All bytes where they are, with {@link HEAD_ROOM} before them, if they are
-   * all in one block; null else. Only once something is written, and nothing may be written or taken after.
-   */
-  inPlace(): Buffer | null {
-    if (this.#full.length > 0) return null;
-    const bytes = this.block.subarray(0, this.at);
-    this.#sent = this.block;
-    this.clear();
-    this.block = EMPTY;
-    return bytes;
-  }
-
-  /** Says that what {@link inPlace} gave is sent: nobody reads it any more. Without it the block is left to V8's collector. */
-  reuse(): void {
-    this.block = this.#sent;
-    this.release();
   }
 
   /** All bytes in one buffer; the blocks are no longer needed. */

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import { sendOwn } from './own-answer';
 
 /** Where the failure of a response is reported, and how much of it a client may read. */
 export interface FailureReport {
   /** Whether the client may read the error's own message. */
   readonly development: boolean;
+  /** Whether the client asked by HEAD. @default whether the request's method is HEAD */
+  readonly isHead?: boolean;
   /** Logs the error. */
   onError(error: unknown): void;
 }
@@ -22,55 +25,40 @@ export function serializationFailure(error: unknown, development: boolean): Seri
   return body;
 }
 
-/** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with this one. */
-export const STALE_FIELDS = [
-  'Cache-Control', 'Content-Disposition', 'Content-Encoding', 'Content-Language',
-  'Content-Range', 'ETag', 'Expires', 'Last-Modified', 'Transfer-Encoding',
-] as const;
-
-/**
- * Cuts a response off whose head is out: the only way left to tell the client
- * that it is not whole. What was written in this turn is not on its way yet,
- * and is all that the client gets to see, so it is cut in the next.
- */
-export function cutOff(res: ServerResponse): void {
-  if (!res.writableEnded) setImmediate(destroy, res);
-}
-
-function destroy(res: ServerResponse): void {
-  res.destroy();
-}
-
-/** Answers 500 with that body, or cuts off what has begun. */
+/** Answers 500 with that body, or cuts off what has begun, whatever was left on the response. Never throws. */
 export function sendFailure(res: ServerResponse, error: unknown, report: FailureReport): void {
-  report.onError(error);
-  if (res.headersSent) {
-    cutOff(res);
-    return;
-  }
+  tell(report, error);
   const body = JSON.stringify(serializationFailure(error, report.development));
-  for (const name of STALE_FIELDS) res.removeHeader(name);
-  res.statusCode = 500;
-  res.statusMessage = '';
-  res.setHeader('Content-Type', 'application/json');
-  res.setHeader('Content-Length', Buffer.byteLength(body));
-  if (isBodiless(res)) res.end();
-  else res.end(Buffer.from(body));
+  const isHead = report.isHead ?? (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD';
+  sendOwn(res, { status: 500, body, type: 'application/json', isHead, fields: [] }, (_, trouble) => tell(report, trouble));
 }
 
-/**
- * Whether the answer is to a HEAD request. If middleware only made it look like
- * one, the client waits for the body, and Node means to send it.
- */
-export function isBodiless(res: ServerResponse): boolean {
-  return res.req.method === 'HEAD' && (res as unknown as { _hasBody?: boolean })._hasBody !== true;
+/** A report that fails must not leave the response unanswered. */
+function tell(report: FailureReport, error: unknown): void {
+  try {
+    report.onError(error);
+  } catch {
+    // Nobody else can be told.
+  }
 }
+
+/** Longest message of an error that is handed on, in UTF-16 units. */
+const LONGEST = 65_536;
 
 /** What is thrown may be anything, and may itself throw when it is looked at. */
 export function messageOf(error: unknown): string {
   try {
-    return error instanceof Error ? String(error.message) : String(error);
+    return (error instanceof Error ? String(error.message) : String(error)).slice(0, LONGEST);
   } catch {
     return 'unknown error';
+  }
+}
+
+/** The stack of an error, where it has one that can be read. */
+export function stackOf(error: unknown): string | undefined {
+  try {
+    return error instanceof Error ? String(error.stack).slice(0, LONGEST) : undefined;
+  } catch {
+    return undefined;
   }
 }

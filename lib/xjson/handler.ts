@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { Blocks } from './blocks';
-import { type FailureReport, isBodiless, messageOf, sendFailure } from './failure';
+import { type FailureReport, messageOf, sendFailure, stackOf } from './failure';
 import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from './options';
+import { isBodiless } from './own-answer';
 import { Serializer } from './serializer';
 import { sendBytes } from './stream';
 import { stringify } from './stringify';
 import { type Sliced, turns } from './turns';
+import { unsendable } from './unsendable';
 
 export { type FailureReport, type SerializationFailure, serializationFailure } from './failure';
 
@@ -80,7 +82,7 @@ const STANDALONE: FailureReport = {
     return process.env['NODE_ENV'] === 'development';
   },
   onError(error) {
-    const detail = error instanceof Error ? error.stack : undefined;
+    const detail = stackOf(error);
     process.emitWarning(`xJson could not answer: ${messageOf(error)}`, detail === undefined ? {} : { detail });
   },
 };
@@ -105,6 +107,11 @@ export function sendXJson(
   const options = mergeXJsonOptions(base, given === undefined ? undefined : checkXJsonOptions(given));
   if (res.headersSent) {
     sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
+    return;
+  }
+  const unfit = unsendable(data, 'xJson');
+  if (unfit !== undefined) {
+    sendFailure(res, unfit, report);
     return;
   }
   (res as XJsonResponse)[kAnswering] = true;

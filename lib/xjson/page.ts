@@ -2,8 +2,6 @@ import { ASCII, SHORT_BYTES } from './encode';
 
 /** Bytes of a block. */
 export const SIZE = 65_536;
-/** Room before a block, for the head of the response that it is the body of: most are shorter than half of it. */
-export const HEAD_ROOM = 1024;
 /** Room behind a block's end for what is written before the next look: a name, a value and the signs between. */
 export const SLACK = 2 * SHORT_BYTES + 60;
 
@@ -67,7 +65,7 @@ export abstract class Page {
 }
 
 export function newBlock(): Buffer {
-  return Buffer.allocUnsafeSlow(HEAD_ROOM + SIZE + SLACK).subarray(HEAD_ROOM);
+  return Buffer.allocUnsafeSlow(SIZE + SLACK);
 }
 
 export function viewOf(block: Buffer): DataView {

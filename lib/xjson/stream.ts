@@ -1,20 +1,10 @@
+import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 
 import type { Blocks } from './blocks';
-import { isBodiless } from './failure';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from './options';
-
-/**
- * A response's own way to end with the bytes of a body from where they are, in
- * one write with the head. Answers whether it did; if not, nothing is done.
- */
-export const kEndInPlace = Symbol('waypost.xJson.endInPlace');
-
-/** A response that may know that way. */
-interface InPlaceResponse extends ServerResponse {
-  [kEndInPlace]?(bytes: Blocks): boolean;
-}
+import { isBodiless } from './own-answer';
 
 /**
  * Answers with the bytes as `application/json`: at once, or in chunks if they
@@ -45,13 +35,11 @@ export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOpti
 }
 
 /**
- * Where the response knows how, the bytes go from where they are. Else: Node
- * sends a string in one write with the head, and a buffer in a second. An
+ * Node sends a string in one write with the head, and a buffer in a second. An
  * `end` that was put on the response gets the buffer: it may overlook the
  * encoding.
  */
-function endAtOnce(res: InPlaceResponse, bytes: Blocks): void {
-  if (res[kEndInPlace]?.(bytes) === true) return;
+function endAtOnce(res: ServerResponse, bytes: Blocks): void {
   const text = Object.hasOwn(res, 'end') ? null : bytes.binary();
   if (text === null) res.end(bytes.whole());
   else res.end(text, 'latin1');
@@ -71,11 +59,13 @@ function hasNoContent(res: ServerResponse): boolean {
 /**
  * A large body on its way: a chunk is written when the one before has drained.
  * Waiting for `drain` alone would keep the body for ever when a client goes
- * away, since no drain comes then; so `close` is waited for as well.
+ * away, since no drain comes then; so `close` is waited for as well. The socket
+ * drains in an async context of its own, or of the response before this one.
  */
 class Transfer {
   readonly #res: ServerResponse;
   readonly #chunkSize: number;
+  readonly #scope = new AsyncResource('waypost.xJson');
   #bytes: Blocks | null;
   #left: number;
 
@@ -89,11 +79,13 @@ class Transfer {
   begin(): void {
     this.#res.on('close', this.#stop);
     // Before the first write: compression hands on the listeners that it finds then.
-    this.#res.on('drain', this.#pump);
+    this.#res.on('drain', this.#drained);
     this.#pump();
   }
 
-  readonly #pump = (): void => {
+  readonly #drained = (): void => this.#scope.runInAsyncScope(this.#pump, this);
+
+  #pump(): void {
     const res = this.#res;
     while (this.#bytes !== null) {
       if (res.destroyed || res.writableEnded) return this.#stop();
@@ -106,11 +98,11 @@ class Transfer {
         return;
       }
     }
-  };
+  }
 
   readonly #stop = (): void => {
     this.#bytes = null;
     this.#res.off('close', this.#stop);
-    this.#res.off('drain', this.#pump);
+    this.#res.off('drain', this.#drained);
   };
 }

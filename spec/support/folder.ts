@@ -11,12 +11,14 @@ export class Folder {
 
   /** Its files, by their paths within it. */
   constructor(files: Readonly<Record<string, string>> = {}) {
-    for (const [name, text] of Object.entries(files)) {
-      const path = join(this.path, name);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text);
-      utimesSync(path, CHANGED, CHANGED);
-    }
+    for (const [name, text] of Object.entries(files)) this.add(name, text);
+  }
+
+  add(name: string, text: string): void {
+    const path = join(this.path, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    utimesSync(path, CHANGED, CHANGED);
   }
 
   close(): void {

@@ -40,13 +40,15 @@ export class Pipeline {
     return this.#settle === null && this.#socket.writable;
   }
 
-  send(requests: readonly Sent[]): Promise<Received[]> {
-    return new Promise((resolve, reject) => {
+  async send(requests: readonly Sent[]): Promise<Received[]> {
+    const received = new Promise<Received[]>((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#methods = requests.map(({ method }) => method);
       this.#received = [];
-      void this.#write(requests);
     });
+    // The last answer may be here before the last body is out.
+    await Promise.all([received, this.#write(requests)]);
+    return received;
   }
 
   /** All at once, but for bodies that are to come in a packet of their own. */

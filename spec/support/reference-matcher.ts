@@ -51,7 +51,8 @@ export function referencePrefix(pattern: string, path: string, rules: ReferenceR
   const ends = [...path.matchAll(/\/|$/g)].map((slash) => slash.index).filter((end) => end > 0).reverse();
   for (const end of ends) {
     const base = path.slice(0, end);
-    if (base.endsWith('/') && (end === path.length ? rules.ignoreTrailingSlash : rules.ignoreDuplicateSlashes)) continue;
+    // The slash that a path begins with is no trailing one, though it be all of it.
+    if (base.endsWith('/') && (end === path.length ? rules.ignoreTrailingSlash && base.length > 1 : rules.ignoreDuplicateSlashes)) continue;
     const found = place(segments, cut(base, { ...rules, ignoreTrailingSlash: false }), rules);
     if (found === null) continue;
     const rest = path.slice(end);

@@ -91,6 +91,8 @@ export class ResponseServer {
   #run(req: IncomingMessage, res: Response): void {
     const { searchParams } = new URL(req.url ?? '/', 'http://localhost');
     Object.assign(req, { query: Object.fromEntries(searchParams) });
+    // As an application gives them.
+    res.locals = Object.create(null) as Record<string, unknown>;
     try {
       this.handler(req, res);
     } catch (error) {

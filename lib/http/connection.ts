@@ -1,0 +1,85 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Request } from './request';
+
+/** Set on a connection whose server drains: the last request that is carried out there. */
+const kLast = Symbol('waypost.socket.last');
+
+/** How long a connection on which more was asked is listened to behind its last answer, in milliseconds. */
+const LINGER = 5000;
+
+/** A connection of a server, with what Node's declarations leave out. */
+export interface Connection extends Socket {
+  [kLast]?: IncomingMessage;
+  /** The response that it is busy with; those of requests that were pipelined behind wait elsewhere. */
+  _httpMessage?: ServerResponse | null;
+  /** What reads its requests; null once another protocol has taken it over. */
+  parser?: { /** The request that was read last. */ readonly incoming?: Request | null } | null;
+}
+
+/**
+ * Lets a connection end when every request that was read from it has been
+ * answered; the last response says so, where its head is not made yet.
+ * @returns Whether there is any such request, or the rest of one.
+ */
+export function drainConnection(socket: Connection): boolean {
+  const first = socket._httpMessage;
+  if (first === undefined || first === null) {
+    // Answered before its body was in, of which nobody wants the rest.
+    const unread = socket.parser?.incoming?.complete === false;
+    if (unread) closeByHalves(socket);
+    return unread;
+  }
+  const request = socket.parser?.incoming ?? first.req;
+  // Node answers some requests by itself, and a program may: those have no response here.
+  const last: unknown = request === first.req ? first : (request as Request).res;
+  if (last instanceof ServerResponse && !last.headersSent) last.shouldKeepAlive = false;
+  carryOutLast(socket, request);
+  endBehind(socket, first);
+  return true;
+}
+
+/**
+ * From here on the connection closes by halves: closed at once behind the last
+ * answer, it would be reset for what the client has asked meanwhile and nobody
+ * has read, and the client might lose answers that it has not read yet.
+ */
+function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
+  socket.destroySoon = () => closeByHalves(socket);
+  return (socket[kLast] = request);
+}
+
+/** Node gives the connection to the next response before it says that one has closed. */
+function endBehind(socket: Connection, response: ServerResponse): void {
+  response.once('close', () => {
+    const next = socket._httpMessage;
+    if (response.req === socket[kLast] || next === undefined || next === null) closeByHalves(socket);
+    else endBehind(socket, next);
+  });
+}
+
+/**
+ * Whether a request that came to a server that drains is carried out: one that
+ * was read before, and the first on a connection that had none. What comes
+ * behind is not (RFC 9112 section 9.6), for the client sends it again elsewhere.
+ */
+export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean {
+  const socket = req.socket as Connection;
+  // Handed on by who had it before.
+  if (socket.parser?.incoming !== req) return true;
+  const last = socket[kLast] ?? carryOutLast(socket, req);
+  if (last === req) {
+    if (!res.headersSent) res.shouldKeepAlive = false;
+    return true;
+  }
+  req.resume();
+  return false;
+}
+
+/** Ends this side, and listens on for a while. */
+function closeByHalves(socket: Socket): void {
+  if (socket.destroyed) return;
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,96 @@
+import { inspect } from 'node:util';
+import { type Logger, logsDebug } from './logger';
+
+/** Longest text of a value that a logger could not write, in UTF-16 units. */
+const LONGEST = 10_000;
+
+type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+/**
+ * Writes an application's own lines with the logger it was given. What is
+ * thrown may be anything, such as a proxy that was revoked, and a logger may
+ * fail by itself: a line that it can't write is written with its values as
+ * text, else without them, else it is lost. Nothing here throws.
+ */
+export class SafeLog implements Logger {
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Whether a line at `debug` would be written. */
+  get debugs(): boolean {
+    try {
+      return logsDebug(this.#logger);
+    } catch {
+      return false;
+    }
+  }
+
+  trace(fields: object | string, message?: string): void {
+    this.#write('trace', fields, message);
+  }
+
+  debug(fields: object | string, message?: string): void {
+    this.#write('debug', fields, message);
+  }
+
+  info(fields: object | string, message?: string): void {
+    this.#write('info', fields, message);
+  }
+
+  warn(fields: object | string, message?: string): void {
+    this.#write('warn', fields, message);
+  }
+
+  error(fields: object | string, message?: string): void {
+    this.#write('error', fields, message);
+  }
+
+  fatal(fields: object | string, message?: string): void {
+    this.#write('fatal', fields, message);
+  }
+
+  #write(level: Level, fields: object | string, message: string | undefined): void {
+    if (this.#tries(level, fields, message) || typeof fields === 'string') return;
+    if (this.#tries(level, inWords(fields), message)) return;
+    this.#tries(level, `${message ?? 'A line'} (its fields could not be logged)`, undefined);
+  }
+
+  #tries(level: Level, fields: object | string, message: string | undefined): boolean {
+    try {
+      const written: unknown = (this.#logger[level] as (fields: object | string, message?: string) => unknown)(fields, message);
+      // An asynchronous logger that fails would end the process by its rejection.
+      if (typeof written === 'object' && written !== null) Promise.resolve(written).then(undefined, ignore);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function inWords(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, LONGEST) : wordsFor(value)]));
+}
+
+function wordsFor(value: unknown): string {
+  try {
+    return inspect(value, { depth: 1, customInspect: false, maxStringLength: LONGEST }).slice(0, LONGEST);
+  } catch {
+    return stackOf(value);
+  }
+}
+
+/** What can be had of an error of which some other part can't be read, its cause for one. */
+function stackOf(value: unknown): string {
+  try {
+    return String((value as Error).stack).slice(0, LONGEST);
+  } catch {
+    return 'a value that cannot be read';
+  }
+}
+
+function ignore(): void {
+  // The line is lost.
+}

@@ -1,0 +1,164 @@
+import { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A header field that goes with an answer. */
+export type AnswerField = readonly [name: string, value: unknown];
+
+/** An answer of the framework's own, which stands in the place of a handler's. */
+export interface OwnAnswer {
+  readonly status: number;
+  /** Undefined for a status without content. */
+  readonly body: string | undefined;
+  /** The body's Content-Type. */
+  readonly type: string;
+  /** Whether the client asked by HEAD, whatever became of the request's method: then no body is sent. */
+  readonly isHead: boolean;
+  /** Other fields; those that can't be sent are left out. */
+  readonly fields: readonly AnswerField[];
+}
+
+/** Told of what kept an answer from being sent as it usually is. */
+export type AnswerTrouble<R> = (res: R, error: unknown) => void;
+
+/** What Node's declarations leave out. */
+interface Insides {
+  /** Whether Node means to send a body. */
+  _hasBody?: boolean;
+  /** Calls `writeHead` where there is no head yet when a body comes. */
+  _implicitHeader?(): void;
+}
+
+/** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with another. */
+const STALE_FIELDS = new Set([
+  'age', 'cache-control', 'cdn-cache-control', 'content-digest', 'content-disposition', 'content-encoding', 'content-language', 'content-location',
+  'content-md5', 'content-range', 'digest', 'etag', 'expires', 'last-modified', 'repr-digest', 'surrogate-control', 'trailer', 'transfer-encoding',
+]);
+
+const node = ServerResponse.prototype;
+
+/**
+ * Sends an answer of the framework's own, whatever a handler or middleware has
+ * left on the response: nothing that was said of another body stands. It goes
+ * through the response's own methods, so that middleware which replaced them
+ * takes part. Where one of those fails it goes through Node's. Where that fails
+ * too, or the head is out, the response is cut off. Never throws.
+ */
+export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
+  try {
+    if (isDetached(res)) throw new Error('The response has been detached from its socket');
+    if (!res.headersSent) {
+      prepare(res, res, answer, troubled);
+      if (!isPrepared(res, answer)) throw new Error('What stands in the place of setHeader does not do its work');
+      if (Object.hasOwn(res, 'writeHead')) (res as Insides)._implicitHeader = () => writeHead(res, answer, troubled);
+      if (answer.body === undefined || answer.isHead) res.end();
+      else res.end(Buffer.from(answer.body));
+      return;
+    }
+  } catch (error) {
+    troubled(res, error);
+    if (sendPlainly(res, answer)) return;
+  }
+  cutOff(res);
+}
+
+/** Writes the head by what stands in the place of `writeHead`. Where that fails, or does nothing, the body would go out alone. */
+function writeHead<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
+  try {
+    res.writeHead(res.statusCode);
+  } catch (error) {
+    troubled(res, error);
+  }
+  if (!res.headersSent) writePlainHead(res, answer);
+}
+
+/** Sends it by Node's own methods; answers whether it is on its way. */
+function sendPlainly(res: ServerResponse, answer: OwnAnswer): boolean {
+  try {
+    // What failed may have done so when all was sent.
+    if (res.headersSent) return res.writableEnded;
+    if (isDetached(res)) return false;
+    writePlainHead(res, answer);
+    if (answer.body === undefined || answer.isHead) node.end.call(res, undefined, 'utf8');
+    else node.end.call(res, Buffer.from(answer.body), 'utf8');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is in the place of Node's methods may have set anything by now. */
+function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
+  prepare(res, node, answer, ignore);
+  node.writeHead.call(res, answer.status);
+}
+
+/** Makes the head ready, by the methods of the response or by Node's. */
+function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
+  // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent.
+  if (!isHead) (res as Insides)._hasBody = true;
+  for (const name of node.getHeaderNames.call(res)) {
+    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
+    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : body === undefined && (name === 'content-type' || name === 'content-length');
+    if (isStale) node.removeHeader.call(res, name);
+  }
+  for (const [name, value] of fields) {
+    try {
+      methods.setHeader.call(res, name, value as string);
+    } catch (error) {
+      troubled(res, error);
+    }
+  }
+  // A connection that ends behind the answer must not be promised.
+  if (!res.shouldKeepAlive) methods.setHeader.call(res, 'Connection', 'close');
+  res.statusCode = status;
+  res.statusMessage = '';
+  res.chunkedEncoding = false;
+  // It would count what was written in vain before.
+  res.strictContentLength = false;
+  if (body === undefined) return;
+  methods.setHeader.call(res, 'Content-Type', type);
+  methods.setHeader.call(res, 'Content-Length', String(Buffer.byteLength(body)));
+}
+
+/** Whether the field by which the end of a body is told is what it must be. */
+function isPrepared(res: ServerResponse, { body }: OwnAnswer): boolean {
+  return node.getHeader.call(res, 'Content-Length') === (body === undefined ? undefined : String(Buffer.byteLength(body)));
+}
+
+/** Whether a program has taken the response from its socket, so that nothing it writes arrives. One that waits for its turn has no socket either. */
+function isDetached(res: ServerResponse): boolean {
+  const { socket, req } = res as Partial<ServerResponse>;
+  return socket === null && (req?.socket as { _httpMessage?: unknown } | undefined)?._httpMessage === null && req?.socket.destroyed === false;
+}
+
+/**
+ * Cuts a response off whose head is out: the only way left to tell the client
+ * that it is not whole. What was written in this turn is not on its way yet,
+ * and is all that the client gets to see, so it is cut in the next.
+ */
+export function cutOff(res: ServerResponse): void {
+  if (!res.writableEnded) setImmediate(destroy, res);
+}
+
+/** Whatever stands in the way: a response may be frozen, and its `destroy` another. */
+function destroy(res: ServerResponse): void {
+  try {
+    res.destroy();
+    node.destroy.call(res);
+    if (isDetached(res)) res.req.socket.destroy();
+  } catch {
+    (res.socket as Socket | null)?.destroy();
+  }
+}
+
+/**
+ * Whether the answer is to a HEAD request. If middleware only made it look like
+ * one, the client waits for the body, and Node means to send it.
+ */
+export function isBodiless(res: ServerResponse): boolean {
+  return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && (res as Insides)._hasBody !== true;
+}
+
+function ignore(): void {
+  // It has been told of already.
+}

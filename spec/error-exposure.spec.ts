@@ -1,0 +1,96 @@
+import { json } from 'body-parser';
+import fc from 'fast-check';
+import createError from 'http-errors';
+import { createServer, HttpError } from 'waypost';
+import { Running } from './support/running';
+import { ask, post } from './support/wire';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+function raise(value: unknown): never {
+  throw value;
+}
+
+const DETAIL = 'inner detail of 10.0.0.7';
+const HEADERS = { 'X-Inner': DETAIL, 'Set-Cookie': 'session=of-another-service', 'WWW-Authenticate': 'Bearer realm="inner"' };
+
+/** As the client of another service throws it. */
+function foreign(fields: object): Error {
+  return Object.assign(new Error(DETAIL), { headers: HEADERS, response: { data: DETAIL }, statusMessage: DETAIL }, fields);
+}
+
+async function answersTo(make: () => unknown, env: string): Promise<{ status: number; text: string; headers: string; json: { error: string; message: string } }> {
+  const port = await running.app((app) => app.get('/', () => raise(make())), { env });
+  const answer = await ask(port, '/');
+  return { status: answer.status, text: answer.body, headers: JSON.stringify(answer.headers), json: answer.json as { error: string; message: string } };
+}
+
+describe('of an error that does not say expose: true, a client reads the status alone', () => {
+  const expose = fc.constantFrom<PropertyDescriptor | null>(
+    null, { value: undefined }, { value: false }, { value: null }, { value: 1 }, { value: 'true' }, { value: {} }, { value: [true] }, { get: () => raise(new Error('no')) },
+  );
+  const status = fc.oneof(fc.integer({ min: 400, max: 599 }), fc.constantFrom(200, 302, 99, 600, NaN, '404', undefined));
+
+  test('in production, test and all but development', async () => {
+    await fc.assert(fc.asyncProperty(status, expose, fc.constantFrom('status', 'statusCode'), fc.constantFrom('production', 'test', 'staging'), async (code, descriptor, name, env) => {
+      const { status: answered, text, headers, json } = await answersTo(() => {
+        const error = foreign({ [name]: code });
+        return descriptor === null ? error : Object.defineProperty(error, 'expose', { ...descriptor, enumerable: true });
+      }, env);
+      await running.close();
+      expect(answered).toBe(typeof code === 'number' && code >= 400 && code <= 599 ? code : 500);
+      expect(text + headers).not.toMatch(/inner|another-service/i);
+      expect(json.message).toBe(json.error);
+    }), { numRuns: 60 });
+  });
+
+  test('in development all of it', async () => {
+    const { json, headers } = await answersTo(() => foreign({ status: 404 }), 'development');
+    expect(json.message).toBe(DETAIL);
+    expect(headers).toContain('x-inner');
+  });
+
+  test('where http-errors says so, by 5xx or by hand', async () => {
+    expect((await answersTo(() => createError(503, DETAIL, { headers: HEADERS }), 'production')).text).not.toContain('inner');
+    expect((await answersTo(() => createError(404, DETAIL, { expose: false, headers: HEADERS }), 'production')).headers).not.toContain('inner');
+  });
+});
+
+describe('of an error that says expose: true, it reads message and headers', () => {
+  test.each<[string, number, () => unknown]>([
+    ['HttpError', 418, () => Object.assign(new HttpError(418, 'TEAPOT', DETAIL), { headers: HEADERS })],
+    ['http-errors', 409, () => createError(409, DETAIL, { headers: HEADERS })],
+    ['an error of the program\'s own', 404, () => foreign({ status: 404, expose: true })],
+    ['one that says so above 500', 503, () => createError(503, DETAIL, { expose: true, headers: HEADERS })],
+  ])('%s', async (_, status, make) => {
+    expect(await answersTo(make, 'production')).toMatchObject({ status, json: { message: DETAIL }, headers: expect.stringContaining('x-inner') as unknown });
+  });
+
+  test('waypost\'s own, and what body-parser raises', async () => {
+    const port = await running.app((app) => {
+      app.post('/parsed', (req, res) => res.json(req.body));
+      app.post('/by-hand', json({ type: '*/*' }), (req, res) => res.json(req.body));
+      app.get('/typed', (_req, res) => res.format({ 'text/csv': () => res.send('a') }));
+    }, { env: 'production' });
+    expect((await post(port, '/parsed', '{"a')).json).toMatchObject({ message: expect.stringContaining('not valid JSON') as unknown });
+    expect((await post(port, '/by-hand', '{"a', 'application/odd')).json).toMatchObject({ error: 'Bad Request', message: expect.stringContaining('JSON') as unknown });
+    expect((await ask(port, '/typed', { headers: { accept: 'image/png' } })).json).toMatchObject({ message: 'The response can be had as text/csv' });
+  });
+});
+
+test('data that cannot be written tells why in development alone', async () => {
+  for (const [env, shown] of [['production', false], ['development', true]] as const) {
+    const port = await running.app((app) => app.get('/', (_req, res) => res.xJson({ get it() { return raise(foreign({ status: 404, expose: true })); } })), { env });
+    expect((await ask(port, '/')).body.includes('inner')).toBe(shown);
+  }
+});
+
+test('a message of any length is answered', async () => {
+  const app = createServer({ env: 'development', logging: { level: 'silent' } });
+  app.get('/', () => raise(new Error('x'.repeat(50_000_000))));
+  const port = await running.start(app);
+  const answer = await ask(port, '/');
+  expect([answer.status, answer.body.length < 200_000]).toEqual([500, true]);
+});

@@ -1,0 +1,72 @@
+import { bodyKind } from '../lib/http/body';
+import { callbackName } from '../lib/http/jsonp';
+import { parseQuery } from '../lib/http/query';
+import { parseContentDigest } from '../lib/signature/content-digest';
+import { canonicalDictionary } from '../lib/signature/dictionary';
+import { MessageSignatureScheme } from '../lib/signature/message-signature';
+import type { ReceivedRequest } from '../lib/signature/scheme';
+import { SharedSecrets } from '../lib/signature/secret-source';
+import { checkHeaders } from '../lib/signature/verify';
+import { WEBHOOK_FORMATS } from '../lib/signature/webhook-format';
+import { guardedPart, pathOf, queryOf } from '../lib/target';
+import { growth, workOf } from './support/work-meter';
+
+/** Texts of a length, each of another kind of trouble. */
+const troubles: Readonly<Record<string, (length: number) => string>> = {
+  'many names': (length) => Array.from({ length: length / 5 }, (_, index) => index.toString(36).padStart(4, 'a')).join(','),
+  'many pairs': (length) => Array.from({ length: length / 7 }, (_, index) => `${index.toString(36).padStart(4, 'a')}=1`).join('&'),
+  'one name': (length) => 'a&'.repeat(length / 2),
+  'parameters': (length) => `text/plain${';a=b'.repeat(length / 4)}`,
+  'spaces': (length) => `text/plain${' '.repeat(length)}x`,
+  'a string': (length) => `a="${'\\"'.repeat(length / 2)}`,
+  'bytes': (length) => `a=:${'A'.repeat(length)}:`,
+  'an inner list': (length) => `a=(${'"b" '.repeat(length / 4)})`,
+  'list entries': (length) => `v1,a${' v1,a'.repeat(length / 5)}`,
+  'times': (length) => `t=1${',t=1'.repeat(length / 4)}`,
+  'malformed escapes': (length) => `/?a=${'%'.repeat(length)}`,
+  'marks': (length) => `/${'?#'.repeat(length / 2)}`,
+};
+
+const VERIFY = { algorithm: 'sha256', maxAge: 1, clockSkew: 1, headerName: 'a', timestampHeaderName: 'b', includeBody: true, includeQuery: true, ambiguousBody: 'accept' } as const;
+
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  'a query': (text) => parseQuery(text),
+  'a media type': bodyKind,
+  'the name of a callback': (text) => callbackName({ query: { callback: text } } as never, 'callback'),
+  'a dictionary': canonicalDictionary,
+  'a digest': parseContentDigest,
+  'a target': (text) => [pathOf(text), queryOf(text), guardedPart(text)],
+  'a target that is signed': (text) => checkHeaders({ method: 'GET', target: text, signature: 'a'.repeat(64), timestamp: '1'.repeat(13) }, VERIFY, 0),
+  'a webhook of Standard Webhooks': (text) => WEBHOOK_FORMATS.standard.read(text, { 'webhook-id': 'a', 'webhook-timestamp': '1234567890' }),
+  'a webhook of Stripe': (text) => WEBHOOK_FORMATS.stripe.read(text, {}),
+};
+
+describe.each(Object.entries(readers))('%s', (_, read) => {
+  test.each(Object.entries(troubles))('is read by work that grows with its length: %s', (__, make) => {
+    expect(growth(make, read)).toBeLessThan(40);
+  });
+});
+
+describe('a signed message', () => {
+  /** A request that covers so many fields, of as many lines. */
+  function message(fields: number): ReceivedRequest {
+    const names = Array.from({ length: fields }, (_, index) => `x${index.toString(36)}`);
+    const input = `a=("@method" "@path" "@query" ${names.map((name) => `"${name}"`).join(' ')});created=1;nonce="0123456789abcdef"`;
+    expect(input.length).toBeLessThan(4096);
+    return {
+      method: 'GET', target: '/',
+      headers: { 'signature': `a=:${Buffer.alloc(32).toString('base64')}:`, 'signature-input': input, ...Object.fromEntries(names.map((name) => [name, ''])) },
+      rawHeaders: names.flatMap((name) => [name, '']),
+    };
+  }
+
+  test('is read by work that grows with the fields that it covers and the lines that there are, not with their product', () => {
+    const scheme = new MessageSignatureScheme({ maxAge: 60_000, clockSkew: 0, includeBody: true, includeQuery: true }, new SharedSecrets(['x'.repeat(32)]));
+    const work = (fields: number): number => {
+      const request = message(fields);
+      expect(scheme.checkHeaders(request, 1500)).toBeNull();
+      return workOf(() => scheme.checkHeaders(request, 1500));
+    };
+    expect(work(512) / work(32)).toBeLessThan(40);
+  });
+});

@@ -1,0 +1,219 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import pino from 'pino';
+import { createServer, type Logger, type ReplayStore, signRequest, XJsonResponseHandler } from 'waypost';
+import { SafeLog } from '../lib/safe-log';
+import { LogRecorder, Running } from './support/running';
+import { ask, head, Wire } from './support/wire';
+
+const running = new Running();
+// What nobody catches ends the test that runs: jest listens for it.
+afterEach(() => running.close());
+
+function raise(value: unknown): never {
+  throw value;
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+function withGetter(name: string): Error {
+  return Object.defineProperty(new Error('inner detail'), name, { enumerable: true, get: () => raise(new Error(`no ${name}`)) });
+}
+
+/** Made without stacks, which would take the most of the time. */
+function chain(depth: number): Error {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  let error = new Error('inner detail');
+  for (let i = 0; i < depth; i++) error = new Error('inner detail', { cause: error });
+  Error.stackTraceLimit = stackTraceLimit;
+  return error;
+}
+
+/** What may be thrown, and what a logger may not be able to write. */
+const ERRORS: Record<string, () => unknown> = {
+  'a revoked proxy': revoked,
+  'an error that holds a revoked proxy': () => Object.assign(new Error('inner detail'), { detail: revoked() }),
+  'an error caused by a revoked proxy': () => new Error('inner detail', { cause: revoked() }),
+  'an error of which a message is a revoked proxy': () => Object.assign(new Error('inner detail'), { message: revoked() }),
+  'an error whose message throws': () => withGetter('message'),
+  'an error whose stack throws': () => withGetter('stack'),
+  'an error whose cause throws': () => withGetter('cause'),
+  'an error whose name throws': () => withGetter('name'),
+  'an error whose toJSON throws': () => Object.assign(new Error('inner detail'), { toJSON: () => raise(new Error('no')) }),
+  'an error that shows itself by throwing': () => Object.assign(new Error('inner detail'), { [inspect.custom]: () => raise(new Error('no')), toString: () => raise(new Error('no')) }),
+  'an error of which all throws': () => new Proxy(new Error('inner detail'), { get: () => raise(new Error('no')), has: () => raise(new Error('no')), getPrototypeOf: () => raise(new Error('no')), ownKeys: () => raise(new Error('no')) }),
+  'an error in a circle': () => { const error: Error = new Error('inner detail'); return Object.assign(error, { cause: error, self: error }); },
+  'an error with twenty thousand causes': () => chain(20_000),
+  'an error that is frozen': () => Object.freeze(new Error('inner detail')),
+  'an error with a big integer': () => Object.assign(new Error('inner detail'), { big: 1n }),
+  'a symbol': () => Symbol('inner detail'),
+  null: () => null,
+  undefined: () => undefined,
+  'a big integer': () => 1n,
+  'an object without a prototype': () => Object.create(null),
+};
+
+const secret = 'x'.repeat(32);
+const kinds = Object.entries(ERRORS);
+
+function pinoTo(lines: string[]): Logger {
+  return pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+}
+
+describe('an error is answered and logged, one line each time, if it is', () => {
+  test.each(kinds)('%s', async (_, make) => {
+    const lines: string[] = [];
+    const sends = new XJsonResponseHandler();
+    const port = await running.app((app) => {
+      app.get('/throw', () => raise(make()));
+      app.get('/reject', async () => raise(make()));
+      app.get('/json', (_req, res) => res.json({ get it() { return raise(make()); } }));
+      app.get('/xjson', (_req, res) => res.xJson({ get it() { return raise(make()); } }));
+      app.get('/late', (_req, res) => {
+        res.end('fine');
+        raise(make());
+      });
+      app.get('/begun', (_req, res) => {
+        res.write('begun');
+        raise(make());
+      });
+      app.get('/alone', (_req, res) => {
+        sends.send(res, { get it() { return raise(make()); } });
+      });
+      app.on('upgrade', () => raise(make()));
+    }, { logging: { logger: pinoTo(lines) } });
+    lines.length = 0;
+    for (const path of ['/throw', '/reject', '/json', '/xjson', '/alone']) expect((await ask(port, path)).status).toBe(500);
+    expect((await ask(port, '/late')).body).toBe('fine');
+    expect(await Wire.tell(port, head('GET /begun'))).toContain('begun');
+    await Wire.tell(port, head('GET /', { Connection: 'Upgrade', Upgrade: 'websocket' }));
+    expect(lines.filter((line) => line.includes('"level":50'))).toHaveLength(7);
+  });
+
+  test.each(kinds)('%s, and what a store of signatures throws', async (_, make) => {
+    const lines: string[] = [];
+    const claim = (): never => raise(make());
+    const port = await running.app((app) => app.get('/', (_req, res) => res.end()), {
+      logging: { logger: pinoTo(lines) }, security: { requestSignature: { secret, replay: { store: { claim } as ReplayStore } } },
+    });
+    expect((await ask(port, '/', { headers: signRequest({ secret, method: 'GET', url: '/' }) })).status).toBe(503);
+    expect(lines.filter((line) => line.includes('could not be checked'))).toHaveLength(1);
+  });
+});
+
+test('what can be told of an error that pino cannot write is told', () => {
+  const lines: string[] = [];
+  const log = new SafeLog(pinoTo(lines));
+  log.error({ err: Object.assign(new Error('inner detail'), { detail: revoked() }), url: '/a' }, 'It failed');
+  log.error({ err: new Error('inner detail', { cause: revoked() }), url: '/a' }, 'It failed');
+  log.error({ err: revoked(), url: '/a' }, 'It failed');
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { msg: 'It failed', url: '/a', err: expect.stringContaining('inner detail') as unknown },
+    { msg: 'It failed', url: '/a', err: expect.stringContaining('inner detail') as unknown },
+    { msg: 'It failed', url: '/a', err: expect.any(String) as unknown },
+  ]);
+});
+
+describe('a logger that fails', () => {
+  const way = fc.constantFrom<() => unknown>(
+    () => undefined,
+    () => raise(new Error('the log is full')),
+    () => raise(revoked()),
+    async () => raise(new Error('the log is far away')),
+    () => ({ then: (_: unknown, failed: (error: Error) => void) => failed(new Error('no')) }),
+    () => Object.defineProperty({}, 'then', { get: () => raise(new Error('no')) }),
+  );
+
+  test('changes no answer, and ends no process', async () => {
+    await fc.assert(fc.asyncProperty(fc.record({ trace: way, debug: way, info: way, warn: way, error: way, fatal: way }), fc.boolean(), async (methods, debug) => {
+      const logger = { ...methods, level: 'trace', isLevelEnabled: debug ? () => true : () => raise(new Error('no level')) } as unknown as Logger;
+      const app = createServer({ logging: { logger }, env: 'test' });
+      app.get('/throw', () => raise(new Error('inner detail')));
+      app.get('/json', (_req, res) => res.json(1n));
+      app.get('/xjson', (_req, res) => res.xJson({ get it() { return raise(new Error('inner detail')); } }));
+      app.get('/fine', (_req, res) => res.send('fine'));
+      app.get('/fine', (_req, res) => res.send('covered, which is warned of'));
+      app.set('x-powered-by', true);
+      const port = await running.start(app);
+      const answers = [];
+      for (const path of ['/throw', '/json', '/xjson', '/fine', '/none']) answers.push((await ask(port, path)).status);
+      await running.close();
+      expect(answers).toEqual([500, 500, 500, 200, 404]);
+    }), { numRuns: 30 });
+  });
+
+  test('is the application\'s own all the same', () => {
+    const logger = new LogRecorder();
+    expect(createServer({ logging: { logger } }).log).toBe(logger);
+  });
+});
+
+describe('standard output', () => {
+  const SERVER = `
+    const { createServer } = require('./lib/index');
+    const { request } = require('node:http');
+    const app = createServer();
+    app.get('/', (req, res) => res.send('fine'));
+    app.get('/broken', () => { throw new Error('x'.repeat(2000)); });
+    const get = (port, path) => new Promise((resolve) => request({ port, path, agent: false }, (res) => res.resume().on('end', () => resolve(res.statusCode))).end());
+    app.start(0, '127.0.0.1').then(async (server) => {
+      const codes = new Set();
+      for (let i = 0; i < 100; i++) codes.add(await get(server.address().port, i % 2 ? '/' : '/broken'));
+      app.log.fatal('the last line');
+      await app.close();
+      process.stderr.write([...codes].join());
+    });`;
+  const LINES = `
+    const log = require('./lib/logger').createLogger();
+    for (let i = 0; i < 200; i++) log.error({ text: 'x'.repeat(2000) }, 'line ' + i);
+    process.stderr.write('done');`;
+
+  async function endOf(program: string, stdout: number | 'pipe', act: (output: Readable) => void = () => undefined): Promise<unknown[]> {
+    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: ['ignore', stdout, 'pipe'] });
+    let errors = '';
+    child.stderr?.on('data', (chunk) => (errors += String(chunk)));
+    if (child.stdout !== null) act(child.stdout);
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+    return [errors, code, signal];
+  }
+
+  test('on a disk that is full loses lines, and no request', async () => {
+    const full = openSync('/dev/full', 'w');
+    try {
+      expect(await endOf(SERVER, full)).toEqual(['500,200', 0, null]);
+    } finally {
+      closeSync(full);
+    }
+  });
+
+  test('that is a pipe closed behind the first line likewise', async () => {
+    expect(await endOf(SERVER, 'pipe', (output) => output.once('data', () => output.destroy()))).toEqual(['500,200', 0, null]);
+  });
+
+  test('that nobody reads holds nothing up', async () => {
+    expect(await endOf(LINES, 'pipe', (output) => void once(output.pause(), 'end'))).toEqual(['done', 0, null]);
+  });
+
+  test('that is read at leisure gets every line whole', async () => {
+    let text = '';
+    const slow = (output: Readable): void => void output.on('data', (chunk) => {
+      text += String(chunk);
+      output.pause();
+      setImmediate(() => output.resume());
+    });
+    const child = endOf(LINES, 'pipe', slow);
+    expect(await child).toEqual(['done', 0, null]);
+    const lines = text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { msg: string });
+    expect(lines.map(({ msg }) => msg)).toEqual(Array.from({ length: 200 }, (_, i) => `line ${i}`));
+  });
+});

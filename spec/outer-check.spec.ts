@@ -1,0 +1,228 @@
+import theirs from 'express';
+import { type Application, createServer, type Handler, type NextFunction, type Request, type Response, Router, signRequest } from 'waypost';
+import { Running } from './support/running';
+import { ask } from './support/wire';
+
+const SECRET = 'the secret of these specs, 32 bytes or more';
+const running = new Running();
+afterEach(() => running.close());
+
+/** Leads a request, in one of many ways, to where `/secret` is answered; `reached` notes that it was. */
+type Way = (app: Application, reached: Handler) => void;
+
+const silent = { logging: { level: 'silent' } } as const;
+
+/** Makes another target of the request, seen from a mount path. */
+function rewrite(url: string): Handler {
+  return (req, _res, next) => {
+    if (!req.url.startsWith('/old')) return next();
+    req.url = url;
+    return next();
+  };
+}
+
+/** An inner application that makes `url` of whatever it is asked for, and has a route for it. */
+function inner(url: string, route: string, reached: Handler): Application {
+  const app = createServer(silent);
+  app.use(rewrite(url));
+  app.get(route, reached);
+  return app;
+}
+
+const nothing: Handler = (_req, _res, next) => next();
+
+const WAYS: Record<string, Way> = {
+  'a handler of a parameter, before a mounted application': (app, reached) => {
+    app.param('any', (req, _res, next) => { req.url = '/secret'; next(); });
+    const mounted = createServer(silent);
+    mounted.get('/secret', reached);
+    app.use('/:any', mounted);
+  },
+  'a handler of a parameter, before middleware that routes by itself': (app, reached) => {
+    app.param('any', (req, _res, next) => { req.url = '/../secret'; next(); });
+    app.use('/:any', (req, res, next) => { if (req.baseUrl + req.url !== '/old/') reached(req, res, next); else next(); });
+  },
+  'a handler of a parameter that goes on later': (app, reached) => {
+    app.param('any', (req, _res, next) => { setImmediate(() => { req.url = '/secret'; next(); }); });
+    app.get('/:any', reached);
+  },
+  'a handler of a parameter that leaves the route': (app, reached) => {
+    app.param('any', (req, _res, next) => { req.url = '/secret'; next('route'); });
+    app.get('/:any', (_req, res) => res.send('left'));
+    app.get('/secret', reached);
+  },
+  'middleware inside a mounted application': (app, reached) => void app.use(inner('/secret', '/secret', reached)),
+  'a Router that a mounted application holds': (app, reached) => {
+    const router = Router();
+    router.use(rewrite('/secret'));
+    router.get('/secret', reached);
+    app.use(createServer(silent).use(nothing, router) as never);
+  },
+  'an application mounted under a path': (app, reached) => void app.use('/secret', inner('/deep', '/deep', reached)),
+  'an application in an application in a Router': (app, reached) => {
+    const middle = createServer(silent).use('/', inner('/secret', '/secret', reached));
+    app.use(Router().use(middle as never) as never);
+  },
+  'a handler of a parameter in a mounted application': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.param('any', (req, _res, next) => { req.url = '/secret'; next(); });
+    mounted.get('/:any', reached);
+    mounted.get('/secret', reached);
+    app.use(mounted);
+  },
+  'an application that is called by hand': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.get('/secret', reached);
+    app.use((req, res, next) => {
+      req.url = '/secret';
+      mounted(req, res, next);
+    });
+  },
+  'an application that is called by hand and has no next': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.get('/secret', reached);
+    app.get('/old', (req, res) => {
+      req.url = '/secret';
+      mounted(req, res);
+    });
+  },
+  'an Express application between two of waypost': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.get('/secret', reached);
+    const between = theirs();
+    between.use((req, _res, next) => { req.url = '/secret'; next(); });
+    between.use(mounted as never);
+    app.use(between as never);
+  },
+  'an application that goes on behind itself': (app, reached) => {
+    app.use(createServer(silent).use(rewrite('/secret')) as never);
+    app.get('/secret', reached);
+  },
+  'next called again, while the rewritten target is checked': (app, reached) => {
+    app.use((req, _res, next) => {
+      if (req.url !== '/old') return next();
+      req.url = '/secret';
+      next();
+      next();
+      setImmediate(next);
+    });
+    app.get('/secret', reached);
+  },
+  'next called again behind a hundred calls': (app, reached) => {
+    for (let i = 0; i < 100; i++) app.use(nothing);
+    app.use((req, _res, next) => {
+      if (req.url !== '/old') return next();
+      next();
+      req.url = '/secret';
+      next();
+    });
+    app.get('/secret', reached);
+    app.use(nothing);
+    app.get('/old', nothing);
+  },
+  'an error handler': (app, reached) => {
+    app.use((_req, _res, next) => next(new Error('x')));
+    app.use((_error: unknown, req: Request, _res: Response, next: NextFunction) => { req.url = '/secret'; next(); });
+    app.get('/secret', reached);
+  },
+};
+
+describe.each([
+  ['a secret', SECRET],
+  ['a secret that is looked up', async () => { await new Promise(setImmediate); return SECRET; }],
+])('the check of an application around, with %s', (_name, secret) => {
+  test.each(Object.entries(WAYS))('is not passed by %s', async (_way, lead) => {
+    let reached = 0;
+    const port = await running.app((app) => lead(app, (_req, res) => { reached++; res.send('reached'); }), {
+      security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/secret', '/secret/**', '/old/secret'] } } },
+    });
+    const path = lead === WAYS['an application mounted under a path'] ? '/secret/old' : '/old';
+    const refused = await ask(port, path);
+    expect([refused.status, reached]).toEqual([401, 0]);
+    const signed = signRequest({ secret: SECRET, method: 'GET', url: path });
+    const passed = await ask(port, path, { headers: { ...signed, 'X-Key-Id': 'one' } });
+    expect([passed.status, String(passed.bytes), reached]).toEqual([200, 'reached', 1]);
+  });
+});
+
+describe('a target that no rewrite has changed', () => {
+  test('is not checked for what stands beneath it: neither a slash that was added, nor a query', async () => {
+    const seen: string[] = [];
+    const port = await running.app((app) => {
+      const mounted = createServer(silent);
+      mounted.use((req, _res, next) => { req.url = `/?asked`; next(); });
+      mounted.get('/', (req, res) => { seen.push(req.originalUrl); res.send('open'); });
+      const between = theirs();
+      between.use('/inner', mounted as never);
+      app.use('/open', mounted);
+      app.use('/between', between as never);
+    }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/open', '/between/inner'] } } } });
+    for (const path of ['/open', '/open?x', '/between/inner']) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
+    expect(seen).toHaveLength(3);
+  });
+});
+
+describe('a handler of a parameter', () => {
+  test('that makes ever new targets ends in an error, not in a loop', async () => {
+    let calls = 0;
+    const port = await running.app((app) => {
+      app.param('any', (req, _res, next) => { req.url = `/${++calls}`; next(); });
+      app.get('/:any', (_req, res) => res.send('never'));
+    });
+    expect((await ask(port, '/old')).status).toBe(500);
+    expect(calls).toBeLessThan(1000);
+  });
+
+  test('that changes the target has the request routed anew, through what stands above too', async () => {
+    const trace: string[] = [];
+    const port = await running.app((app) => {
+      app.use('/new', (_req, _res, next) => { trace.push('guard'); next(); });
+      app.param('any', (req, _res, next, value) => { trace.push(value); if (value === 'old') req.url = '/new?q=1'; next(); });
+      app.get('/:any', (req, res) => { trace.push(req.url); res.json(req.params); });
+    });
+    expect(JSON.parse(String((await ask(port, '/old')).bytes))).toEqual({ any: 'new' });
+    expect(trace).toEqual(['old', 'guard', 'new', '/new?q=1']);
+  });
+
+  test('that goes on late runs no other layer than its own', async () => {
+    const trace: string[] = [];
+    let late: NextFunction = () => undefined;
+    const port = await running.app((app) => {
+      let again: NextFunction = () => undefined;
+      app.use((_req, _res, next) => { again = next; next(); });
+      app.param('a', (_req, _res, next) => { late = next; trace.push('a'); setImmediate(() => again()); });
+      app.param('b', (_req, res) => { trace.push('b'); late(); setImmediate(() => res.end('refused')); });
+      app.get('/:a', () => trace.push('first'));
+      app.get('/:b', (_req, res) => { trace.push('second'); res.end('passed'); });
+    });
+    expect(String((await ask(port, '/x')).bytes)).toBe('refused');
+    expect(trace).toEqual(['a', 'b']);
+  });
+
+  test('that has not gone on keeps back another layer of the same value', async () => {
+    const trace: string[] = [];
+    const port = await running.app((app) => {
+      let again: NextFunction = () => undefined;
+      app.use((_req, _res, next) => { again = next; next(); });
+      app.param('id', (_req, _res, next) => {
+        trace.push('asked');
+        again();
+        trace.push('waits');
+        setImmediate(next);
+      });
+      app.use('/:id', () => trace.push('first'));
+      app.get('/:id', (req, res) => { trace.push('second'); res.json(req.params); });
+    });
+    expect(JSON.parse(String((await ask(port, '/x')).bytes))).toEqual({ id: 'x' });
+    expect(trace).toEqual(['asked', 'waits', 'second']);
+  });
+
+  test('that fails late is an error of the request all the same', async () => {
+    const port = await running.app((app) => {
+      app.param('id', (_req, _res, next) => { next(); throw new Error('late'); });
+      app.get('/:id', () => undefined);
+      app.use((error: Error, _req: Request, res: Response, _next: NextFunction) => res.status(500).send(error.message));
+    });
+    expect(String((await ask(port, '/x')).bytes)).toBe('late');
+  });
+});
