@@ -25,6 +25,16 @@ interface Target {
   readonly method: string;
 }
 
+/** A call, and how it was left. */
+interface Call {
+  readonly here: Place;
+  /** What of the URL it does not see, and the rest, to which a slash may have been added. */
+  readonly prefix: string;
+  readonly rest: string;
+  readonly seen: string;
+  readonly left: Target;
+}
+
 /** Walks one request from top to bottom, testing every function of the list. */
 class LinearWalk {
   readonly trace: string[];
@@ -47,6 +57,12 @@ class LinearWalk {
   /** Whether the walk begins anew when the error is dealt with, since guards of a new target were passed over. */
   #restarts = false;
   #at = 0;
+  /** What was called last, and what it sees. */
+  #current: Call | null = null;
+  /** Whether what was called last has answered, and not gone on. */
+  #stopped = false;
+  /** Functions that call `next` again as soon as the first call returns: the innermost first. */
+  readonly #again: Func[] = [];
 
   constructor(places: readonly Place[], sent: Sent, base: string, trace: string[], apart: boolean) {
     this.trace = trace;
@@ -60,14 +76,32 @@ class LinearWalk {
   }
 
   run(): this {
-    while (this.#at < this.#places.length && this.answer === null) {
+    do this.#down(); while (this.#callAgain());
+    return this;
+  }
+
+  /** Walks until something answers, or to the end. */
+  #down(): void {
+    while (this.#at < this.#places.length && !this.#stopped) {
       const here = this.#places[this.#at++] as Place;
       const hit = this.#applies(here);
       if (hit === null || this.#standsBack(here)) continue;
       if (here.route !== null && this.raised === null && (this.#broken || hit.malformed)) this.#obstruct(here);
       else this.#call(here, this.#once(here, hit));
     }
-    return this;
+  }
+
+  /** A second call goes on from where the walk then is; one that has come to its end goes nowhere. */
+  #callAgain(): boolean {
+    const func = this.#again.pop();
+    const current = this.#current;
+    if (func?.late == null || current === null || !this.#stopped) return false;
+    const { id, late: { fails, url } } = func;
+    const { route, mounts } = current.here;
+    this.#stopped = false;
+    this.raised = fails ? { text: `late${id}`, status: statusOfError(id), route, mounts, alone: false } : null;
+    this.#goOn(current, url === null ? current.left : { ...current.left, url });
+    return true;
   }
 
   /** Nothing has raised this error: it meets all error middleware; in Express's order what stands below. */
@@ -136,6 +170,12 @@ class LinearWalk {
     const rest = this.url.slice(prefix.length);
     const seen = rest.startsWith('/') ? rest : '/' + rest;
     const left = isList(here.func) ? this.#enter(here.func, here, seen, base) : this.#perform(here.func, here, seen, base, hit);
+    this.#current = { here, prefix, rest, seen, left };
+    if (!this.#stopped) this.#goOn(this.#current, left);
+  }
+
+  /** The target that was left counts from here on. */
+  #goOn({ prefix, rest, seen }: Call, left: Target): void {
     const rewritten = left.url !== seen || left.method !== this.method;
     // The slash that stands in for an empty rest goes where it came from.
     const own = rest !== seen && /^\/(\?|$)/.test(left.url) ? left.url.slice(1) : left.url;
@@ -153,8 +193,11 @@ class LinearWalk {
     const { act, rewrite, id } = func;
     const { route, mounts } = here;
     this.trace.push(line(id, this.method, seen, this.#base + base, params, this.raised?.text ?? null));
-    if (act === 'answer') this.answer = String(id);
-    else if (act === 'throw' || act === 'pass') this.raised = { text: `e${id}`, status: statusOfError(id), route, mounts, alone: false };
+    if (func.late !== null) this.#again.push(func);
+    if (act === 'answer') {
+      this.answer ??= String(id);
+      this.#stopped = true;
+    } else if (act === 'throw' || act === 'pass') this.raised = { text: `e${id}`, status: statusOfError(id), route, mounts, alone: false };
     else if (act === 'forward' && this.raised !== null) this.raised = this.raised.alone ? this.raised : { ...this.raised, route, mounts };
     else this.raised = null;
     if (act === 'route' && route !== null) this.#gone.add(route);
@@ -166,6 +209,7 @@ class LinearWalk {
   #enter(list: readonly Place[], { route, mounts }: Place, seen: string, base: string): Target {
     const inner = new LinearWalk(list, { ...this.#sent, url: seen, method: this.method }, this.#base + base, this.trace, this.#apart).run();
     this.answer = inner.answer;
+    this.#stopped = inner.answer !== null;
     this.stoodBack += inner.stoodBack;
     this.raised = inner.raised === null ? null : { ...inner.raised, route, mounts, alone: false };
     return inner;

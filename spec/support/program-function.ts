@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import { type Func, type Incoming, type Late, type Next, type Recorder, statusOfError, type Timing } from './program';
 
@@ -29,7 +30,7 @@ function perform(func: Func, given: unknown, req: Incoming, res: ServerResponse,
   const { act, rewrite, late, id } = func;
   if (rewrite !== null && rewrite.url !== null) req.url = rewrite.url;
   if (rewrite !== null && rewrite.method !== null) req.method = rewrite.method;
-  if (act === 'answer') res.end(String(id));
+  if (act === 'answer') answer(id, res);
   else if (act === 'next') next();
   else if (act === 'falsy') next([null, false, 0, ''][id % 4]);
   else if (act === 'forward') next(given);
@@ -42,6 +43,11 @@ function perform(func: Func, given: unknown, req: Incoming, res: ServerResponse,
   if (late !== null) again(func, late, req, res, next);
 }
 
+/** Node takes a second answer for an error. */
+function answer(id: number, res: ServerResponse): void {
+  if (!res.writableEnded) res.end(String(id));
+}
+
 /** Calls `next` a second time. */
 function again({ id }: Func, { when, fails, url }: Late, req: Incoming, res: ServerResponse, next: Next): void {
   const call = (): void => {
@@ -52,7 +58,8 @@ function again({ id }: Func, { when, fails, url }: Late, req: Incoming, res: Ser
   if (when === 'now') call();
   else if (when === 'turn') setImmediate(call);
   else if (res.writableFinished) setImmediate(call);
-  else res.once('finish', call);
+  // Node emits it in the context of whoever lets the response out, such as the one before on the connection.
+  else res.once('finish', AsyncResource.bind(call));
 }
 
 /** The error of a second call. */

@@ -215,7 +215,7 @@ function routeEntries(extent: Extent): fc.Arbitrary<RouteEntry> {
   return fc.record({
     kind: fc.constant('route' as const),
     paths: fc.oneof({ arbitrary: fc.tuple(patterns(extent.segments, 0, 3)), weight: 4 }, { arbitrary: fc.array(patterns(extent.segments, 0, 3), { minLength: 2, maxLength: 2 }), weight: 1 }),
-    stack: fc.array(fc.record({ method: fc.constantFrom(...extent.methods), funcs }), { minLength: 1, maxLength: 2 }),
+    stack: fc.array(fc.record({ method: fc.constantFrom(...extent.methods), funcs }), { minLength: 1, maxLength: extent.handlers === 1 ? 1 : 2 }),
     nested: fc.boolean(),
   });
 }
