@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { ERRORS, statusText } from '../errors';
+import { HttpError, statusText } from '../errors';
 import { answerJson } from './answer';
 import type { ConfiguredResponse } from './response-state';
 
@@ -44,7 +44,7 @@ export function isBehindCoded({ socket }: IncomingMessage): boolean {
 
 /** Answers 501, and closes the connection behind it. */
 export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
-  const { status, message } = ERRORS.UNSUPPORTED_TRANSFER_CODING;
+  const { status, message } = HttpError.of('UNSUPPORTED_TRANSFER_CODING');
   const socket = request.socket as RefusedSocket | null;
   if (socket !== null) socket[kRefused] = true;
   res.shouldKeepAlive = false;
