@@ -1,8 +1,11 @@
-import { writeSync } from 'node:fs';
+import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 
-/** Longest that a line waits for a reader of standard output who is slow, in milliseconds, and the pause between two tries. */
+/** Longest that all lines of a second wait for a reader of standard output who is slow, in milliseconds, and the pause between two tries. */
 const PATIENCE = 100;
+const SECOND = 1000;
 const PAUSE = 5;
+/** Where lines are written to, once it is known. */
+let descriptor: number | undefined;
 
 /**
  * Standard output as a log's destination: each line is written before `write`
@@ -13,8 +16,9 @@ const PAUSE = 5;
 export class StandardOutput {
   /** Whether a line has been cut short, so that the next has to begin with a line end. */
   #cut = false;
-  /** Whether the last line was lost to a slow reader: the next is not waited for again. */
-  #stalled = false;
+  /** What is left of the patience, and when it was last whole, by `performance.now()`. */
+  #patience = PATIENCE;
+  #since = -Infinity;
 
   write(line: string): void {
     const { stdout } = process;
@@ -32,28 +36,45 @@ export class StandardOutput {
 
   #writeAll(bytes: Buffer): void {
     let from = 0;
-    let patience = this.#stalled ? 0 : PATIENCE;
+    const now = performance.now();
+    if (now - this.#since > SECOND) {
+      this.#since = now;
+      this.#patience = PATIENCE;
+    }
     try {
       while (from < bytes.length) {
         const count = tryToWrite(bytes, from);
         from += count;
         if (count > 0) continue;
-        patience -= PAUSE;
-        if (patience < 0) break;
+        if (this.#patience <= 0) break;
+        this.#patience -= PAUSE;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
       }
     } finally {
-      this.#stalled = from < bytes.length;
       // Nothing of it leaves what was before as it is.
-      if (from > 0) this.#cut = this.#stalled;
+      if (from > 0) this.#cut = from < bytes.length;
     }
   }
+}
+
+/**
+ * Standard output, never waiting. Of a pipe it is opened anew where the system
+ * allows that: whether a write waits is said of all who share what was opened,
+ * and a child process that is given it has it wait, for ever if nobody reads.
+ */
+function opened(): number {
+  try {
+    if (fstatSync(1).isFIFO()) return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    // Another system than Linux, or nobody reads any more.
+  }
+  return 1;
 }
 
 /** Answers how many bytes were taken: none where the reader of a pipe is behind. @throws Error of the system for anything else. */
 function tryToWrite(bytes: Buffer, from: number): number {
   try {
-    return writeSync(1, bytes, from);
+    return writeSync((descriptor ??= opened()), bytes, from);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EAGAIN' || code === 'EBUSY') return 0;

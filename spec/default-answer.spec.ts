@@ -1,9 +1,11 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer, type IncomingMessage, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, HttpError, XJsonResponseHandler } from 'waypost';
 import { LogRecorder, Running } from './support/running';
-import { Wire } from './support/wire';
+import { ask, Wire } from './support/wire';
 
 /** What a handler or middleware may leave on a response. */
 type Leave = (res: ServerResponse & Record<string, unknown>, req: IncomingMessage) => unknown;
@@ -258,4 +260,21 @@ describe('where no answer can be right, the connection is cut off', () => {
       }
     }
   });
+});
+
+test.each([1, 100_000])('a file of %d bytes is sent though trailers were announced', async (size) => {
+  const directory = await mkdtemp(join(tmpdir(), 'waypost-'));
+  try {
+    await writeFile(join(directory, 'file'), 'x'.repeat(size));
+    const port = await running.app((app) => {
+      app.use((_req, res, next) => {
+        res.setHeader('Trailer', 'X-Sum');
+        next();
+      });
+      app.get('/', (_req, res) => res.sendFile('file', { root: directory }));
+    });
+    expect(await ask(port, '/')).toMatchObject({ status: 200, body: 'x'.repeat(size) });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 });

@@ -59,4 +59,17 @@ describe.each(Object.keys(LATE))('%s', (name) => {
     expect(lines.length).toBe(name === 'two of them' ? 2 : 1);
     expect(lines[0]).toMatchObject({ message: 'Data was written after the response had ended', fields: { url: '/', err: { code: 'ERR_STREAM_WRITE_AFTER_END' } } });
   });
+
+  test('is not logged where somebody listens', async () => {
+    const log = new LogRecorder();
+    const heard: unknown[] = [];
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      res.end('whole');
+      late(res as never, () => undefined);
+      res.on('error', (error) => heard.push(error));
+    }), { logging: { logger: log } });
+    await ask(port, '/');
+    expect(heard.length).toBe(name === 'two of them' ? 2 : 1);
+    expect(log.messages('error')).toEqual([]);
+  });
 });

@@ -101,6 +101,8 @@ export class FileTransfer {
     file.stream = (path, options) => {
       const { start, end } = options as Part;
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
+      // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
+      this.#res.removeHeader('Trailer');
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, options);
     };

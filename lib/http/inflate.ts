@@ -66,11 +66,17 @@ export class Inflater {
     const { raw, coding, limit } = body;
     const most = Math.max(FREE, MOST_TIMES * raw.length);
     const bounds = { maxOutputLength: Math.min(Math.max(limit, 1), most, constants.MAX_LENGTH) };
-    (CODINGS[coding] as Inflate)(raw, bounds, (error, bytes) => {
+    const ended = (error: Error | null, bytes: Buffer): void => {
       this.#running--;
       this.#startNext();
       body.done(error === null ? null : inflateError(error, limit > most), bytes);
-    });
+    };
+    try {
+      (CODINGS[coding] as Inflate)(raw, bounds, ended);
+    } catch (error) {
+      // Out of memory, or what has been put around Node's: a place that is not given back would be lost for good.
+      setImmediate(ended, error as Error, raw);
+    }
   }
 
   /** Those that are forsaken leave their places to others. */
@@ -84,7 +90,7 @@ export class Inflater {
 }
 
 function inflateError(error: Error, byRatio: boolean): HttpError {
-  if (!('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')) {
+  if ((error as NodeJS.ErrnoException | undefined)?.code !== 'ERR_BUFFER_TOO_LARGE') {
     return HttpError.of('MALFORMED_BODY', 'The request body could not be inflated by its content encoding', { cause: error });
   }
   return HttpError.of('BODY_TOO_LARGE', byRatio ? `The request body inflates to more than ${MOST_TIMES} times its length` : undefined);

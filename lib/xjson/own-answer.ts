@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http';
+import { types } from 'node:util';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -23,6 +24,8 @@ export type AnswerTrouble<R> = (res: R, error: unknown) => void;
 interface Insides {
   /** Whether Node means to send a body. */
   _hasBody?: boolean;
+  /** Whether Node means to end the connection behind it. */
+  _last?: boolean;
   /** Calls `writeHead` where there is no head yet when a body comes. */
   _implicitHeader?(): void;
 }
@@ -49,15 +52,21 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
       prepare(res, res, answer, troubled);
       if (!isPrepared(res, answer)) throw new Error('What stands in the place of setHeader does not do its work');
       if (Object.hasOwn(res, 'writeHead')) (res as Insides)._implicitHeader = () => writeHead(res, answer, troubled);
-      if (answer.body === undefined || answer.isHead) res.end();
-      else res.end(Buffer.from(answer.body));
+      const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : res.end(Buffer.from(answer.body));
+      // What stands in the place of `end` may be asynchronous, and fail later.
+      if (types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
       return;
     }
   } catch (error) {
-    troubled(res, error);
-    if (sendPlainly(res, answer)) return;
+    sendAnyhow(res, answer, troubled, error);
+    return;
   }
   cutOff(res);
+}
+
+function sendAnyhow<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>, error: unknown): void {
+  troubled(res, error);
+  if (!sendPlainly(res, answer)) cutOff(res);
 }
 
 /** Writes the head by what stands in the place of `writeHead`. Where that fails, or does nothing, the body would go out alone. */
@@ -107,8 +116,8 @@ function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { st
       troubled(res, error);
     }
   }
-  // A connection that ends behind the answer must not be promised.
-  if (!res.shouldKeepAlive) methods.setHeader.call(res, 'Connection', 'close');
+  // A connection that ends behind the answer must not be promised: so a head that Node has refused may have said.
+  if (!res.shouldKeepAlive || (res as Insides)._last === true) methods.setHeader.call(res, 'Connection', 'close');
   res.statusCode = status;
   res.statusMessage = '';
   res.chunkedEncoding = false;
