@@ -268,7 +268,7 @@ export class Application extends ConfiguredRouter {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     // What leads here may have changed the target without a word to the walk around, by `next`.
-    if (parent?.isRewritten === true) this.#checkAround(walk, parent, () => this.#check(walk));
+    if (parent?.isRewritten === true) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
 
@@ -349,16 +349,15 @@ export class Application extends ConfiguredRouter {
   /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
   #rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
-    if (walk.parent === undefined) this.#check(walk);
-    else this.#checkAround(walk, walk.parent, () => this.#check(walk));
+    this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
   }
 
   /** Has the applications around, innermost first, check the target that they would have handed on. */
-  #checkAround(walk: Walk, around: Walk, admitted: () => void): void {
-    around.host.retargeted(around, walk.method, around.targetOf(walk.base, walk.url), () => {
-      if (around.parent === undefined) admitted();
-      else this.#checkAround(walk, around.parent, admitted);
-    });
+  #checkAround(walk: Walk, method: string, url: string, admitted: () => void): void {
+    const around = walk.parent;
+    if (around === undefined) return admitted();
+    const target = walk.targetAround(url);
+    around.host.retargeted(around, method, target, () => this.#checkAround(around, method, target, admitted));
   }
 
   /** What is mounted here has made another target of a walk's. */

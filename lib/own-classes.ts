@@ -26,12 +26,12 @@ export function ownClasses(settings: SharedSettings): OwnClasses {
       override [kFail](error: unknown): void {
         const walk = (this.req as Travelling)[kWalk];
         if (walk === undefined) super[kFail](error);
-        else walk.fail(error);
+        else walk.failing(error);
       }
 
       override [kFailing](): (error: unknown) => void {
         const walk = (this.req as Travelling)[kWalk];
-        return walk === undefined ? super[kFailing]() : (error) => walk.fail(error);
+        return walk === undefined ? super[kFailing]() : walk.failing;
       }
     },
   };

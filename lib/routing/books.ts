@@ -1,10 +1,10 @@
-import type { Layer, Mount, Place } from './layer';
+import type { Layer, Level, Mount, Place } from './layer';
 
 /** What has run and what was left in one walk, kept where the place it has reached no longer tells. */
 export class Books {
   /** Orders of the layers that have run. */
   readonly #ran: Set<number>;
-  /** Routes and mounts that were left by next('route') and next('router'). */
+  /** Routes and mounts that were left: by next('route') and next('router'), or by a `next` from around them. */
   #routes: Set<Place> | null = null;
   #mounts: Mount[] | null = null;
 
@@ -14,6 +14,11 @@ export class Books {
 
   add(layer: Layer): void {
     this.#ran.add(layer.order);
+  }
+
+  leave({ mount, place }: Level): void {
+    if (place === null) this.leaveMount(mount);
+    else this.leaveRoute(place);
   }
 
   leaveRoute(place: Place): void {

@@ -13,6 +13,15 @@ export interface Mount {
   end: number;
   /** Whether no route is in it: then its middleware counts as the router's that it is mounted in. */
   bundle: boolean;
+  readonly level: Level;
+}
+
+/** What has a `next` of its own, as in Express: a mount, or in it a route of several handlers. */
+export interface Level {
+  readonly parent: Level | null;
+  readonly mount: Mount;
+  /** Null for the mount itself. */
+  readonly place: Place | null;
 }
 
 /** A route where it is mounted: the routes of a router that is mounted twice have two places. */
@@ -40,18 +49,27 @@ export interface Layer {
   /** The method of a route's handler; `null` for every method. */
   readonly method: string | null;
   readonly mount: Mount;
+  /** Whose `next` it is called with. */
+  readonly level: Level;
   /** The parameters in its path that have handlers to be called before; null for none. */
   readonly hooks: readonly ParamHook[] | null;
 }
 
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
 
-/** Lays out everything that is registered in a router and in those mounted in it. */
-export function layOut(router: Router, rules: PathRules): Layer[] {
+/** Lays out everything that is registered in a router and in those mounted in it; answers the outermost level too. */
+export function layOut(router: Router, rules: PathRules): { layers: Layer[]; outermost: Level } {
   const layers: Layer[] = [];
-  const outermost: Mount = { router, parent: null, start: 0, end: Infinity, bundle: false };
-  append(layers, outermost, [parsePrefix('/', rules)], rules, []);
-  return layers;
+  const mount = mountOf(router, null, 0);
+  mount.end = Infinity;
+  append(layers, mount, [parsePrefix('/', rules)], rules, []);
+  return { layers, outermost: mount.level };
+}
+
+function mountOf(router: Router, parent: Mount | null, start: number): Mount {
+  const level = { parent: parent?.level ?? null, place: null };
+  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level };
+  return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules, around: readonly ParamHook[]): void {
@@ -62,13 +80,16 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
     const hooks = [...outer, ...hooksFor(mount, own)];
     if (entry.kind === 'route') {
       const place: Place = { route: entry.route };
+      const isLone = entry.route.stack.flatMap(({ handlers }) => handlers).length === 1;
+      // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
+      const level = isLone ? mount.level : { parent: mount.level, mount, place };
       for (const { method, handlers } of entry.route.stack) {
-        for (const handler of handlers) push(layers, handler, patterns, place, method, mount, hooks);
+        for (const handler of handlers) push(layers, handler, patterns, place, method, level, hooks);
       }
     } else if (entry.kind === 'middleware') {
-      for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount, hooks);
+      for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount.level, hooks);
     } else {
-      const inner: Mount = { router: entry.router, parent: mount, start: layers.length, end: 0, bundle: false };
+      const inner = mountOf(entry.router, mount, layers.length);
       append(layers, inner, patterns, rules, hooks);
       inner.end = layers.length;
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
@@ -76,12 +97,12 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
   }
 }
 
-function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, mount: Mount, hooks: readonly ParamHook[]): void {
+function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, level: Level, hooks: readonly ParamHook[]): void {
   // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
   if (handler.length > 4) return;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, hooks: hooks.length === 0 ? null : hooks });
+  layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
 }
 
 function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
@@ -103,4 +124,20 @@ export function meetsRoute(middleware: Mount, route: Mount): boolean {
 export function within(inner: Mount, outer: Mount): boolean {
   for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
   return false;
+}
+
+/** The level furthest in that two others are or lie within. */
+export function commonLevel(a: Level, b: Level): Level {
+  for (let level = a; level.parent !== null; level = level.parent) if (isWithin(b, level)) return level;
+  return outermostOf(a);
+}
+
+/** Whether a level is another or lies within it. */
+export function isWithin(inner: Level, outer: Level): boolean {
+  for (let level: Level | null = inner; level !== null; level = level.parent) if (level === outer) return true;
+  return false;
+}
+
+function outermostOf(level: Level): Level {
+  return level.parent === null ? level : outermostOf(level.parent);
 }

@@ -1,5 +1,5 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
-import { layOut, meetsRoute, type Layer, type Place } from './layer';
+import { layOut, meetsRoute, type Layer, type Level } from './layer';
 import { judgeLayer, LayerIndex } from './overlap';
 import { Path, type PathRules } from './path';
 import { Pattern } from './pattern';
@@ -20,8 +20,6 @@ export class Step {
   readonly names: readonly string[];
   /** Whether a sibling router's route may take the request; then this layer does not run. */
   readonly sibling: boolean;
-  /** Whether the plan holds other handlers of its route. */
-  readonly shares: boolean;
   /**
    * What the layer adds to `req.baseUrl`, where that is the same text for every
    * path: the path of middleware, or of the mount that a route is in. Undefined
@@ -29,13 +27,12 @@ export class Step {
    */
   readonly base: string | undefined;
 
-  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean, shares: boolean, exact: boolean) {
+  constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean, exact: boolean) {
     this.layer = layer;
     this.test = test;
     this.captures = captures;
     this.names = captures === undefined ? [] : namesOf(layer.patterns[0] as Pattern);
     this.sibling = sibling;
-    this.shares = shares;
     this.base = exact ? staticBase(layer) : undefined;
   }
 }
@@ -83,6 +80,8 @@ export class Match {
  */
 export class RouteTable {
   readonly layers: readonly Layer[];
+  /** The level of the application itself. */
+  readonly outermost: Level;
   readonly rules: PathRules;
   /** Whether routers keep their middleware to themselves: it does not run for what a sibling router's route takes (INTERFACE section 4.1). In Express it runs. */
   readonly apart: boolean;
@@ -100,7 +99,7 @@ export class RouteTable {
     this.rules = rules;
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
-    this.layers = layOut(router, rules);
+    ({ layers: this.layers, outermost: this.outermost } = layOut(router, rules));
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
@@ -111,7 +110,7 @@ export class RouteTable {
       }
     }
     const middleware = this.layers.filter((layer) => layer.place === null);
-    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, false, this.#exact)));
+    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, this.#exact)));
   }
 
   /** @param path Path of a request target, as sent. */
@@ -190,12 +189,9 @@ export class RouteTable {
       if (verdict !== 'never') chosen.push({ layer, test: verdict === 'test' });
     }
     const routes = chosen.filter(({ layer }) => layer.place !== null);
-    const places = new Set<Place | null>();
-    const shared = new Set<Place | null>();
-    for (const { layer } of routes) (places.has(layer.place) ? shared : places).add(layer.place);
     return new Plan(chosen.map(({ layer, test }) => {
       const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
-      return new Step(layer, test, capturesOf(layer, shape), sibling, shared.has(layer.place), this.#exact);
+      return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
     }));
   }
 

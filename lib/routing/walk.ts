@@ -4,7 +4,7 @@ import { pathOf, pathStart } from '../target';
 import { Books } from './books';
 import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import { meetsRoute, type Layer, type Mount, type Place } from './layer';
+import { commonLevel, isWithin, type Layer, type Level, meetsRoute, type Mount, type Place } from './layer';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { prefixEnd } from './path';
 import type { Params, Pattern } from './pattern';
@@ -58,11 +58,11 @@ export class Walk implements ParamListener {
   /** The URL with and without the suffix `.xJson` that it was routed without. */
   suffixed: { readonly sent: string; readonly stripped: string } | undefined = undefined;
   /**
-   * Whether a new target is looked at, its signature perhaps checked. Until it
-   * may go on nothing runs, whatever `next` is called: a handler behind the
-   * check would be reached by calling it twice.
+   * Whether a target is looked at, the first or a new one: its signature perhaps
+   * checked, its body read. Until it may go on nothing runs, whatever `next` is
+   * called, `req.next` included: a handler behind the check would be reached.
    */
-  held = false;
+  held = true;
   /** Whether the list has ended and the fallback takes the request. */
   falls = false;
   /** Whether the body has been captured, or has failed to be. */
@@ -88,8 +88,10 @@ export class Walk implements ParamListener {
   /** The parameters of the layer that is reached, while their handlers have not gone on. */
   #paramRun: ParamRun | null = null;
   #paramRewrites = 0;
-  /** What `req.next` is in a route of several handlers: past all of them. */
-  #leaveRoute: NextFunction | null = null;
+  /** The level that the walk is at: that of the layer it has reached. */
+  #level: Level;
+  /** What `next` is at the levels within the outermost, once they were reached. */
+  #nexts: Map<Level, NextFunction> | null = null;
   /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
   #restarts = false;
   /** How much of `url` the current middleware does not see. */
@@ -97,8 +99,13 @@ export class Walk implements ParamListener {
   #cutTo = 0;
   /** Whether what it sees begins with a slash that `url` does not have. */
   #slashAdded = false;
-  /** `req.url` and `req.method` as last left. */
+  /** `req.url` as last left. */
   #seenUrl: string;
+  /** `req.baseUrl` as last left. */
+  #seenBase: string;
+  /** What the walk around does not show this one of its path, and whether a slash was put behind it. */
+  readonly #aroundPath: string;
+  readonly #aroundSlash: boolean;
 
   constructor(host: WalkHost, req: Request, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined) {
     this.host = host;
@@ -110,13 +117,32 @@ export class Walk implements ParamListener {
     this.url = req.url;
     this.base = req.baseUrl;
     this.#seenUrl = req.url;
+    this.#seenBase = req.baseUrl;
     this.outer = outer;
+    this.#level = table.outermost;
     this.#prototype = Object.getPrototypeOf(req);
     this.parent = parent;
+    this.#aroundPath = parent === undefined ? '' : parent.#pathHiddenAt(req.baseUrl);
+    this.#aroundSlash = parent !== undefined && pathOf(parent.url) === this.#aroundPath;
     this.#outerParams = outer === undefined ? undefined : req.params;
     this.#outerNext = outer === undefined ? undefined : req.next;
-    this.next = (error?: unknown): void => this.#advance(error);
+    this.next = (error?: unknown): void => this.#advance(table.outermost, error);
     req.next = this.next;
+  }
+
+  /** The `next` of a level, as Express has one for each router and each route. */
+  #nextOf(level: Level): NextFunction {
+    if (level.parent === null) return this.next;
+    const known = this.#nexts?.get(level);
+    if (known !== undefined) return known;
+    const next: NextFunction = (error) => this.#advance(level, error);
+    (this.#nexts ??= new Map()).set(level, next);
+    return next;
+  }
+
+  /** Where an error goes that comes up later, out of what runs now. */
+  get failing(): NextFunction {
+    return this.#nextOf(this.#level);
   }
 
   /** Whether URL or method are no longer what the walk has shown last. */
@@ -125,15 +151,17 @@ export class Walk implements ParamListener {
     return req.url !== this.#seenUrl || req.method !== this.method;
   }
 
-  /**
-   * The target of this walk that another's beneath it stands for.
-   * @param base Mount path of the inner one. @param url Its target.
-   */
-  targetOf(base: string, url: string): string {
+  /** The target that one of this walk's stands for in the walk around it. */
+  targetAround(url: string): string {
     const from = pathStart(url);
-    const mountPath = base.slice(this.base.length);
     const rest = url.slice(from);
-    return url.slice(0, from) + mountPath + (pathOf(this.url) === mountPath ? withoutSlash(rest) : rest);
+    return url.slice(0, from) + this.#aroundPath + (this.#aroundSlash ? withoutSlash(rest) : rest);
+  }
+
+  /** What of the path is not shown where `req.baseUrl` is that. */
+  #pathHiddenAt(base: string): string {
+    const further = base.startsWith(this.#seenBase) ? base.slice(this.#seenBase.length) : '';
+    return this.url.slice(this.#cutFrom, this.#cutTo) + further;
   }
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
@@ -168,43 +196,65 @@ export class Walk implements ParamListener {
     this.#run();
   }
 
-  /** An error whose source can't be told from the place in the list, such as a file that could not be read. */
-  fail(error: unknown): void {
-    if (this.#over) return this.host.ended(this, true, error);
-    if (this.held) return this.#interrupt(error);
-    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
-    this.#keepBooks();
-    this.#enterError(error, this.#current);
-    this.#run();
-  }
-
   /** An error while the walk is held ends it; anything else that `next` is given then is of no account. */
   #interrupt(error: unknown): void {
-    if (!error || error === 'route' || error === 'router') return;
+    if (!isError(error)) return;
     this.#over = true;
     this.host.ended(this, true, error);
   }
 
-  #advance(error: unknown): void {
+  #advance(level: Level, error: unknown): void {
     if (this.#over) {
-      if (error !== undefined && error !== null && error !== 'route' && error !== 'router') this.host.ended(this, true, error);
+      if (isError(error)) this.host.ended(this, true, error);
       return;
     }
     if (this.held) return this.#interrupt(error);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.isRewritten;
-    if (error !== undefined || rewritten) {
+    if (level !== this.#level) {
+      if (!this.#signalFrom(level, error)) return;
+    } else if (error !== undefined || rewritten) {
       this.#keepBooks();
       this.#signal(error);
-      if (rewritten) return this.#rewrite();
     } else {
       this.#leaveError();
     }
-    if (++this.#depth > DEPTH) {
-      setImmediate(Walk.#later, this);
-      return;
+    this.#goOn(rewritten);
+  }
+
+  #goOn(rewritten: boolean): void {
+    if (rewritten) this.#rewrite();
+    else if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
+    else this.#run();
+  }
+
+  /**
+   * Takes note of a call of `next` from another level than the walk is at: one
+   * that is late, or the second. As in Express it goes on behind what it is
+   * around, the guards there that have not gone on, and all that they guard.
+   * Answers false where it counts for nothing: its level has been left.
+   */
+  #signalFrom(level: Level, error: unknown): boolean {
+    const isAround = isWithin(this.#level, level);
+    if (!isAround && !isError(error)) return false;
+    const books = this.#leaveTo(level);
+    if (isError(error)) {
+      this.#failure = new Failure(error, null, this.#level.mount, false);
+      return true;
     }
-    this.#run();
+    if (error === 'router') books.leaveMount(level.mount);
+    this.#leaveError();
+    return true;
+  }
+
+  /** Leaves what lies within a level, or within what that has in common with the one the walk is at. */
+  #leaveTo(level: Level): Books {
+    const books = this.#keepBooks();
+    const common = commonLevel(level, this.#level);
+    for (let left = this.#level; left !== common; left = left.parent as Level) books.leave(left);
+    this.#level = common;
+    this.#paramRun = null;
+    return books;
   }
 
   /** Goes on with an empty stack, unless another call of `next` has ended the walk meanwhile, or has it held. */
@@ -217,7 +267,7 @@ export class Walk implements ParamListener {
   #signal(error: unknown): void {
     const current = this.#current;
     // As in Express, only a truthy value is an error.
-    if (error && error !== 'route' && error !== 'router') return this.#enterError(error, current);
+    if (isError(error)) return this.#enterError(error, current);
     if (error === 'route' && current?.place != null) this.#keepBooks().leaveRoute(current.place);
     if (error === 'router' && current !== null) this.#keepBooks().leaveMount(current.mount);
     this.#leaveError();
@@ -257,11 +307,16 @@ export class Walk implements ParamListener {
     this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + (this.#slashAdded ? withoutSlash(rest) : rest);
     this.method = req.method;
     this.#seenUrl = req.url = this.url;
-    req.baseUrl = this.base;
+    this.#showBase(this.base);
     this.#cutFrom = this.#cutTo = 0;
     this.#captured = null;
     this.held = true;
-    this.host.rewritten(this);
+    try {
+      this.host.rewritten(this);
+    } catch (error) {
+      // A method or URL that is no string: it must not end the process, where the walk goes on from a timer.
+      this.#interrupt(error);
+    }
   }
 
   #run(): void {
@@ -318,6 +373,7 @@ export class Walk implements ParamListener {
     }
     if (entered || layer.hooks === null || this.#failure !== null) return this.#invoke(layer);
     this.#current = layer;
+    this.#level = layer.level;
     this.#params ??= new ParamCalls(this.req, this.res, this);
     this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match))));
   }
@@ -340,42 +396,43 @@ export class Walk implements ParamListener {
     this.#index--;
     this.#keepBooks();
     if (++this.#paramRewrites <= MOST_PARAM_REWRITES) return this.#rewrite();
-    this.fail(new Error(`Handlers of parameters have changed req.url ${MOST_PARAM_REWRITES} times, last to ${JSON.stringify(this.req.url)}: change it only where it differs`));
+    this.#enterError(new Error(`Handlers of parameters have changed req.url ${MOST_PARAM_REWRITES} times, last to ${JSON.stringify(this.req.url)}: change it only where it differs`), null);
+    this.#show(this.url, this.#cutFrom, this.#cutTo);
+    this.#run();
   }
 
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
   raised(error: unknown, { mount }: ParamHook, run: ParamRun | null): void {
     if (this.#over) {
-      if (error !== 'route' && error !== 'router') this.host.ended(this, true, error);
+      if (isError(error)) this.host.ended(this, true, error);
       return;
     }
     if (this.held) return this.#interrupt(error);
-    const leaves = error === 'route' || error === 'router';
-    if (leaves && (run === null || !this.waitsFor(run))) return;
-    this.#paramRun = null;
+    if (!isError(error) && (run === null || !this.waitsFor(run))) return;
     const rewritten = this.isRewritten;
-    const books = this.#keepBooks();
     // Where a mount's path holds the parameter, each layer within comes to the same.
     const place = this.#current?.place;
+    const books = isError(error) ? this.#leaveTo(mount.level) : this.#keepBooks();
+    this.#paramRun = null;
     if (error === 'router') books.leaveMount(mount);
     else if (error !== 'route') this.#failure = new Failure(error, null, mount, false);
     else if (place != null) books.leaveRoute(place);
-    if (rewritten) this.#rewrite();
-    else if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
-    else this.#run();
+    this.#goOn(rewritten);
   }
 
   #invoke(layer: Layer): void {
     const { req, res } = this;
     // Out of its layer: called as the layer's method it would have that for its `this`.
-    const { handler } = layer;
+    const { handler, level } = layer;
     this.#current = layer;
+    this.#level = level;
     this.#books?.add(layer);
     let result: unknown;
     try {
+      const next = this.#nextOf(level);
       result = layer.catches
-        ? (handler as ErrorHandler)((this.#failure as Failure).error, req, res, this.next)
-        : (handler as Handler)(req, res, this.next);
+        ? (handler as ErrorHandler)((this.#failure as Failure).error, req, res, next)
+        : (handler as Handler)(req, res, next);
     } catch (error) {
       this.#thrown(error, layer);
       return;
@@ -391,8 +448,9 @@ export class Walk implements ParamListener {
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
     if (this.#over) return this.host.ended(this, true, raised);
     if (this.held) return this.#interrupt(raised);
-    this.#keepBooks();
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
+    if (layer.level === this.#level) this.#keepBooks();
+    else this.#leaveTo(layer.level);
     this.#enterError(raised, layer);
     this.#run();
   }
@@ -412,23 +470,22 @@ export class Walk implements ParamListener {
       req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, this.#failure === null);
     }
     this.#show(this.url, 0, 0);
-    if (step.shares) req.next = this.#leaveRoute ??= (error) => this.#advance(error ? error : 'route');
-    else if (req.next !== this.next) req.next = this.next;
+    this.#showNext(step.layer.mount.level);
     // What an error handler is shown may be malformed; the route's other handlers must not be.
     this.#captured = this.#failure === null ? place : null;
     req.route = place.route;
     const base = this.base + (match.loose ? this.#mountPath(step.layer) : step.base ?? this.#mountPath(step.layer));
-    if (req.baseUrl !== base) req.baseUrl = base;
+    this.#showBase(base);
   }
 
   /** Middleware sees the URL relative to its path. */
   #enterMiddleware({ layer, base }: Step): void {
     const { req, match } = this;
     this.#captured = null;
-    if (req.next !== this.next) req.next = this.next;
+    this.#showNext(layer.level);
     if (base === '') {
       this.#show(this.url, 0, 0);
-      if (req.baseUrl !== this.base) req.baseUrl = this.base;
+      this.#showBase(this.base);
       req.params = {};
     } else if (base !== undefined && !match.loose) {
       req.params = {};
@@ -450,7 +507,7 @@ export class Walk implements ParamListener {
     const slashed = rest.charCodeAt(0) === 47;
     this.#show(url.slice(0, from) + (slashed ? rest : '/' + rest), from, from + length);
     this.#slashAdded = !slashed;
-    this.req.baseUrl = this.base + this.match.path.slice(0, length);
+    this.#showBase(this.base + this.match.path.slice(0, length));
   }
 
   #show(url: string, cutFrom: number, cutTo: number): void {
@@ -461,6 +518,17 @@ export class Walk implements ParamListener {
     if (this.req.url !== url) this.req.url = url;
   }
 
+  #showBase(base: string): void {
+    this.#seenBase = base;
+    if (this.req.baseUrl !== base) this.req.baseUrl = base;
+  }
+
+  /** As in Express `req.next` is the router's: in a route, past all its handlers. */
+  #showNext(level: Level): void {
+    const next = this.#nextOf(level);
+    if (this.req.next !== next) this.req.next = next;
+  }
+
   #mountPath(layer: Layer): string {
     const pattern = this.table.alternative(layer, this.match) as Pattern;
     const count = pattern.mountEnd(this.table.cut(this.match));
@@ -469,15 +537,28 @@ export class Walk implements ParamListener {
 
   #end(): void {
     this.#over = true;
-    const { req } = this;
-    this.#show(this.url, 0, 0);
-    if (req.baseUrl !== this.base) req.baseUrl = this.base;
-    if (this.#outerParams !== undefined) {
-      req.params = this.#outerParams;
-      req.next = this.#outerNext;
+    try {
+      this.#restore();
+    } catch (error) {
+      // A property that a program has made read-only.
+      return this.host.ended(this, true, error);
     }
     this.host.ended(this, this.#failure !== null, this.#failure?.error);
   }
+
+  #restore(): void {
+    const { req } = this;
+    this.#show(this.url, 0, 0);
+    this.#showBase(this.base);
+    if (this.#outerParams === undefined) return;
+    req.params = this.#outerParams;
+    req.next = this.#outerNext;
+  }
+}
+
+/** Whether `next` was given an error: as in Express, only a truthy value is one, and no word to leave a route or router. */
+function isError(given: unknown): boolean {
+  return Boolean(given) && given !== 'route' && given !== 'router';
 }
 
 /** A slash that the framework added does not become part of the target when only the query was changed. */

@@ -62,7 +62,7 @@ class LinearWalk {
   /** Whether what was called last has answered, and not gone on. */
   #stopped = false;
   /** Functions that call `next` again as soon as the first call returns: the innermost first. */
-  readonly #again: Func[] = [];
+  readonly #again: { readonly func: Func; readonly level: readonly object[] }[] = [];
 
   constructor(places: readonly Place[], sent: Sent, base: string, trace: string[], apart: boolean) {
     this.trace = trace;
@@ -91,16 +91,28 @@ class LinearWalk {
     }
   }
 
-  /** A second call goes on from where the walk then is; one that has come to its end goes nowhere. */
+  /**
+   * A second call goes on from where the walk then is; one that has come to its
+   * end goes nowhere. From around what the walk is in, it leaves that; from what
+   * the walk has left, only an error counts.
+   */
   #callAgain(): boolean {
-    const func = this.#again.pop();
+    const again = this.#again.pop();
     const current = this.#current;
-    if (func?.late == null || current === null || !this.#stopped) return false;
-    const { id, late: { fails, url } } = func;
-    const { route, mounts } = current.here;
+    if (again?.func.late == null || current === null || !this.#stopped) return false;
+    const { id, late: { fails, url } } = again.func;
+    const left = url === null ? current.left : { ...current.left, url };
+    const { level } = current.here;
+    const common = level.filter((one, i) => one === again.level[i]);
+    if (!fails && common.length < again.level.length) {
+      this.#current = { ...current, left };
+      return this.#callAgain();
+    }
+    for (const one of level.slice(common.length)) this.#gone.add(one);
     this.#stopped = false;
+    const { route, mounts } = common.length === level.length && level.length === again.level.length ? current.here : { route: null, mounts: common };
     this.raised = fails ? { text: `late${id}`, status: statusOfError(id), route, mounts, alone: false } : null;
-    this.#goOn(current, url === null ? current.left : { ...current.left, url });
+    this.#goOn(current, left);
     return true;
   }
 
@@ -193,7 +205,7 @@ class LinearWalk {
     const { act, rewrite, id } = func;
     const { route, mounts } = here;
     this.trace.push(line(id, this.method, seen, this.#base + base, params, this.raised?.text ?? null));
-    if (func.late !== null) this.#again.push(func);
+    if (func.late !== null) this.#again.push({ func, level: here.level });
     if (act === 'answer') {
       this.answer ??= String(id);
       this.#stopped = true;

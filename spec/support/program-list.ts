@@ -11,7 +11,9 @@ export interface Place {
   readonly route: object | null;
   /** Mounts around it, the outermost first. */
   readonly mounts: readonly object[];
-  /** The same, but for the innermost in which no route is: middleware there counts as that of the router around. */
+  /** What has a `next` of its own around it: the mounts, and the route if that has several handlers. */
+  readonly level: readonly object[];
+  /** The mounts, but for the innermost in which no route is: middleware there counts as that of the router around. */
   readonly home: readonly object[];
 }
 
@@ -42,13 +44,14 @@ export function layOut(program: RouterProgram, under: readonly (readonly string[
     if (entry.kind === 'route') {
       const route = {};
       const patterns = wholes(entry.paths, false);
-      return entry.stack.flatMap(({ method, funcs }) => funcs.map((func) => ({ func, patterns, method, route, mounts, home })));
+      const level = entry.stack.flatMap(({ funcs }) => funcs).length === 1 ? mounts : [...mounts, route];
+      return entry.stack.flatMap(({ method, funcs }) => funcs.map((func) => ({ func, patterns, method, route, mounts, level, home })));
     }
     return [entry.paths ?? ['/'], ...(entry.again === null ? [] : [entry.again])].flatMap((paths) => {
       const patterns = wholes(paths, true);
       return entry.items.flatMap((item): Place[] => {
         if (isRouter(item) && !item.application) return layOut(item, patterns.map(({ segments }) => segments), [...mounts, {}], home);
-        return [{ func: isRouter(item) ? layOut(item) : item, patterns, method: undefined, route: null, mounts, home }];
+        return [{ func: isRouter(item) ? layOut(item) : item, patterns, method: undefined, route: null, mounts, level: mounts, home }];
       });
     });
   });
