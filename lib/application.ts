@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
 import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
-import { Adoption, giveOwnProperties } from './http/adoption';
+import { Adoption, giveOwnBody, giveOwnProperties } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
 import { makeAssignable } from './http/assignable';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from './http/body';
@@ -257,6 +257,8 @@ export class Application extends ConfiguredRouter {
         refuseCoding(req, res);
         return;
       }
+    } else if (this.#options.body.parse) {
+      giveOwnBody(req);
     }
     const table = this.#prepare();
     const { url } = req;

@@ -2,6 +2,7 @@ import http, { type IncomingMessage, type RequestListener, type ServerResponse }
 import type { AddressInfo } from 'node:net';
 import theirs from 'express';
 import { createServer, express, type Handler } from 'waypost';
+import { head, Wire } from './support/wire';
 
 /** What Express makes a request's own, or a response's. */
 const NAMES = ['body', 'params', 'baseUrl', 'originalUrl', 'route', 'next', 'res'] as const;
@@ -126,6 +127,34 @@ describe('what Express makes own', () => {
     }
   });
 
+  test('a body stands where an application parses that another has brought the request to', async () => {
+    const outers: (() => Registrar)[] = [theirs as never, express as never, () => createServer({ body: false, logging: { level: 'silent' } }) as never];
+    for (const makeOuter of outers) {
+      const inner = createServer({ logging: { level: 'silent' } });
+      const found: unknown[] = [];
+      inner.get('/', (req, res) => {
+        found.push('body' in req, Object.hasOwn(req, 'body'), req.body);
+        res.end();
+      });
+      const kept = { cleaned: true };
+      inner.get('/kept', (req, res) => {
+        found.push(req.body);
+        res.end();
+      });
+      const outer = makeOuter();
+      outer.use('/kept', (req: Message, _res: unknown, next: () => void) => {
+        req['body'] = kept;
+        next();
+      });
+      outer.use(inner);
+      await ask(outer as unknown as RequestListener, async (url) => {
+        await fetch(url);
+        await fetch(`${url}/kept`);
+      });
+      expect(found).toEqual([true, true, undefined, kept]);
+    }
+  });
+
   test('can be defined anew by a program', async () => {
     const app = createServer({ logging: { level: 'silent' } });
     app.use((req, _res, next) => {
@@ -152,6 +181,22 @@ describe('what Express makes own', () => {
       expect((await fetch(`${url}/a/1`)).status).toBe(wanted);
     });
   });
+});
+
+test('a request to switch protocols has those that tell where it goes', async () => {
+  const app = createServer({ logging: { level: 'silent' } });
+  const seen: unknown[] = [];
+  app.on('upgrade', (req, socket) => {
+    seen.push(req.params, req.originalUrl, req.baseUrl, ['params', 'originalUrl', 'baseUrl'].filter((name) => Object.hasOwn(req, name)));
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: close\r\n\r\n');
+  });
+  const server = await app.start(0, '127.0.0.1');
+  try {
+    await Wire.tell((server.address() as AddressInfo).port, head('GET /chat?x=1', { Connection: 'Upgrade', Upgrade: 'websocket' }));
+  } finally {
+    await app.close({ timeout: 0 });
+  }
+  expect(seen).toEqual([{}, '/chat?x=1', '', ['params', 'originalUrl', 'baseUrl']]);
 });
 
 describe('req.next', () => {

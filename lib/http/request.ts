@@ -50,7 +50,7 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   declare route: unknown;
   /** The response to this request. */
   declare res: Response<ResBody> | undefined;
-  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). */
+  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). An application sets it: there is none before. */
   declare params: Params;
   /** Parsed body: undefined where there is none, or none of a type that is parsed. */
   declare body: ReqBody;

@@ -45,7 +45,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kSole]: string | null | undefined;
   declare readonly [kOwn]: OwnMethods;
 
-  /** Values that the handlers of one request leave for one another. */
+  /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
