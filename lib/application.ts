@@ -234,8 +234,16 @@ export class Application extends ConfiguredRouter {
     return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
   }
 
+  /** Warns of what is registered here and in the applications mounted here, each with its own logger. */
   #announce(): void {
-    for (const warning of registrationWarnings(this.#prepare(), this.#hooks)) this.#logger.warn(warning);
+    const announced = new Set<Application>([this]);
+    // A set hands on what is added meanwhile: those that are mounted in one that is mounted.
+    for (const app of announced) {
+      const table = app.#prepare();
+      const where = app === this ? '' : `In the application mounted at ${app.path()}: `;
+      for (const warning of registrationWarnings(table, app.#hooks)) app.#logger.warn(where + warning);
+      for (const { handler } of table.layers) if ((handler as unknown) instanceof Application) announced.add(handler as unknown as Application);
+    }
   }
 
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
