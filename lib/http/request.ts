@@ -17,7 +17,7 @@ import { pathOf, queryOf } from '../target';
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
-/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have
 export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> extends RequestHead implements BodyStream {
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
@@ -152,8 +152,6 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   ['signatureKeyId', undefined],
   ['originalUrl', ''],
   ['baseUrl', ''],
-  ['route', undefined],
-  ['res', undefined],
   ['_dump', dump],
 ];
 
