@@ -15,7 +15,7 @@ type Message = IncomingMessage & Record<string, unknown>;
 function look(place: string, seen: Seen[]): (req: Message, res: ServerResponse & { locals?: object; req: Message }) => void {
   return (req, res) => {
     const picked = { ...req };
-    const own = Object.fromEntries(NAMES.map((name) => [name, Object.prototype.hasOwnProperty.call(req, name) && name in req]));
+    const own = Object.fromEntries(NAMES.flatMap((name) => [[name, Object.hasOwn(req, name)], [`${name} in req`, name in req]]));
     seen.push({
       place,
       own: { ...own, 'res.req': Object.hasOwn(res, 'req') && res.req === req, 'res.locals': Object.hasOwn(res, 'locals') },
