@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
 import { HttpError, statusOf } from './errors';
 import { guardedCall } from './guarded-call';
-import { Adoption, giveOwnProperties } from './http/adoption';
+import { Adoption, giveOwnBody, giveOwnProperties } from './http/adoption';
 import { answerError, answerUnmatched } from './http/answer';
 import { makeAssignable } from './http/assignable';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from './http/body';
@@ -234,8 +234,16 @@ export class Application extends ConfiguredRouter {
     return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
   }
 
+  /** Warns of what is registered here and in the applications mounted here, each with its own logger. */
   #announce(): void {
-    for (const warning of registrationWarnings(this.#prepare(), this.#hooks)) this.#logger.warn(warning);
+    const announced = new Set<Application>([this]);
+    // A set hands on what is added meanwhile: those that are mounted in one that is mounted.
+    for (const app of announced) {
+      const table = app.#prepare();
+      const where = app === this ? '' : `In the application mounted at ${app.path()}: `;
+      for (const warning of registrationWarnings(table, app.#hooks)) app.#logger.warn(where + warning);
+      for (const { handler } of table.layers) if ((handler as unknown) instanceof Application) announced.add(handler as unknown as Application);
+    }
   }
 
   #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
@@ -257,6 +265,8 @@ export class Application extends ConfiguredRouter {
         refuseCoding(req, res);
         return;
       }
+    } else if (this.#options.body.parse) {
+      giveOwnBody(req);
     }
     const table = this.#prepare();
     const { url } = req;

@@ -11,13 +11,6 @@ import type { ResolvedServer } from './options';
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
 
-/** Set on a socket of TLS that has carried a request: the bytes read tell nothing there, since the handshake counts. */
-const kAsked = Symbol('waypost.socket.asked');
-
-interface BusySocket extends Connection {
-  [kAsked]?: boolean;
-}
-
 /** The classes that a server makes its requests and responses of. */
 export interface MessageClasses {
   readonly IncomingMessage: typeof IncomingMessage;
@@ -38,7 +31,7 @@ export class Listener {
   readonly #logger: SafeLog;
   readonly #listener: RequestListener;
   readonly #classes: MessageClasses;
-  readonly #sockets = new Set<BusySocket>();
+  readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
   #server: NodeServer | null = null;
   /** Whether the server has said that it listens; `server.listening` says so a turn too early. */
@@ -57,11 +50,6 @@ export class Listener {
   /** The server while it runs. */
   get server(): NodeServer | null {
     return this.#server;
-  }
-
-  /** Whether `close` has been called and has not ended. */
-  get draining(): boolean {
-    return this.#closing !== null;
   }
 
   /** Whether the application's work on a request is to go on: not for what comes behind the last that a connection is drained of. */
@@ -117,7 +105,6 @@ export class Listener {
       : createHttpsServer({ ...https, ...options }, this.#listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-      if (https !== undefined) (req.socket as BusySocket)[kAsked] = true;
       // The body is asked for when it is wanted: a refused request need not send it.
       (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
       // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
@@ -131,16 +118,13 @@ export class Listener {
       // The response knows the socket of TLS; the one beneath counts only for being cut off.
       server.on('connection', (socket: Socket) => track(this.#beneath, socket));
       server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
-      server.on('request', (req: IncomingMessage) => {
-        (req.socket as BusySocket)[kAsked] = true;
-      });
     }
     return server;
   }
 
   #welcome(socket: Socket): void {
     // Accepted before the drain began, or still shaking hands then: it has asked for nothing.
-    if (this.draining) socket.destroy();
+    if (this.#closing !== null) socket.destroy();
     else track(this.#sockets, socket);
   }
 
@@ -213,10 +197,10 @@ export class Listener {
     }
   }
 
-  #release(socket: BusySocket): void {
+  #release(socket: Connection): void {
     if (drainConnection(socket)) return;
-    // Connected, but no request yet: nothing is lost.
-    if (this.#settings.https === undefined ? socket.bytesRead === 0 : socket[kAsked] !== true && socket.parser !== null) socket.destroy();
+    // Connected, but no byte of a request yet: nothing is lost. Of TLS, the handshake does not count.
+    if (socket.bytesRead === 0) socket.destroy();
   }
 
   #cutOff(): void {

@@ -14,6 +14,8 @@ let descriptor: number | undefined;
  * own destination keeps such lines, and tries again at the exit without an end.
  */
 export class StandardOutput {
+  /** Lines lost since one was written. */
+  #lost = 0;
   /** Whether a line has been cut short, so that the next has to begin with a line end. */
   #cut = false;
   /** What is left of the patience, and when it was last whole, by `performance.now()`. */
@@ -27,14 +29,22 @@ export class StandardOutput {
       stdout.write(line);
       return;
     }
+    // With what it reports in one write: else the line behind could be the next that is lost.
+    const text = this.#lost === 0 ? line : lossOf(this.#lost) + line;
+    if (this.#isWritten(Buffer.from(this.#cut ? `\n${text}` : text))) this.#lost = 0;
+    else this.#lost++;
+  }
+
+  #isWritten(bytes: Buffer): boolean {
     try {
-      this.#writeAll(Buffer.from(this.#cut ? `\n${line}` : line));
+      return this.#writeAll(bytes);
     } catch {
-      // The line is lost.
+      return false;
     }
   }
 
-  #writeAll(bytes: Buffer): void {
+  /** Answers whether all of it was taken. */
+  #writeAll(bytes: Buffer): boolean {
     let from = 0;
     const now = performance.now();
     if (now - this.#since > SECOND) {
@@ -50,11 +60,17 @@ export class StandardOutput {
         this.#patience -= PAUSE;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
       }
+      return from === bytes.length;
     } finally {
       // Nothing of it leaves what was before as it is.
       if (from > 0) this.#cut = from < bytes.length;
     }
   }
+}
+
+/** A line of pino's shape that tells of those that are not there. */
+function lossOf(lost: number): string {
+  return `${JSON.stringify({ level: 40, time: Date.now(), msg: `${lost} ${lost === 1 ? 'line of the log was' : 'lines of the log were'} lost: standard output took none` })}\n`;
 }
 
 /**

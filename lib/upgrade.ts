@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { guardedCall } from './guarded-call';
+import { giveOwnTarget } from './http/adoption';
 import type { Request } from './http/request';
 import type { SafeLog } from './safe-log';
 import type { SignatureHook } from './signature/hook';
@@ -28,7 +29,9 @@ export class Upgrades {
   readonly take = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
-    this.#check(message as Request, socket, head, 0);
+    const req = message as Request;
+    giveOwnTarget(req);
+    this.#check(req, socket, head, 0);
   };
 
   /** Hands the request on once the hooks from there on let it through. */

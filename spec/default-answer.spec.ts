@@ -246,6 +246,40 @@ describe('an answer of waypost\'s own is right', () => {
   });
 });
 
+describe('what a response is sent with by other ways', () => {
+  test.each([['a head of another that says close', (res) => {
+    try {
+      res.writeHead(200, { Connection: 'close', 'X-Name': '\n' });
+    } catch {
+      // Node has refused it.
+    }
+  }], ['an end that fails later', (res) => {
+    res.end = (async () => raise(new Error('the audit store is away'))) as never;
+  }]] as [string, Leave][])('%s: it is whole, and says of the connection what becomes of it', async (_, leaves) => {
+    leave = leaves;
+    for (const [kind, [status, line, body = '', headers = '']] of Object.entries(KINDS)) {
+      if (status === 401) continue;
+      const wire = await Wire.open(inner);
+      wire.write(`${line} HTTP/1.1\r\nHost: a\r\n${headers}${body === '' ? '' : `Content-Length: ${body.length}\r\n`}\r\n${body}`);
+      await wire.until(/\r\n\r\n/);
+      if (!line.startsWith('HEAD') && status !== 204) await wire.until(/\r\n\r\n[\s\S]*\}$/);
+      const said = /^connection: close\r$/im.test(wire.text);
+      wire.write('GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+      await wire.end;
+      expect([kind, said]).toEqual([kind, !wire.text.includes('the next answer')]);
+      expect([kind, wire.text.startsWith(`HTTP/1.1 ${status} `) || ASKS.test(kind)]).toEqual([kind, true]);
+    }
+  });
+
+  test('HEAD whose request was taken from its response brings no body', async () => {
+    leave = (res) => void Object.assign(res, { req: undefined });
+    const wire = await Wire.open(inner);
+    wire.write('HEAD /none HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    await wire.end;
+    expect(wire.text).toMatch(/^HTTP\/1\.1 404 [^]*?\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+  });
+});
+
 describe('where no answer can be right, the connection is cut off', () => {
   test.each(Object.keys(CUTS))('%s', async (state) => {
     leave = CUTS[state] as Leave;

@@ -102,6 +102,21 @@ describe('close', () => {
     await closed;
   });
 
+  test('lets a request whose head is half in arrive, as over HTTP', async () => {
+    const app = createServer({ logging: { level: 'silent' }, ...HTTPS });
+    app.get('/', (_req, res) => res.send('half by half'));
+    const server = await app.start(0);
+    const welcomed = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+    const client = connect({ port: portOf(server), host: '127.0.0.1', servername: 'localhost', ca: cert });
+    const [socket] = await welcomed;
+    client.write('GET / HTTP/1.1\r\n');
+    while (socket.bytesRead === 0) await new Promise(setImmediate);
+    const closed = app.close({ timeout: 2_000_000_000 });
+    client.write('Host: localhost\r\n\r\n');
+    expect((await buffer(client)).toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n[^]*half by half$/);
+    await closed;
+  });
+
   test('closes idle connections, those that never sent anything among them', async () => {
     const app = createServer({ logging: { level: 'silent' }, ...HTTPS });
     app.get('/', (_req, res) => res.send('x'));

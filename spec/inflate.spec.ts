@@ -1,5 +1,6 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import zlib from 'node:zlib';
 import { createServer, type HttpError } from 'waypost';
@@ -67,6 +68,71 @@ describe('bodies that are to be inflated at once', () => {
     }));
     await Promise.all([...Array.from({ length: 6 }, () => one(Buffer.from('no gzip'))), ...Array.from({ length: 6 }, () => one(packed))]);
     expect(outcomes.sort()).toEqual([...Array<string>(6).fill('1'), ...Array<string>(6).fill('MALFORMED_BODY')]);
+  });
+
+  test('zlib that throws, calls at once or calls twice: each is answered once, and no place is lost', async () => {
+    const port = await running.app((app) => app.post('/', (req, res) => res.json(req.body)));
+    const packed = zlib.gzipSync('{"a":1}');
+    const send = async (): Promise<number> => (await post(port, '/', packed, 'application/json', { 'content-encoding': 'gzip' })).status;
+    const { gunzip } = zlib;
+    const odd: ((bytes: Buffer, options: object, done: Done) => void)[] = [
+      ...Array<() => never>(6).fill(() => {
+        throw new RangeError('Array buffer allocation failed');
+      }),
+      ...Array<(typeof odd)[number]>(6).fill((_bytes, _options, done) => done(null, Buffer.from('{}'))),
+      ...Array<(typeof odd)[number]>(6).fill((bytes, options, done) => gunzip(bytes, options, (error, inflated) => {
+        done(error, inflated);
+        done(error, inflated);
+      })),
+    ];
+    const fakes = [...odd];
+    jest.spyOn(zlib, 'gunzip').mockImplementation(((...given: [Buffer, object, Done]) => (fakes.shift() ?? gunzip)(...(given as [Buffer, object, never]))) as never);
+    const codes: number[] = [];
+    for (let i = 0; i < 12; i++) codes.push(await send());
+    expect(codes).toEqual([...Array<number>(6).fill(400), ...Array<number>(6).fill(200)]);
+    expect(await Promise.all(Array.from({ length: 30 }, send))).toEqual(Array(30).fill(200));
+    expect(fakes).toEqual([]);
+  });
+
+  test('what the next one meets keeps no answer from the one before', () => {
+    const inflater = new Inflater();
+    const ends: Done[] = [];
+    jest.spyOn(zlib, 'gunzip').mockImplementation(((_bytes: Buffer, _options: object, done: Done) => ends.push(done)) as never);
+    const heard: number[] = [];
+    for (let id = 0; id <= AT_ONCE; id++) {
+      inflater.inflate({
+        raw: Buffer.alloc(0), coding: 'gzip', limit: 10, done: () => void heard.push(id),
+        isForsaken: () => {
+          throw new Error('of the next');
+        },
+      });
+    }
+    expect(() => ends[0]?.(null, Buffer.alloc(0))).toThrow('of the next');
+    expect(heard).toEqual([0]);
+  });
+
+  test('a request without a socket waits like others', async () => {
+    const held = holdInflating();
+    const app = createServer({ logging: { level: 'silent' } });
+    const heard: unknown[] = [];
+    app.post('/', (req, _res, next) => {
+      heard.push(req.body);
+      next();
+    });
+    const raw = zlib.gzipSync('{"a":1}');
+    const all = Array.from({ length: AT_ONCE + 1 }, () => new Promise<void>((resolve) => {
+      const req = new IncomingMessage(null as never);
+      Object.assign(req, { method: 'POST', url: '/', headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', 'content-length': String(raw.length) } });
+      app(req, new ServerResponse(req), () => resolve());
+      req.push(raw);
+      req.push(null);
+    }));
+    expect(held).toHaveLength(AT_ONCE);
+    for (const start of held.slice()) start();
+    await all[0];
+    held[AT_ONCE]?.();
+    await Promise.all(all);
+    expect(heard).toEqual(Array(AT_ONCE + 1).fill({ a: 1 }));
   });
 
   test('the others wait in their order, each in its own context, and hear once', async () => {

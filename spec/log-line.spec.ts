@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { inspect } from 'node:util';
@@ -202,6 +203,59 @@ describe('standard output', () => {
 
   test('that nobody reads holds nothing up', async () => {
     expect(await endOf(LINES, 'pipe', (output) => void once(output.pause(), 'end'))).toEqual(['done', 0, null]);
+  });
+
+  test('whose reader comes back is told how many lines were lost', async () => {
+    const program = `
+      const log = require('./lib/logger').createLogger();
+      for (let i = 0; i < 300; i++) log.error({ text: 'x'.repeat(2000) }, 'line ' + i);
+      process.stderr.write('full');
+      process.stdin.once('data', () => {
+        log.error('the reader is back');
+        log.error('and stays');
+        process.exit();
+      });`;
+    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: 'pipe' });
+    await once(child.stderr, 'data');
+    let text = '';
+    child.stdout.on('data', (chunk) => (text += String(chunk)));
+    // What had been taken before is read by then.
+    while (!text.includes('line 20')) await once(child.stdout, 'data');
+    child.stdin.write('go');
+    await once(child, 'close');
+    const lines = text.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}')).map((line) => JSON.parse(line) as { level: number; msg: string });
+    const whole = lines.filter(({ msg }) => msg.startsWith('line ')).length;
+    expect(whole).toBeLessThan(300);
+    expect(lines.slice(whole)).toMatchObject([{ level: 40, msg: `${300 - whole} lines of the log were lost: standard output took none` }, { msg: 'the reader is back' }, { msg: 'and stays' }]);
+  });
+
+  test('that a child process was given, and nobody reads, holds up neither requests nor the end', async () => {
+    const program = `
+      const { createServer } = require('./lib/index');
+      const { spawn } = require('node:child_process');
+      const { request } = require('node:http');
+      const child = spawn('sleep', ['60'], { stdio: 'inherit' });
+      process.once('exit', () => child.kill());
+      const app = createServer({ server: { handleSignals: true } });
+      app.get('/', () => { throw new Error('x'.repeat(2000)); });
+      const get = (port) => new Promise((resolve) => request({ port, agent: false }, (res) => res.resume().on('end', resolve)).end());
+      child.once('spawn', () => app.start(0, '127.0.0.1').then(async (server) => {
+        for (let i = 0; i < 100; i++) await get(server.address().port);
+        process.stderr.write('answered');
+        server.once('close', () => child.kill());
+        process.kill(process.pid, 'SIGTERM');
+      }));`;
+    const folder = mkdtempSync(join(tmpdir(), 'waypost-'));
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    // For reading too, or opening it would wait for a reader.
+    const fifo = openSync(path, 'r+');
+    try {
+      expect(await endOf(program, fifo)).toEqual(['answered', 0, null]);
+    } finally {
+      closeSync(fifo);
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('that is read at leisure gets every line whole', async () => {

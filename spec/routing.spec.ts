@@ -406,6 +406,20 @@ describe('several paths, all, route and routes', () => {
     ]);
   });
 
+  test('start warns of what is registered in mounted applications too, once each', async () => {
+    const logger = new LogRecorder();
+    const covered = (): ReturnType<typeof createServer> => createServer({ logging: { logger } }).get('/:x', says('1')).get('/y', says('2'));
+    const [app, middle, deep] = [createServer({ logging: { logger } }), covered(), covered()];
+    middle.use('/deep', Router().use('/er', deep));
+    app.use('/a', middle);
+    app.use('/b', middle);
+    await running.start(app);
+    expect(logger.messages('warn')).toEqual([
+      expect.stringMatching(/^In the application mounted at \/b: The route GET \/y is covered by GET \/:x/),
+      expect.stringMatching(/^In the application mounted at .*: The route GET \/y is covered by GET \/:x/),
+    ]);
+  });
+
   test.each([
     ['/a/:x(\\d+)', '/a/:y'],
     ['/a/:x.json', '/a/b.json'],

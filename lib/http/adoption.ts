@@ -65,10 +65,20 @@ function isMadeOf(message: object, prototype: object): boolean {
  * @param parses Whether the application parses bodies: `req.body` is there then, as behind a parser of Express.
  */
 export function giveOwnProperties(req: Request, res: Response, parses: boolean): void {
+  giveOwnTarget(req);
+  if (parses) giveOwnBody(req);
+  res.locals ??= Object.create(null) as Record<string, unknown>;
+}
+
+/** The part of them that tells where a request goes, which one to switch protocols has as well. */
+export function giveOwnTarget(req: Request): void {
   const { baseUrl } = req;
   req.originalUrl ||= req.url;
   req.baseUrl = baseUrl;
   req.params ??= {};
-  if (parses && !('body' in req)) (req as Request).body = undefined;
-  res.locals ??= Object.create(null) as Record<string, unknown>;
+}
+
+/** For each application that parses: one that has the request before may not. */
+export function giveOwnBody(req: Request): void {
+  if (!('body' in req)) (req as Request).body = undefined;
 }

@@ -22,7 +22,10 @@ export interface ParseOptions {
 }
 
 /** A request, as far as it says how its body is to be read. */
-export type BodyHead = Pick<IncomingMessage, 'headers'> & { readonly socket: Pick<IncomingMessage['socket'], 'destroyed'> };
+export type BodyHead = Pick<IncomingMessage, 'headers'> & {
+  /** None where an adapter made the request. */
+  readonly socket?: Pick<IncomingMessage['socket'], 'destroyed'> | null | undefined;
+};
 
 /** Hears what a body was parsed to, or why it was not. `value` is undefined where the type is none that is parsed. */
 export type ParseListener = (error: HttpError | null, value: unknown) => void;
@@ -76,7 +79,7 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
   if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING'), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
-    isForsaken: () => request.socket.destroyed,
+    isForsaken: () => request.socket?.destroyed === true,
     done: (error, bytes) => (error === null ? finish(bytes, kind, charset, options, done) : done(error, undefined)),
   });
 }

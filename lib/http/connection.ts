@@ -1,11 +1,12 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Request } from './request';
 
 /** Set on a connection whose server drains: the last request that is carried out there. */
 const kLast = Symbol('waypost.socket.last');
 
-/** How long a connection on which more was asked is listened to behind its last answer, in milliseconds. */
+/** How long a connection that this side has closed is still listened to, in milliseconds. */
 const LINGER = 5000;
 
 /** A connection of a server, with what Node's declarations leave out. */
@@ -77,9 +78,14 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
 }
 
 /** Ends this side, and listens on for a while. */
-function closeByHalves(socket: Socket): void {
+export function closeByHalves(socket: Socket): void {
   if (socket.destroyed) return;
   socket.end();
-  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+  destroyAfter(socket, LINGER);
+}
+
+/** Destroys a socket that has not closed by then. @param time In milliseconds. */
+export function destroyAfter(socket: Duplex, time: number): void {
+  const timer = setTimeout(() => socket.destroy(), time).unref();
   socket.once('close', () => clearTimeout(timer));
 }

@@ -3,9 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { type BodyStream, type Intake, kIntake, pushOn } from './capture';
-
-/** How long a closing connection is still listened to, in milliseconds. */
-const LINGER = 5000;
+import { closeByHalves } from './connection';
 
 /** True on a response that was given a callback for what it wrote. */
 export const kCallsBack = Symbol('waypost.response.callsBack');
@@ -151,9 +149,6 @@ class Discard implements Intake {
   #close(): void {
     if (this.#closing) return;
     this.#closing = true;
-    const socket = this.#socket;
-    socket.end();
-    const timer = setTimeout(() => socket.destroy(), LINGER).unref();
-    socket.once('close', () => clearTimeout(timer));
+    closeByHalves(this.#socket);
   }
 }

@@ -66,14 +66,24 @@ export class Inflater {
     const { raw, coding, limit } = body;
     const most = Math.max(FREE, MOST_TIMES * raw.length);
     const bounds = { maxOutputLength: Math.min(Math.max(limit, 1), most, constants.MAX_LENGTH) };
+    let isOver = false;
     const ended = (error: Error | null, bytes: Buffer): void => {
+      // What has been put around Node's may call more than once.
+      if (isOver) return;
+      isOver = true;
       this.#running--;
-      this.#startNext();
-      body.done(error === null ? null : inflateError(error, limit > most), bytes);
+      try {
+        this.#startNext();
+      } finally {
+        // Whatever becomes of the next: its client waits.
+        body.done(error === null ? null : inflateError(error, limit > most), bytes);
+      }
     };
     try {
       (CODINGS[coding] as Inflate)(raw, bounds, ended);
     } catch (error) {
+      // Of `done`, called on this turn.
+      if (isOver) throw error;
       // Out of memory, or what has been put around Node's: a place that is not given back would be lost for good.
       setImmediate(ended, error as Error, raw);
     }

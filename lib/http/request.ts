@@ -17,7 +17,7 @@ import { pathOf, queryOf } from '../target';
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
-/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have
 export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> extends RequestHead implements BodyStream {
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
@@ -50,7 +50,7 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   declare route: unknown;
   /** The response to this request. */
   declare res: Response<ResBody> | undefined;
-  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). */
+  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). An application sets it: there is none before. */
   declare params: Params;
   /** Parsed body: undefined where there is none, or none of a type that is parsed. */
   declare body: ReqBody;
@@ -152,8 +152,6 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   ['signatureKeyId', undefined],
   ['originalUrl', ''],
   ['baseUrl', ''],
-  ['route', undefined],
-  ['res', undefined],
   ['_dump', dump],
 ];
 

@@ -30,7 +30,8 @@ export class ResponseHead extends ServerResponse {
   }
 
   /**
-   * Sets a header field, or several; a Content-Type gets its usual charset. Of one argument that is no object, nothing is set.
+   * Sets a header field, or several; a Content-Type gets its usual charset. Of one argument what it holds is set, as in Express:
+   * of a text its characters, as the fields 0, 1, 2 …, of a number, null or undefined nothing.
    * @throws TypeError when Node refuses a name or value.
    */
   set(name: string, value: HeaderValue): this;

@@ -36,7 +36,7 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
  * their prototype, so there is no constructor and no field here: state stands
  * under symbols, its defaults on the prototype.
  */
-/* eslint-disable @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have
 export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
@@ -45,7 +45,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kSole]: string | null | undefined;
   declare readonly [kOwn]: OwnMethods;
 
-  /** Values that the handlers of one request leave for one another. */
+  /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */

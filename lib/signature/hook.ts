@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
+import { destroyAfter } from '../http/connection';
 import { answerJson } from '../http/answer';
 import { forbidBody } from '../http/bodiless';
 import { hasBody } from '../http/capture';
@@ -241,8 +242,7 @@ function received(req: Request): ReceivedRequest {
 function answerSocket(socket: Duplex, status: number, headers: readonly string[], given: ErrorBody): void {
   const body = JSON.stringify(given);
   // Of an upgrade Node's own limits of time no longer hold, nor does it close what the client keeps open.
-  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
-  socket.once('close', () => clearTimeout(timer));
+  destroyAfter(socket, LINGER);
   socket.resume();
   socket.end([
     `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8',

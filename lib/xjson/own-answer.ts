@@ -102,8 +102,8 @@ function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
 
 /** Makes the head ready, by the methods of the response or by Node's. */
 function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
-  // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent.
-  if (!isHead) (res as Insides)._hasBody = true;
+  // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent. Without its request, only Node knows whether HEAD asked.
+  if (!isHead && (res as Partial<ServerResponse>).req) (res as Insides)._hasBody = true;
   for (const name of node.getHeaderNames.call(res)) {
     // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
     const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : body === undefined && (name === 'content-type' || name === 'content-length');
