@@ -236,13 +236,17 @@ export class Application extends ConfiguredRouter {
 
   /** Warns of what is registered here and in the applications mounted here, each with its own logger. */
   #announce(): void {
-    const announced = new Set<Application>([this]);
-    // A set hands on what is added meanwhile: those that are mounted in one that is mounted.
-    for (const app of announced) {
+    // Where they stand, by what is registered: `path` and `parent` may be a program's own.
+    const announced = new Map<Application, string>([[this, '']]);
+    // A map hands on what is added meanwhile: those that are mounted in one that is mounted.
+    for (const [app, at] of announced) {
       const table = app.#prepare();
-      const where = app === this ? '' : `In the application mounted at ${app.path()}: `;
+      const where = app === this ? '' : `In the application mounted at ${at || '/'}: `;
       for (const warning of registrationWarnings(table, app.#hooks)) app.#logger.warn(where + warning);
-      for (const { handler } of table.layers) if ((handler as unknown) instanceof Application) announced.add(handler as unknown as Application);
+      for (const { handler, patterns: [pattern] } of table.layers) {
+        const mounted: unknown = handler;
+        if (mounted instanceof Application && !announced.has(mounted)) announced.set(mounted, at + (pattern?.segments.length ? pattern.text : ''));
+      }
     }
   }
 

@@ -104,7 +104,7 @@ export function statusText(status: number): string {
 }
 
 /** Longest message or stack that an answer holds, in UTF-16 units. */
-const LONGEST = 65_536;
+export const LONGEST = 65_536;
 
 /**
  * The default body for an error that nothing else answered. The message of an

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { LONGEST } from '../errors';
 import { sendOwn } from './own-answer';
 
 /** Where the failure of a response is reported, and how much of it a client may read. */
@@ -41,9 +42,6 @@ function tell(report: FailureReport, error: unknown): void {
     // Nobody else can be told.
   }
 }
-
-/** Longest message of an error that is handed on, in UTF-16 units. */
-const LONGEST = 65_536;
 
 /** What is thrown may be anything, and may itself throw when it is looked at. */
 export function messageOf(error: unknown): string {
