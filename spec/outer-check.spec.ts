@@ -86,6 +86,23 @@ const WAYS: Record<string, Way> = {
       mounted(req, res);
     });
   },
+  'an application that is handed the whole URL beneath a path': (app, reached) => {
+    const mounted = inner('/secret', '/secret', reached);
+    app.use('/old', (req, res, next) => {
+      req.url = req.originalUrl;
+      req.baseUrl = '';
+      mounted(req, res, next);
+    });
+  },
+  'an application that is handed another URL beneath a path': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.get('/secret', reached);
+    app.use('/old', (req, res, next) => {
+      req.url = '/secret';
+      req.baseUrl = '';
+      mounted(req, res, next);
+    });
+  },
   'an Express application between two of waypost': (app, reached) => {
     const mounted = createServer(silent);
     mounted.get('/secret', reached);

@@ -158,10 +158,10 @@ export class Walk implements ParamListener {
     return url.slice(0, from) + this.#aroundPath + (this.#aroundSlash ? withoutSlash(rest) : rest);
   }
 
-  /** What of the path is not shown where `req.baseUrl` is that. */
+  /** What of the path is not shown where `req.baseUrl` is that: to middleware all that it says, to a route what it says beyond the mount path. */
   #pathHiddenAt(base: string): string {
-    const further = base.startsWith(this.#seenBase) ? base.slice(this.#seenBase.length) : '';
-    return this.url.slice(this.#cutFrom, this.#cutTo) + further;
+    const shown = this.#cutTo > this.#cutFrom ? this.base : this.#seenBase;
+    return base.startsWith(shown) ? base.slice(shown.length) : '';
   }
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
