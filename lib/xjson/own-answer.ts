@@ -38,6 +38,8 @@ const STALE_FIELDS = new Set([
 
 const node = ServerResponse.prototype as ServerResponse;
 
+const ASCII = /^[\x00-\x7f]*$/;
+
 /**
  * Sends an answer of the framework's own, whatever a handler or middleware has
  * left on the response: nothing that was said of another body stands. It goes
@@ -52,7 +54,7 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
       prepare(res, res, answer, troubled);
       if (!isPrepared(res, answer)) throw new Error('What stands in the place of setHeader does not do its work');
       if (Object.hasOwn(res, 'writeHead')) (res as Insides)._implicitHeader = () => writeHead(res, answer, troubled);
-      const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : res.end(Buffer.from(answer.body));
+      const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : endWith(res, answer.body);
       // What stands in the place of `end` may be asynchronous, and fail later.
       if (types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
       return;
@@ -62,6 +64,11 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
     return;
   }
   cutOff(res);
+}
+
+/** As text it is one write with the head, both as Latin-1, which the head's fields are read as. What stands in the place of `end` may overlook the encoding. */
+function endWith(res: ServerResponse, body: string): ServerResponse {
+  return Object.hasOwn(res, 'end') || !ASCII.test(body) ? res.end(Buffer.from(body)) : res.end(body, 'latin1');
 }
 
 function sendAnyhow<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>, error: unknown): void {
