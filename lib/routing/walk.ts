@@ -7,7 +7,7 @@ import type { ErrorHandler, Handler, NextFunction } from './handler';
 import { commonLevel, isWithin, type Layer, type Level, meetsRoute, type Mount, type Place } from './layer';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { prefixEnd } from './path';
-import type { Params, Pattern } from './pattern';
+import { NoParams, type Params, type Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 
 /** What a walk asks of the application it serves. */
@@ -429,7 +429,7 @@ export class Walk implements ParamListener {
     this.#books?.add(layer);
     let result: unknown;
     try {
-      const next = this.#nextOf(level);
+      const next = level.parent === null ? this.next : this.#nextOf(level);
       result = layer.catches
         ? (handler as ErrorHandler)((this.#failure as Failure).error, req, res, next)
         : (handler as Handler)(req, res, next);
@@ -467,7 +467,7 @@ export class Walk implements ParamListener {
       req.params = params;
     } else {
       const pattern = this.table.alternative(step.layer, match) as Pattern;
-      req.params = pattern.bare ? {} : pattern.capture(this.table.cut(match), false, this.#failure === null);
+      req.params = pattern.bare ? new NoParams() : pattern.capture(this.table.cut(match), false, this.#failure === null);
     }
     this.#show(this.url, 0, 0);
     this.#showNext(step.layer.mount.level);
@@ -486,14 +486,14 @@ export class Walk implements ParamListener {
     if (base === '') {
       this.#show(this.url, 0, 0);
       this.#showBase(this.base);
-      req.params = {};
+      req.params = new NoParams();
     } else if (base !== undefined && !match.loose) {
-      req.params = {};
+      req.params = new NoParams();
       this.#showBeneath(base.length);
     } else {
       const pattern = this.table.alternative(layer, match) as Pattern;
       const cut = this.table.cut(match);
-      req.params = pattern.bare ? {} : pattern.capture(cut, true, false);
+      req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, false);
       this.#showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.table.rules));
     }
   }
