@@ -11,7 +11,7 @@ import { Inflater } from './http/inflate';
 import type { Request } from './http/request';
 import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from './http/request-state';
 import type { Response } from './http/response';
-import { kJsonAsXJson } from './http/response-state';
+import { kAnswering, kJsonAsXJson } from './http/response-state';
 import { isBehindCoded, isCoded, refuseCoding } from './http/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
@@ -33,7 +33,6 @@ import { signatureHooks } from './signature/guard';
 import type { SignatureHook } from './signature/hook';
 import { pathEnd, pathOf, pathStart } from './target';
 import { type UpgradeListener, Upgrades } from './upgrade';
-import { kAnswering } from './xjson/handler';
 
 const SUFFIX = '.xJson';
 

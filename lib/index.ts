@@ -33,7 +33,7 @@ export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions 
 export type { KnownSettings } from './settings';
 export { signRequest, type SignRequestOptions } from './signature/sign';
 export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
-export { XJsonResponseHandler } from './xjson/handler';
+export { XJsonResponseHandler } from './http/xjson-response';
 export type { XJsonOptions } from './xjson/options';
 
 /** Makes a router, as {@link createRouter} does. */

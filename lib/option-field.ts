@@ -12,6 +12,7 @@ export function refuse(name: string, expected: string, got: string): never {
 export function describe(given: unknown): string {
   if (typeof given === 'string' && given !== '') return JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given);
   if (typeof given === 'number' || typeof given === 'boolean') return String(given);
+  if (typeof given === 'bigint') return `${given}n`;
   return describeKind(given);
 }
 

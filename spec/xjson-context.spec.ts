@@ -7,7 +7,7 @@ import { ask, head, Wire } from './support/wire';
 
 const NAMES = ['ann', 'bob', 'cyd'];
 /** Values of a body that takes many slices while each look at the clock says that a slice's time is over. */
-const MANY = 2000;
+const MANY = 6000;
 
 const running = new Running();
 let users: Users;

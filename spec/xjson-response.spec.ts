@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { gunzipSync, createGzip } from 'node:zlib';
 import fc from 'fast-check';
-import { type FailureReport, kXJsonOptions, sendXJson, serializationFailure, XJsonResponseHandler } from '../lib/xjson/handler';
+import { type FailureReport, kXJsonOptions, sendXJson, serializationFailure, XJsonResponseHandler } from '../lib/http/xjson-response';
 import type { XJsonOptions } from '../lib/xjson/options';
 import { Response } from '../lib/http/response';
 import { PlainServer } from './support/plain-server';

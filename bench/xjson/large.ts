@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PerformanceObserver } from 'node:perf_hooks';
-import { XJsonResponseHandler } from '../../lib/xjson/handler';
+import { XJsonResponseHandler } from '../../lib/http/xjson-response';
 import type { Sight } from './client';
 import { rows } from './data';
 import { line, median, percentile, ratio } from './figures';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { XJsonResponseHandler } from '../../lib/xjson/handler';
+import { XJsonResponseHandler } from '../../lib/http/xjson-response';
 import { type Big, type Row, rows } from './data';
 
 /** What the server tells of itself. */

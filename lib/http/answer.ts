@@ -1,14 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
 import { pathOf } from '../target';
-import { type FailureReport, sendFailure } from '../xjson/failure';
-import { kAnswering } from '../xjson/handler';
-import { type AnswerField, cutOff, isBodiless, sendOwn } from '../xjson/own-answer';
 import { isFresh } from './etag';
 import { fieldsOf } from './fields';
 import { JSON_TYPE } from './media-type';
 import { kOriginalMethod } from './request-state';
-import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
+import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';
+import { type ConfiguredResponse, kAnswering, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
+import { type FailureReport, sendFailure } from './serialization-failure';
 
 /**
  * Longest text, in UTF-16 units, that Node is given as text. It takes three

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { SafeLog } from '../safe-log';
-import type { kAnswering } from '../xjson/handler';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
@@ -18,6 +17,9 @@ export const kFailing = Symbol('waypost.response.failing');
 export const kOwn = Symbol('waypost.response.own');
 /** Whether a field has been set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
+
+/** True from the call of `xJson` on: what goes wrong after it must not take the response from it. */
+export const kAnswering = Symbol('waypost.response.answering');
 
 /** Methods that middleware replaces to hear of a body. */
 export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;

@@ -1,3 +1,5 @@
+import { describe } from '../option-field';
+
 /**
  * What a caller may set for `res.xJson`, an `XJsonResponseHandler` or its
  * middleware (INTERFACE section 2.3). A limit that is given always applies; the
@@ -34,6 +36,12 @@ export interface XJsonOptions {
    * @default 65536
    */
   chunkSize?: number | undefined;
+  /**
+   * Whether names are sorted, so that equal data gives equal bytes whatever the
+   * order of its properties. The work is then done in one go, however large.
+   * @default false
+   */
+  stable?: boolean | undefined;
 }
 
 /** Bodies above this many bytes are sent in chunks (INTERFACE section 8). */
@@ -46,10 +54,11 @@ export const XJSON_DEFAULTS = Object.freeze({
   includeNonEnumerable: false,
   enableStreaming: true,
   chunkSize: 65_536,
+  stable: false,
 } satisfies Required<XJsonOptions>);
 
 const INTEGERS = ['maxDepth', 'truncateStrings', 'chunkSize'] as const;
-const FLAGS = ['includeNonEnumerable', 'enableStreaming'] as const;
+const FLAGS = ['includeNonEnumerable', 'enableStreaming', 'stable'] as const;
 
 /**
  * Answers the options it was given, once they are known to be right.
@@ -57,19 +66,19 @@ const FLAGS = ['includeNonEnumerable', 'enableStreaming'] as const;
  */
 export function checkXJsonOptions(options: unknown): XJsonOptions {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`xJson options must be an object such as { maxDepth: 20 }, got ${shown(options)}`);
+    throw new TypeError(`xJson options must be an object such as { maxDepth: 20 }, got ${describe(options)}`);
   }
   const given = options as Record<string, unknown>;
   for (const name of INTEGERS) {
     const value = given[name];
     if (value !== undefined && (!Number.isSafeInteger(value) || (value as number) < 1)) {
-      throw new TypeError(`xJson option ${name} must be a positive integer, got ${shown(value)}`);
+      throw new TypeError(`xJson option ${name} must be a positive integer, got ${describe(value)}`);
     }
   }
   for (const name of FLAGS) {
     const value = given[name];
     if (value !== undefined && typeof value !== 'boolean') {
-      throw new TypeError(`xJson option ${name} must be true or false, got ${shown(value)}`);
+      throw new TypeError(`xJson option ${name} must be true or false, got ${describe(value)}`);
     }
   }
   return options;
@@ -88,16 +97,8 @@ export function mergeXJsonOptions(base: XJsonOptions | undefined, over: XJsonOpt
     includeNonEnumerable: over.includeNonEnumerable ?? base.includeNonEnumerable,
     enableStreaming: over.enableStreaming ?? base.enableStreaming,
     chunkSize: over.chunkSize ?? base.chunkSize,
+    stable: over.stable ?? base.stable,
   };
 }
 
 const NONE: XJsonOptions = Object.freeze({});
-
-function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'bigint') return `${value}n`;
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object' && value !== null) return 'an object';
-  if (typeof value === 'function') return 'a function';
-  return String(value);
-}

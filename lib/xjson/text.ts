@@ -1,74 +1,44 @@
-import { isAscii, transcode } from 'node:buffer';
-
-import { ASCII, LATIN1 } from './encode';
-import { escaped, Page, SIZE } from './page';
-
-/** What may not stand in a JSON string as it is, and what Latin-1 does not have. */
-const UNPLAIN = /["\\\x00-\x1f\u0100-\uffff]/;
+import { DataWalk, type Place } from './data-walk';
+import type { Rules } from './rules';
+import { safeText } from './safe-text';
 
 /**
- * JSON as text. One block serves again and again: when it is full, or must
- * change from Latin-1 to UTF-8, its text is put by. Latin-1 is what V8 makes
- * strings of by a mere copy, and what most JSON is.
+ * The JSON text of data that a walk has seen whole.
+ * @param seen What the walk made of it.
+ * @param place Where the data stands, and that its toJSON has been asked. @default the root
  */
-export class Text extends Page {
-  #text = '';
-
-  constructor() {
-    super();
-    this.plain = LATIN1;
-  }
-
-  turn(): void {
-    this.#put();
-  }
-
-  widen(): void {
-    this.#put();
-    this.plain = ASCII;
-  }
-
-  literal(text: string): void {
-    this.#put();
-    this.#text += text;
-  }
-
-  text(part: string): void {
-    if (UNPLAIN.test(part) || part.length > SIZE) return this.literal(escaped(part));
-    if (this.plain !== LATIN1 || this.at + part.length > SIZE) this.#put();
-    this.at += this.block.write(part, this.at, 'latin1');
-  }
-
-  override clear(): void {
-    super.clear();
-    this.#text = '';
-    this.plain = LATIN1;
-  }
-
-  /**
-   * All of it. Nothing may be written after.
-   * @throws RangeError for text longer than V8's longest string.
-   */
-  take(): string {
-    this.#put();
-    return this.#text;
-  }
-
-  /** Says that it is no longer needed. Nothing may be written after. */
-  release(): void {
-    this.clear();
-    this.spare();
-  }
-
-  #put(): void {
-    if (this.at > 0) this.#text += this.plain === LATIN1 ? this.block.toString('latin1', 0, this.at) : decoded(this.block.subarray(0, this.at));
-    this.at = 0;
-    this.turns++;
-    this.plain = LATIN1;
+export function textOf(data: unknown, seen: unknown, walk: DataWalk, rules: Rules, place?: Place): string | undefined {
+  // The defaults are in force for what JSON.stringify cannot handle, and something is beyond them.
+  const isCut = walk.isCut || (walk.passesDefaults && (walk.hasBigInt || walk.tooDeep));
+  if (rules.hidden || rules.sorted || walk.isCyclic || isCut) return safeText(data, walk.hasBigInt || walk.tooDeep ? rules.guarded() : rules, place);
+  try {
+    return JSON.stringify(seen);
+  } catch (error) {
+    // A BigInt or a cycle that no walk sees: in a box, or out of a getter that answers another value each time.
+    if (!(error instanceof TypeError)) throw error;
+    walk.isRefused = true;
+    return safeText(data, rules.guarded(), place);
   }
 }
 
-/** Node decodes UTF-8 unit by unit; by way of UTF-16 it is several times as fast. */
-function decoded(bytes: Buffer): string {
-  return isAscii(bytes) ? bytes.toString('latin1') : transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
+/** Values up to which data is looked at without looking for cycles: of data full of cycles those would be found again and again. */
+const MOST_BLIND = 10_000_000;
+
+/**
+ * The JSON text of data in one go.
+ * @param most Values that it may hold.
+ * @returns The text, undefined where the data has no JSON form; where it is too large, the walk that says so.
+ */
+export function wholeText(data: unknown, rules: Rules, most: number): string | undefined | DataWalk {
+  const { sorted } = rules;
+  // Sorted data is always written in one go: the library sorts no pieces.
+  const budget = sorted ? Infinity : most;
+  let walk = new DataWalk(rules, Math.min(budget, MOST_BLIND), rules.isGuarded || sorted);
+  let seen = walk.value(data, '', 0);
+  if (walk.left < 0 && (walk.tooDeep || budget > MOST_BLIND)) {
+    walk = new DataWalk(rules, budget, true);
+    seen = walk.value(data, '', 0);
+  }
+  if (walk.isCyclic && !rules.isGuarded) return wholeText(data, rules.guarded(), Math.min(most, MOST_BLIND));
+  return walk.left < 0 && !sorted ? walk : textOf(data, seen, walk, rules);
 }

@@ -22,7 +22,8 @@ export function oracle(data: unknown, options: OracleOptions = {}): string {
     if (typeof value === 'string') return cut(value, truncateStrings);
     if (typeof value !== 'object' || value === null || types.isBoxedPrimitive(value)) return value;
     if (path.includes(value)) return '[Circular]';
-    if (path.length >= maxDepth) return Array.isArray(value) ? '[Array]' : '[Object]';
+    // What holds nothing is nothing to leave out.
+    if (path.length >= maxDepth && Object.keys(Array.isArray(value) ? Array.from(value) : value).length > 0) return Array.isArray(value) ? '[Array]' : '[Object]';
     path.push(value);
     return value;
   }) as string | undefined;

@@ -2,47 +2,48 @@ import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 
-import type { Blocks } from './blocks';
-import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from './options';
+import { Chunks } from './chunks';
+import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isBodiless } from './own-answer';
 
 /**
- * Answers with the bytes as `application/json`: at once, or in chunks if they
- * are many (INTERFACE section 4.3). Goes through the response's own methods, so
- * that middleware which replaced them, such as compression, takes part. Must
- * not be called when the head is out.
+ * Answers with JSON as `application/json`: at once, or in chunks if it is long
+ * (INTERFACE section 4.3). Goes through the response's own methods, so that
+ * middleware which replaced them, such as compression, takes part. Must not be
+ * called when the head is out.
  */
-export function sendBytes(res: ServerResponse, bytes: Blocks, options: XJsonOptions): void {
-  const { length } = bytes;
+export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions): void {
   if (hasNoContent(res)) {
-    bytes.release();
     res.end();
     return;
   }
+  const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
   res.setHeader('Content-Type', 'application/json');
   // The two must not stand together (RFC 9112 section 6.2). To remove one that is not there would keep Node from sending
   // chunks where compression takes the length away.
   if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
   res.setHeader('Content-Length', length);
-  if (isBodiless(res)) {
-    bytes.release();
-    res.end();
-  } else if (length <= STREAMING_THRESHOLD || ((options.enableStreaming === false) && length <= constants.MAX_LENGTH)) {
-    endAtOnce(res, bytes);
-  } else {
-    new Transfer(res, bytes, options.chunkSize ?? XJSON_DEFAULTS.chunkSize).begin();
-  }
+  if (isBodiless(res)) res.end();
+  else if (length > STREAMING_THRESHOLD && (enableStreaming !== false || length > constants.MAX_LENGTH)) {
+    new Transfer(res, typeof json === 'string' ? chunked(json) : json, chunkSize ?? XJSON_DEFAULTS.chunkSize).begin();
+  } else if (typeof json !== 'string') res.end(json.take(length));
+  else endWith(res, json, length);
 }
 
 /**
- * Node sends a string in one write with the head, and a buffer in a second. An
- * `end` that was put on the response gets the buffer: it may overlook the
- * encoding.
+ * Node sends a string in one write with the head, and a buffer in a second: as
+ * Latin-1, which the head's fields are read as. An `end` that was put on the
+ * response gets the buffer: it may overlook the encoding.
  */
-function endAtOnce(res: ServerResponse, bytes: Blocks): void {
-  const text = Object.hasOwn(res, 'end') ? null : bytes.binary();
-  if (text === null) res.end(bytes.whole());
-  else res.end(text, 'latin1');
+function endWith(res: ServerResponse, json: string, length: number): void {
+  if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
+  else res.end(length === json.length ? json : Buffer.from(json).toString('latin1'), 'latin1');
+}
+
+function chunked(json: string): Chunks {
+  const chunks = new Chunks(true);
+  chunks.add(json);
+  return chunks;
 }
 
 /** Takes away what must not stand in a response without content (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5). */
@@ -66,10 +67,10 @@ class Transfer {
   readonly #res: ServerResponse;
   readonly #chunkSize: number;
   readonly #scope = new AsyncResource('waypost.xJson');
-  #bytes: Blocks | null;
+  #bytes: Chunks | null;
   #left: number;
 
-  constructor(res: ServerResponse, bytes: Blocks, chunkSize: number) {
+  constructor(res: ServerResponse, bytes: Chunks, chunkSize: number) {
     this.#res = res;
     this.#bytes = bytes;
     this.#left = bytes.length;

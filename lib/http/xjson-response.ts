@@ -1,21 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-import { Blocks } from './blocks';
-import { type FailureReport, messageOf, sendFailure, stackOf } from './failure';
-import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from './options';
+import { Chunks } from './chunks';
+import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
+import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
 import { isBodiless } from './own-answer';
-import { Serializer } from './serializer';
-import { sendBytes } from './stream';
-import { stringify } from './stringify';
+import { kAnswering } from './response-state';
+import { Serializer } from '../xjson/serializer';
+import { sendJson } from './json-body';
+import { stringify } from '../xjson/stringify';
 import { type Sliced, turns } from './turns';
 import { unsendable } from './unsendable';
 
-export { type FailureReport, type SerializationFailure, serializationFailure } from './failure';
+export { type FailureReport, type SerializationFailure, serializationFailure } from './serialization-failure';
 
 /** Where a response keeps the options that middleware gave for its `xJson`. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');
-/** True from the call of `xJson` on: what goes wrong after it must not take the response from it. */
-export const kAnswering = Symbol('waypost.xJsonAnswering');
 
 /** Middleware for Node's own request and response, and for what extends them. */
 export type XJsonMiddleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
@@ -123,15 +122,15 @@ class Answer implements Sliced {
   readonly #res: ServerResponse;
   readonly #options: XJsonOptions;
   readonly #report: FailureReport;
-  readonly #bytes: Blocks;
+  readonly #chunks: Chunks;
   readonly #serializer: Serializer;
 
   constructor(res: ServerResponse, data: unknown, options: XJsonOptions, report: FailureReport) {
     this.#res = res;
     this.#options = options;
     this.#report = report;
-    this.#bytes = new Blocks(!isBodiless(res));
-    this.#serializer = new Serializer(data, options, this.#bytes);
+    this.#chunks = new Chunks(!isBodiless(res));
+    this.#serializer = new Serializer(data, options, this.#chunks);
   }
 
   slice(until: number): boolean {
@@ -140,13 +139,11 @@ class Answer implements Sliced {
       if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
       if (!res.destroyed) {
         if (!this.#serializer.run(until)) return false;
-        sendBytes(res, this.#bytes, this.#options);
-        return true;
+        sendJson(res, this.#serializer.text ?? this.#chunks, this.#options);
       }
     } catch (error) {
       sendFailure(res, error, this.#report);
     }
-    this.#bytes.release();
     return true;
   }
 }

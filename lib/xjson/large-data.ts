@@ -1,0 +1,217 @@
+import { DataWalk, type Place } from './data-walk';
+import type { Rules } from './rules';
+import { textOf } from './text';
+import { ByteList, isOmitted, isRawJson, lengthOf, numbersIn, resolve, truncated, wholeEnd } from './value';
+
+/** Units of a long string that are written at a time. */
+const SEGMENT = 65_536;
+/** Deeper than this, JSON.stringify overflowed V8's stack before Node 26: the data is none that it can handle. */
+const DEEPEST_PLAIN = 5000;
+
+/** Takes text as it is made. */
+export interface Sink {
+  add(text: string): void;
+  /** Forgets all that it was given. */
+  clear(): void;
+}
+
+/** A container that is too large for one piece, and how far it is written. */
+interface Frame {
+  readonly source: object;
+  /** Names of the properties; null where they are indices. */
+  readonly keys: readonly string[] | null;
+  readonly isList: boolean;
+  readonly length: number;
+  index: number;
+  /** Whether nothing of it is written yet. */
+  isFirst: boolean;
+  readonly open: string;
+  readonly close: string;
+}
+
+/**
+ * Writes data of any size and depth a piece at a time, and can stop between
+ * any two. Containers that are too large for a piece are gone through by frames
+ * of its own, so that depth is bounded by memory alone; what lies beneath them
+ * and fits becomes text as small data does.
+ */
+export class LargeData implements Place {
+  /** The sources of the frames. */
+  readonly around = new Set<object>();
+  readonly #data: unknown;
+  #rules: Rules;
+  readonly #sink: Sink;
+  readonly #piece: number;
+  readonly #frames: Frame[] = [];
+  #hasBegun = false;
+  /** The long string that is being written, and how far it is. */
+  #string: { readonly text: string; at: number } | null = null;
+  /** Containers that a walk could not see whole. */
+  readonly #large = new Set<unknown>();
+  /** Index up to which elements are written one by one, since JSON.stringify has refused them together. */
+  #singles = 0;
+  #hasCycles = false;
+  /** Whether something is written that the defaults would have cut. */
+  #passesDefaults = false;
+
+  /** @param piece Values of one piece. */
+  constructor(data: unknown, rules: Rules, sink: Sink, piece: number) {
+    this.#data = data;
+    this.#rules = rules;
+    this.#sink = sink;
+    this.#piece = piece;
+  }
+
+  /** How many containers are around what is written next. */
+  get level(): number {
+    return this.#frames.length;
+  }
+
+  /** Takes note of what a walk could not see whole. */
+  know({ path }: DataWalk, root: unknown): void {
+    this.#large.add(root);
+    for (const container of path) this.#large.add(container);
+  }
+
+  /** See Serializer.run. */
+  run(until: number): boolean {
+    do {
+      if (!this.#hasBegun) this.#begin();
+      else if (this.#string !== null) this.#segment(this.#string);
+      else {
+        const frame = this.#frames[this.#frames.length - 1];
+        if (frame === undefined) return true;
+        if (frame.index >= frame.length) this.#close(frame);
+        else if (frame.isList) this.#elements(frame);
+        else this.#single(frame);
+      }
+    } while (performance.now() < until);
+    return this.#frames.length === 0 && this.#string === null && this.#hasBegun;
+  }
+
+  #begin(): void {
+    this.#hasBegun = true;
+    this.#write(resolve(this.#data, '', this.#piece), '');
+  }
+
+  /** The defaults are in force from now on. What is written and would have been cut is written anew. */
+  #guard(passesDefaults: boolean): boolean {
+    if (this.#rules.isGuarded) return false;
+    this.#rules = this.#rules.guarded();
+    if (!this.#passesDefaults && !passesDefaults) return false;
+    this.#sink.clear();
+    this.#frames.length = 0;
+    this.around.clear();
+    this.#large.clear();
+    this.#singles = 0;
+    this.#hasBegun = false;
+    return true;
+  }
+
+  /** Writes as many elements as fit one piece, and one that does not by itself. */
+  #elements(frame: Frame): void {
+    const { isGuarded, hidden } = this.#rules;
+    const { level } = this;
+    const source = frame.source as readonly unknown[];
+    // Into a cycle it goes until that is too much; the element by itself is looked at with care.
+    const walk = new DataWalk(this.#rules, this.#piece, this.#hasCycles, this);
+    const batch: unknown[] = [];
+    const isOne = hidden || frame.index < this.#singles;
+    while (!isOne && frame.index < frame.length) {
+      const seen = walk.value(source[frame.index], frame.index, level);
+      if (walk.left < 0 || walk.isCyclic || walk.isCut || (walk.hasBigInt && !isGuarded)) break;
+      batch.push(seen);
+      frame.index++;
+    }
+    if (walk.passesDefaults) this.#passesDefaults = true;
+    if (batch.length > 0) this.#put(frame, batch);
+    else this.#single(frame);
+  }
+
+  #put(frame: Frame, batch: readonly unknown[]): void {
+    try {
+      // Either would be asked for its JSON anew, as what it is in the batch.
+      if ('toJSON' in batch || 'toJSON' in BigInt.prototype) throw new TypeError('the batch is not what its elements were in');
+      const text = JSON.stringify(batch).slice(1, -1);
+      if (!frame.isFirst) this.#sink.add(',');
+      this.#sink.add(text);
+      frame.isFirst = false;
+    } catch (error) {
+      // What no walk sees: by themselves they take the safe path.
+      if (!(error instanceof TypeError)) throw error;
+      this.#singles = frame.index;
+      frame.index -= batch.length;
+    }
+  }
+
+  /** Writes one element or member. */
+  #single(frame: Frame): void {
+    const { source, index, isList, keys } = frame;
+    const key = keys === null ? String(index) : (keys[index] as string);
+    frame.index++;
+    const value = resolve((source as Record<string, unknown>)[key], key, this.#piece);
+    if (isOmitted(value) && !isList) return;
+    const lead = (frame.isFirst ? '' : ',') + (isList ? '' : `${JSON.stringify(key)}:`);
+    frame.isFirst = false;
+    this.#write(value, lead);
+  }
+
+  /** Writes a resolved value whole, or opens it. */
+  #write(value: unknown, lead: string): void {
+    const rules = this.#rules;
+    if (isOmitted(value)) return this.#sink.add(`${lead}null`);
+    if (this.level < rules.limits.depth && !this.around.has(value as object) && this.#large.delete(value)) return this.#open(value as object, lead);
+    const walk = new DataWalk(rules, this.#piece, true, this);
+    const seen = walk.resolved(value, this.level);
+    this.#hasCycles ||= walk.isCyclic;
+    if (!rules.isGuarded && (walk.isCyclic || walk.hasBigInt)) return this.#guard(walk.passesDefaults) ? undefined : this.#write(value, lead);
+    this.#passesDefaults ||= walk.passesDefaults;
+    if (walk.left < 0) {
+      this.know(walk, value);
+      this.#large.delete(value);
+      return this.#open(value as string | object, lead);
+    }
+    const text = textOf(value, seen, walk, rules, this) as string;
+    if (!walk.isRefused || !this.#guard(walk.passesDefaults)) this.#sink.add(lead + text);
+  }
+
+  /** Begins a container or string that is too large for a piece. */
+  #open(value: string | object, lead: string): void {
+    if (typeof value === 'string') {
+      const most = this.#rules.limits.string;
+      this.#string = { text: value.length > most ? truncated(value, most) : value, at: 0 };
+      return this.#sink.add(`${lead}"`);
+    }
+    if (isRawJson(value)) return this.#sink.add(lead + JSON.stringify(value));
+    if (this.level >= this.#rules.safe.depth) this.#passesDefaults = true;
+    if (this.level >= DEEPEST_PLAIN && this.#guard(true)) return;
+    const frame = frameOf(value, this.#rules.hidden);
+    this.around.add(frame.source);
+    this.#frames.push(frame);
+    this.#sink.add(lead + frame.open);
+  }
+
+  #close({ source, close }: Frame): void {
+    this.#sink.add(close);
+    this.around.delete(source);
+    this.#frames.pop();
+    this.#singles = 0;
+  }
+
+  #segment(string: { readonly text: string; at: number }): void {
+    const { text, at } = string;
+    string.at = at + SEGMENT < text.length ? wholeEnd(text, at + SEGMENT) : text.length;
+    const segment = JSON.stringify(text.slice(at, string.at)).slice(1, -1);
+    if (string.at < text.length) return this.#sink.add(segment);
+    this.#string = null;
+    this.#sink.add(`${segment}"`);
+  }
+}
+
+function frameOf(value: object, hidden: boolean): Frame {
+  const begun = { source: value, index: 0, isFirst: true };
+  if (value instanceof ByteList || Array.isArray(value)) return { ...begun, keys: null, isList: true, length: lengthOf(value), open: '[', close: ']' };
+  const numbers = hidden ? -1 : numbersIn(value);
+  const keys = numbers >= 0 ? null : hidden ? Object.getOwnPropertyNames(value) : Object.keys(value);
+  return { ...begun, keys, isList: false, length: keys?.length ?? numbers, open: '{', close: '}' };
+}
