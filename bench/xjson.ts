@@ -1,17 +1,33 @@
 /**
- * xJson beside JSON.stringify and its peers, in one run: `npm run bench:xjson`.
- * Every ratio is of two times taken in turn, the median of many in a process,
- * and then that of several processes.
+ * xJson beside JSON.stringify and its peers, in one run:
+ * `npm run bench:xjson -- --node 20,24,26`. Every ratio is of two times taken in
+ * turn, the median of many in a process, and then that of several processes.
  */
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { nodeOf, readMajors } from './nodes';
 import { compareLarge, measureUncut } from './xjson/large';
 import { compareResponses } from './xjson/responses';
 import { compareSerializers } from './xjson/serializers';
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { node: { type: 'string' } } });
+  if (values.node === undefined) return measure();
+  for (const major of readMajors(values.node)) {
+    const { status } = spawnSync(nodeOf(major), [...process.execArgv, __filename], { stdio: 'inherit' });
+    if (status !== 0) throw new Error(`the run by Node ${major} has failed`);
+  }
+}
+
+async function measure(): Promise<void> {
+  console.log(`\n== Node ${process.versions.node} ==`);
   await compareSerializers();
   await compareResponses();
   await compareLarge();
   measureUncut();
 }
 
-void main();
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

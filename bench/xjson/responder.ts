@@ -13,8 +13,8 @@ export interface Responder {
 /** Answers `/native/<which rows hold a BigInt>/<bytes>` with `res.end(JSON.stringify(x))`, and `/xjson/…` with the handler. */
 function respond(): void {
   const handler = new XJsonResponseHandler();
-  const made = new Map<string, Row[]>();
-  const dataOf = (url: string): Row[] => {
+  const made = new Map<string, Row | Row[]>();
+  const dataOf = (url: string): Row | Row[] => {
     const [, , kind, size] = url.split('/');
     return rows(Number(size), kind as Big);
   };

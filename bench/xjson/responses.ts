@@ -7,10 +7,12 @@ import { line, pairedRatio, PROCESSES } from './figures';
 import type { Responder } from './responder';
 
 const SIZES = [
-  { size: 1000, requests: 1000, goals: [1.05, 1.8, 2.7] },
-  { size: 10_000, requests: 300, goals: [1.05, 1.6, 2.7] },
-  { size: 1_000_000, requests: 15, goals: [1.05, 1.6, 2.7] },
+  { size: 100, requests: 1500 },
+  { size: 1000, requests: 1000 },
+  { size: 10_000, requests: 300 },
+  { size: 1_000_000, requests: 15 },
 ] as const;
+const GOALS = [1.1, 1.4, 1.4] as const;
 const KINDS = [['none', ''], ['all', ', a BigInt in every row'], ['last', ', a BigInt in the last row']] as const;
 const CONNECTIONS = 8;
 
@@ -22,8 +24,8 @@ export async function compareResponses(): Promise<void> {
   const taken = SIZES.map(() => KINDS.map((): number[] => []));
   for (let i = 0; i < PROCESSES; i++) await measureServer(taken);
   console.log('\nwhole responses: processor time of the server against res.end(JSON.stringify(x)) of the same rows without BigInts');
-  for (const [i, { size, goals }] of SIZES.entries()) {
-    for (const [j, [, name]] of KINDS.entries()) line(`${size.toLocaleString('en')} bytes${name}`, taken[i]?.[j] as number[], goals[j]);
+  for (const [i, { size }] of SIZES.entries()) {
+    for (const [j, [, name]] of KINDS.entries()) line(`${size.toLocaleString('en')} bytes${name}`, taken[i]?.[j] as number[], GOALS[j]);
   }
 }
 
