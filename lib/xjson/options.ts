@@ -9,7 +9,8 @@ import { describe } from '../option-field';
 export interface XJsonOptions {
   /**
    * Deepest level of objects and arrays that is written, the root being level 1.
-   * A container below it becomes `"[Object]"` or `"[Array]"`.
+   * A container below it becomes `"[Object]"` or `"[Array]"`, an empty one stays
+   * as it is.
    * A positive integer, in levels.
    * @default 20
    */
