@@ -1,3 +1,7 @@
+/**
+ * Its types are checked by `npm run types`: to check them at each start of jest took two seconds.
+ * @jest-config-loader-options { "transpileOnly": true, "moduleTypes": {}, "compilerOptions": { "module": "Node16" } }
+ */
 import type { Config } from 'jest';
 
 const config: Config = {

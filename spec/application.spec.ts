@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import express from 'express';
 import { type Application, createServer, type CreateServerOptions, Request, Response } from 'waypost';
+import { FROM_LIB } from './support/child-program';
 import { LogRecorder, portOf, Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
 
@@ -493,7 +494,7 @@ describe('a process', () => {
         process.stdout.write(await answer.text());
         await app.close();
       });`;
-    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..') });
+    const child = spawn(process.execPath, [...FROM_LIB, '-e', program], { cwd: join(__dirname, '..') });
     let text = '';
     child.stdout.on('data', (chunk) => (text += String(chunk)));
     child.stderr.on('data', (chunk) => (text += String(chunk)));

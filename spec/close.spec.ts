@@ -4,6 +4,7 @@ import { Agent } from 'node:http';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Application, createServer } from 'waypost';
+import { FROM_LIB } from './support/child-program';
 import { LogRecorder, portOf, Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
 
@@ -313,7 +314,7 @@ describe('process signals', () => {
         if (${handleSignals}) process.once('${signal}', () => process.stdout.write('signalled;'));
         process.stdout.write('port=' + server.address().port + ';');
       });`;
-    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: ['pipe', 'pipe', 'inherit'] });
+    const child = spawn(process.execPath, [...FROM_LIB, '-e', program], { cwd: join(__dirname, '..'), stdio: ['pipe', 'pipe', 'inherit'] });
     children.push(child);
     let text = '';
     child.stdout?.on('data', (chunk) => (text += String(chunk)));

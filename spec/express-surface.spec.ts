@@ -5,6 +5,7 @@ import cookieParser from 'cookie-parser';
 import { type ErrorRequestHandler, type Express, type NextFunction, type Request, Router } from 'express';
 import fc from 'fast-check';
 import { answerErrors, ExpressOracle } from './support/express-oracle';
+import { runs } from './support/runs';
 import { ask } from './support/wire';
 
 /** One call of a response's method, as a program makes it. */
@@ -88,7 +89,7 @@ test('a request has the members of Express\'s, with the same values', async () =
     const sent = Object.fromEntries(Object.entries({ ...given, host: given.host ?? 'plain.example' }).filter(([, value]) => value !== undefined)) as Record<string, string>;
     await oracle.ask(path, body ? { method, headers: { ...sent, 'content-length': '2' }, body: '{}' } : { method, headers: sent });
   }), { numRuns: 250 });
-}, 120_000);
+}, 600_000);
 
 const name = fc.constantFrom('X-A', 'x-b', 'Vary', 'Link', 'Cache-Control');
 const value = fc.constantFrom<unknown>('1', 'two', '', 3, true, ['a', 'b']);
@@ -130,8 +131,8 @@ test('a response has the methods of Express\'s, with the same effect', async () 
   await fc.assert(fc.asyncProperty(fc.array(setting, { maxLength: 4 }), ending, asked, fc.constantFrom('GET', 'GET', 'HEAD', 'POST'), fc.constantFrom('', '?callback=f', '?callback=a.b[0];x'), async (before, last, headers, method, query) => {
     calls = [...before, last];
     await oracle.ask(`/calls${query}`, { method, headers: Object.fromEntries(Object.entries(headers).filter(([, one]) => one !== undefined)) });
-  }), { numRuns: 600 });
-}, 120_000);
+  }), { numRuns: runs(300) });
+}, 600_000);
 
 test('format chooses as Express\'s does', async () => {
   const names = fc.uniqueArray(fc.constantFrom('text', 'html', 'json', 'application/xml', 'text/plain', 'image/png', 'default'), { maxLength: 4 });

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { createServer, type Logger, type ReplayStore, signRequest, XJsonResponseHandler } from 'waypost';
 import { SafeLog } from '../lib/safe-log';
+import { FROM_LIB } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
 
@@ -180,7 +181,7 @@ describe('standard output', () => {
     process.stderr.write('done');`;
 
   async function endOf(program: string, stdout: number | 'pipe', act: (output: Readable) => void = () => undefined): Promise<unknown[]> {
-    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: ['ignore', stdout, 'pipe'] });
+    const child = spawn(process.execPath, [...FROM_LIB, '-e', program], { cwd: join(__dirname, '..'), stdio: ['ignore', stdout, 'pipe'] });
     let errors = '';
     child.stderr?.on('data', (chunk) => (errors += String(chunk)));
     if (child.stdout !== null) act(child.stdout);
@@ -215,7 +216,7 @@ describe('standard output', () => {
         log.error('and stays');
         process.exit();
       });`;
-    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], { cwd: join(__dirname, '..'), stdio: 'pipe' });
+    const child = spawn(process.execPath, [...FROM_LIB, '-e', program], { cwd: join(__dirname, '..'), stdio: 'pipe' });
     await once(child.stderr, 'data');
     let text = '';
     child.stdout.on('data', (chunk) => (text += String(chunk)));

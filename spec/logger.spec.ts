@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { LOG_LEVELS, checkLogger, createLogger, type LogLevel, type Logger } from '../lib/logger';
+import { FROM_LIB } from './support/child-program';
 
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
@@ -30,7 +31,7 @@ describe('the built-in logger', () => {
 
   test('writes to standard output, and has written when the process exits at once', () => {
     const program = "require('./lib/logger').createLogger().info('standing'); process.exit(0)";
-    const { stdout, status } = spawnSync(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], {
+    const { stdout, status } = spawnSync(process.execPath, [...FROM_LIB, '-e', program], {
       cwd: join(__dirname, '..'),
       encoding: 'utf8',
     });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type Application, createServer, type CreateServerOptions, type Logger } from 'waypost';
+import { FROM_LIB } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -57,7 +58,7 @@ async function written(logging: CreateServerOptions['logging'], env: Record<stri
       await get(port, '/broken');
       await app.close();
     });`;
-  const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', program], {
+  const child = spawn(process.execPath, [...FROM_LIB, '-e', program], {
     cwd: join(__dirname, '..'), env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'],
   });
   let text = '';

@@ -8,7 +8,7 @@ import { build, type Builder, type Extent, type Func, type Incoming, line, progr
 import { type Listener, ProgramServer } from './support/program-server';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
-const RUNS = Number(process.env.ORDER_RUNS ?? 1_500);
+const RUNS = Number(process.env.ORDER_RUNS ?? 500);
 /** After which a comparison fails, in milliseconds: many times what it needs. */
 const LIMIT = 600_000;
 
@@ -120,7 +120,7 @@ describe('random programs', () => {
       }
     }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
     expect(ran).toBeGreaterThan(RUNS);
-    expect(stoodBack).toBeGreaterThan(RUNS / 20);
+    expect(stoodBack).toBeGreaterThan(RUNS / 50);
   }, LIMIT + 30_000);
 
   test('run by express() as in Express', async () => {
@@ -154,7 +154,7 @@ describe('random programs', () => {
       sent.forEach(({ method }, i) => {
         if (method !== 'HEAD' && wanted[i]?.status === 200) expect(received[i]?.body).toBe(wanted[i].body);
       });
-    }), { numRuns: RUNS / 100, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
+    }), { numRuns: RUNS / 10, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
   }, LIMIT + 30_000);
 });
 

@@ -4,6 +4,8 @@ import { parse as parseSecurely } from 'secure-json-parse';
 import type { HttpError } from '../lib/errors';
 import { parseJson } from '../lib/http/json';
 import { syntaxFault } from '../lib/http/syntax';
+import { expectSame } from './support/expect-same';
+import { runs } from './support/runs';
 import { growth, workOf } from './support/work-meter';
 
 const BIG = '9007199254740993';
@@ -78,24 +80,25 @@ describe('one pass says what two would', () => {
     } catch {
       for (const bigint of [false, true]) {
         const at = syntaxFault(text);
-        expect(at).toBeGreaterThan(-1);
-        expect(outcome(text, bigint)).toMatch(at === text.length && text.trim() === '' ? 'it is empty' : `position ${at}`);
+        expectSame(at > -1, true);
+        const said = String(outcome(text, bigint));
+        expectSame(said.includes(at === text.length && text.trim() === '' ? 'it is empty' : `position ${at}`), true, said);
       }
       return;
     }
     if (forbidden) {
-      expect([outcome(text, false), outcome(text, true)]).toEqual(Array(2).fill('The request body holds a forbidden key'));
+      for (const bigint of [false, true]) expectSame(outcome(text, bigint) as string, 'The request body holds a forbidden key');
       return;
     }
     // Not by Jest, which asks a value for its constructor.
     assert.deepStrictEqual(outcome(text, false), { value });
     const parsed = outcome(text, true);
-    expect(typeof parsed).toBe('object');
-    expect(JSON.stringify(parsed, (_, each: unknown) => (typeof each === 'bigint' ? Number(each) : each))).toBe(JSON.stringify({ value }));
+    expectSame(typeof parsed, 'object');
+    expectSame(JSON.stringify(parsed, (_, each: unknown) => (typeof each === 'bigint' ? Number(each) : each)), JSON.stringify({ value }));
   }
 
   test('whatever text', () => {
-    fc.assert(fc.property(fc.array(pieces, { maxLength: 12 }).map((each) => each.join('')), compare), { numRuns: 6000 });
+    fc.assert(fc.property(fc.array(pieces, { maxLength: 12 }).map((each) => each.join('')), compare), { numRuns: runs(3000) });
   });
 
   test('whatever JSON, and what is nearly JSON', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { MemoryReplayStore, type RedisReplayClient, RedisReplayStore } from 'waypost';
-import { ChildProgram } from './support/child-program';
+import { ChildProgram, FROM_LIB } from './support/child-program';
 import { read } from './support/document';
 
 const NOW = 1_700_000_000_000;
@@ -161,7 +161,7 @@ describe('MemoryReplayStore', () => {
       const before = memory();
       const store = fill(300_000);
       console.log(store.size, (memory() - before) / store.size);`;
-    const { output, errors } = await ChildProgram.run(['--expose-gc', '-r', 'ts-node/register/transpile-only', '-e', program]);
+    const { output, errors } = await ChildProgram.run(['--expose-gc', ...FROM_LIB, '-e', program]);
     expect(errors + output).toMatch(/^300000 [\d.]+\n$/m);
     const said = [/(\d+) bytes each/.exec(read('docs/request-signatures.md')), /(\d+) bytes each/.exec(read('lib/signature/memory-replay-store.ts'))].map((match) => Number(match?.[1]));
     expect(said).toEqual([32, 32]);

@@ -3,6 +3,9 @@ import { HmacKey } from '../lib/signature/hmac';
 import { signRequest } from '../lib/signature/sign';
 import { type Failure, failureBody, type Rejection } from '../lib/signature/scheme';
 import { checkBody, checkDigest, checkHeaders, type SignatureConfig as Config, type SignedRequest } from '../lib/signature/verify';
+import { anyCharacter } from './support/any-character';
+import { expectSame } from './support/expect-same';
+import { runs } from './support/runs';
 
 interface SignatureConfig extends Config {
   readonly secrets: readonly (string | Uint8Array)[];
@@ -157,7 +160,7 @@ describe('checkHeaders', () => {
 
   test('accepts whatever the URL class writes', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (path, query) => {
+      fc.property(fc.string({ unit: anyCharacter }), fc.string({ unit: anyCharacter }), (path, query) => {
         const url = new URL('http://localhost');
         url.pathname = path;
         url.search = query;
@@ -238,9 +241,9 @@ describe('checkBody', () => {
           const request = { method, target: data.subarray(0, cut).toString('latin1'), signature: 'a'.repeat(64), timestamp: String(now) };
           return checkHeaders(request, using, now) === null && checkBody(request, data.subarray(cut), using) === null;
         });
-        expect(cuts.length).toBeLessThanOrEqual(1);
+        expectSame(cuts.length <= 1, true, [method, cuts]);
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(4_000) },
     );
   });
 });

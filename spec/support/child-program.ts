@@ -15,6 +15,9 @@ export const ENVIRONMENT: NodeJS.ProcessEnv = {
   no_proxy: '*',
 };
 
+/** What Node is given for a program of this directory that loads the library from lib/, as it stands. */
+export const FROM_LIB: readonly string[] = ['-r', './spec/support/transpiled.cjs'];
+
 /** How a program ended, and all that it printed. */
 export interface Ending {
   readonly code: number | null;
