@@ -209,6 +209,10 @@ export class Walk implements ParamListener {
       return;
     }
     if (this.held) return this.#interrupt(error);
+    if (++this.#depth > DEPTH) {
+      setImmediate(Walk.#later, this, level, error);
+      return;
+    }
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.isRewritten;
     if (level !== this.#level) {
@@ -224,7 +228,6 @@ export class Walk implements ParamListener {
 
   #goOn(rewritten: boolean): void {
     if (rewritten) this.#rewrite();
-    else if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
     else this.#run();
   }
 
@@ -257,10 +260,10 @@ export class Walk implements ParamListener {
     return books;
   }
 
-  /** Goes on with an empty stack, unless another call of `next` has ended the walk meanwhile, or has it held. */
-  static #later(this: void, walk: Walk): void {
+  /** Takes a call of `next` with an empty stack. All of it waits for that, as in Express: another may come before it, and what it is worth depends on where that has led. */
+  static #later(this: void, walk: Walk, level: Level, error: unknown): void {
     walk.#depth = 0;
-    if (!walk.#over && !walk.held) walk.#run();
+    walk.#advance(level, error);
   }
 
   /** Takes note of what `next` was called with. */
@@ -402,13 +405,21 @@ export class Walk implements ParamListener {
   }
 
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
-  raised(error: unknown, { mount }: ParamHook, run: ParamRun | null): void {
+  raised(error: unknown, hook: ParamHook, run: ParamRun | null): void {
     if (this.#over) {
       if (isError(error)) this.host.ended(this, true, error);
       return;
     }
     if (this.held) return this.#interrupt(error);
     if (!isError(error) && (run === null || !this.waitsFor(run))) return;
+    if (++this.#depth > DEPTH) {
+      setImmediate(() => {
+        this.#depth = 0;
+        this.raised(error, hook, run);
+      });
+      return;
+    }
+    const { mount } = hook;
     const rewritten = this.isRewritten;
     // Where a mount's path holds the parameter, each layer within comes to the same.
     const place = this.#current?.place;
