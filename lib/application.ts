@@ -281,8 +281,8 @@ export class Application extends ConfiguredRouter {
     if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
-    // What leads here may have changed the target without a word to the walk around, by `next`.
-    if (parent?.isRewritten === true) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    // What leads here may have changed the target without a word to the walk around, by `next`, or that may still be held for it.
+    if (parent !== undefined && (parent.held || parent.isRewritten)) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
 
@@ -374,9 +374,9 @@ export class Application extends ConfiguredRouter {
     around.host.retargeted(around, method, target, () => this.#checkAround(around, method, target, admitted));
   }
 
-  /** What is mounted here has made another target of a walk's. */
+  /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */
   #retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
-    if (this.#signatures === null || (method === walk.method && url === walk.url)) admitted();
+    if (this.#signatures === null || (!walk.held && method === walk.method && url === walk.url)) admitted();
     else this.#signatures.run(new Retarget(walk, method, url, admitted));
   }
 
