@@ -18,14 +18,14 @@ import { type ListenOptions, readListenArguments, type StartCallback } from './l
 import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
-import { kWalk, type OwnClasses, ownClasses, type Travelling } from './own-classes';
+import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Retarget } from './routing/retarget';
 import { kOnChange } from './routing/router';
-import { Walk, type WalkHost } from './routing/walk';
+import { kWalk, type Travelling, Walk, type WalkHost } from './routing/walk';
 import { SafeLog } from './safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
@@ -390,7 +390,7 @@ export class Application extends ConfiguredRouter {
     const { req, res, outer } = walk;
     if (outer !== undefined) {
       this.#restoreSuffix(walk);
-      (req as Travelling)[kWalk] = walk.parent;
+      req[kWalk] = walk.around;
       outer(failed ? error : undefined);
     } else if (failed) {
       this.#answerFailure(walk, error);
