@@ -18,14 +18,14 @@ import { type ListenOptions, readListenArguments, type StartCallback } from './l
 import { createLogger, type Logger } from './logger';
 import { resolveOptions } from './option-table';
 import type { CreateServerOptions, ResolvedOptions } from './options';
-import { kWalk, type OwnClasses, ownClasses, type Travelling } from './own-classes';
+import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import type { NextFunction } from './routing/handler';
 import { describeRoutes, type RouteDescription } from './routing/listing';
 import { type Match, RouteTable } from './routing/plan';
 import { Retarget } from './routing/retarget';
 import { kOnChange } from './routing/router';
-import { Walk, type WalkHost } from './routing/walk';
+import { kWalk, type Travelling, Walk, type WalkHost } from './routing/walk';
 import { SafeLog } from './safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from './signature/check';
@@ -280,8 +280,8 @@ export class Application extends ConfiguredRouter {
     if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
-    // What leads here may have changed the target without a word to the walk around, by `next`.
-    if (parent?.isRewritten === true) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    // What leads here may have changed the target without a word to the walk around, by `next`, or that may still be held for it.
+    if (parent !== undefined && (parent.held || parent.isRewritten)) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
 
@@ -373,9 +373,9 @@ export class Application extends ConfiguredRouter {
     around.host.retargeted(around, method, target, () => this.#checkAround(around, method, target, admitted));
   }
 
-  /** What is mounted here has made another target of a walk's. */
+  /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */
   #retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
-    if (this.#signatures === null || (method === walk.method && url === walk.url)) admitted();
+    if (this.#signatures === null || (!walk.held && method === walk.method && url === walk.url)) admitted();
     else this.#signatures.run(new Retarget(walk, method, url, admitted));
   }
 
@@ -389,7 +389,7 @@ export class Application extends ConfiguredRouter {
     const { req, res, outer } = walk;
     if (outer !== undefined) {
       this.#restoreSuffix(walk);
-      (req as Travelling)[kWalk] = walk.parent;
+      req[kWalk] = walk.around;
       outer(failed ? error : undefined);
     } else if (failed) {
       this.#answerFailure(walk, error);

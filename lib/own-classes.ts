@@ -3,14 +3,8 @@ import { Request } from './http/request';
 import { kSettings as kRequestSettings } from './http/request-state';
 import { Response } from './http/response';
 import { kFail, kFailing, kSettings as kResponseSettings } from './http/response-state';
-import type { Walk } from './routing/walk';
+import { kWalk, type Travelling } from './routing/walk';
 import type { SharedSettings } from './settings';
-
-/** The walk that a request is on, in the application that serves it. */
-export const kWalk = Symbol('waypost.request.walk');
-
-/** A request on its way. */
-export type Travelling = Request & { [kWalk]?: Walk | undefined };
 
 /** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
 export interface OwnClasses {

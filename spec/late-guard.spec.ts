@@ -84,6 +84,37 @@ describe('a next that comes late passes no guard within a router or a route', ()
     expect(answers.map(([, body]) => body)).not.toContain('SECRET');
   });
 
+  /** Ways by which a call of `next` comes before one that waits for the stack to be let go. */
+  const OVERTAKEN: Record<string, (app: Application, make: () => Router, passing: Handler[]) => void> = {
+    'an error, and a next in the same turn': (app, _make, passing) => {
+      app.use(passing);
+      app.use((_req, _res, next) => { next(new Error('denied')); next(); });
+    },
+    'an error of a parameter, and a next from around it': (app, make, passing) => {
+      app.use(twice).use(make().use(passing).param('id', (_req, _res, next) => next(new Error('denied'))).get('/:id', secret)).use(guard);
+    },
+    'a next in a router, and another from around it': (app, make, passing) => {
+      app.use(twice).use(make().use(passing).use(guard)).use(guard);
+    },
+  };
+
+  test.each(Object.entries(OVERTAKEN))('where so many calls are nested that one waits: %s', async (_name, build) => {
+    const failed = (_error: unknown, _req: Request, res: Response, _next: NextFunction): void => void (res.headersSent || res.status(403).end('denied'));
+    for (let nested = 96; nested <= 104; nested++) {
+      const passing = Array.from({ length: nested }, (): Handler => (_req, _res, next) => next());
+      const answers: [number, string][] = [];
+      for (const [app, make] of [[theirs(), theirs.Router], [express(silent), Router], [createServer(silent), Router]] as unknown as [Application, () => Router][]) {
+        build(app, make, passing);
+        app.get('/secret', secret).use(failed);
+        const { status, bytes } = await ask(await running.serve(app as never), '/secret');
+        answers.push([status, String(bytes)]);
+        await turns();
+      }
+      expect([nested, answers]).toEqual([nested, [answers[0], answers[0], answers[0]]]);
+      expect([nested, answers[0]]).toEqual([nested, [403, 'denied']]);
+    }
+  });
+
   test('a next of a router that the walk has left counts for nothing', async () => {
     const port = await running.app((app) => {
       app.use(Router().use(twice));

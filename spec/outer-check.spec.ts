@@ -179,6 +179,48 @@ describe('a target that no rewrite has changed', () => {
   });
 });
 
+describe('an application that was called by hand and has not ended', () => {
+  /** Hands the request to an application that never answers, and goes on without it. */
+  const besides: Handler = (req, res, next) => {
+    const waiting = createServer(silent);
+    waiting.use(() => undefined);
+    waiting(req, res, () => undefined);
+    next();
+  };
+  /** Waits for two applications at a time, of which the first called ends first. */
+  const atATime: Handler = async (req, res, next) => {
+    const turns = [1, 3].map(async (count) => new Promise<void>((resolve) => {
+      const waiting = createServer(silent);
+      waiting.use(async (_req, _res, goOn) => {
+        for (let i = 0; i < count; i++) await new Promise(setImmediate);
+        goOn();
+      });
+      waiting(req, res, () => resolve());
+    }));
+    await Promise.all(turns);
+    next();
+  };
+
+  test.each([['one', besides], ['two, the last of which goes on', atATime]])('is not taken for one around what comes next: %s', async (_name, before) => {
+    const reached: string[] = [];
+    const port = await running.app((app) => {
+      app.use('/old', before);
+      app.use((req, _res, next) => { if (req.url === '/old') req.url = '/m/old'; next(); });
+      app.use('/m', inner('/secret', '/m/secret', nothing).use((req, res) => { reached.push(req.baseUrl + req.url); res.end(); }));
+    }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/m/secret'] } } } });
+    expect([(await ask(port, '/old')).status, reached]).toEqual([401, []]);
+  });
+
+  test('is not told of the errors of what comes next', async () => {
+    const port = await running.app((app) => {
+      app.use(besides);
+      app.get('/', (_req, res) => res.sendFile('/nonexistent/file'));
+      app.use((_error: unknown, _req: Request, res: Response, _next: NextFunction) => void res.status(404).end('told'));
+    });
+    expect(String((await ask(port, '/')).bytes)).toBe('told');
+  });
+});
+
 describe('a handler of a parameter', () => {
   test('that makes ever new targets ends in an error, not in a loop', async () => {
     let calls = 0;

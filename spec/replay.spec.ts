@@ -219,6 +219,33 @@ describe('a replay store', () => {
     expect(runs).toBe(1);
   });
 
+  test('that answers later is asked once for a request that two applications lead into the scope at a time', async () => {
+    const memory = new MemoryReplayStore();
+    const store = storeOf(async (digest, expires) => {
+      await new Promise(setImmediate);
+      return memory.claim(digest, expires);
+    });
+    const [one, other] = [1, 2].map(() => {
+      const inner = createServer({ env: 'test', logging: { level: 'silent' } });
+      inner.use((req, _res, next) => { req.url = '/secret'; next(); });
+      return inner;
+    }) as [Application, Application];
+    const port = await running.app((app) => {
+      app.use(async (req, res, next) => {
+        const handed = (inner: Application): Promise<void> => new Promise((resolve, reject) => {
+          req.url = '/open';
+          inner(req, res, (error) => (error === undefined ? resolve() : reject(error as Error)));
+        });
+        await Promise.all([handed(one), handed(other)]);
+        next();
+      });
+      count(app);
+    }, { security: { requestSignature: { secret: SECRET, replay: { store } }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
+    const headers = headersOf('GET', '/open');
+    expect(statuses(await Promise.all([1, 2, 3].map(() => ask(port, '/open', { headers }))))).toEqual([200, 401, 401]);
+    expect(runs).toBe(1);
+  });
+
   test('that never answers lets nothing through', async () => {
     let asked: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => (asked = resolve));

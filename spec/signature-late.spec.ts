@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Server, type Socket } from 'node:net';
-import { createServer, type ErrorHandler, type Handler, signRequest, type SecretLookup } from 'waypost';
+import { type Application, createServer, type ErrorHandler, type Handler, signRequest, type SecretLookup } from 'waypost';
 import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -26,6 +26,11 @@ function gate(): { readonly secret: SecretLookup; readonly asked: Promise<void>;
   const opened = new Promise<void>((resolve) => { open = resolve; });
   const asked = new Promise<void>((resolve) => { ask = resolve; });
   return { secret: async () => { ask(); await opened; return SECRET; }, asked, open: () => open() };
+}
+
+/** As many turns of the event loop as let everything else come first. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
 }
 
 const scope = { requestSignature: { includeRoutes: ['/secret'] } };
@@ -110,6 +115,40 @@ describe('while a check after a rewrite is under way, or once it has refused,', 
       expect([answer.status === 200, ran]).toEqual([false, []]);
     }
   });
+
+  /** Ways on for what an application has handed on, before it made another target of the request. */
+  const onItsWay: Record<string, (app: Application, inner: Application) => void> = {
+    'goes on': (app, inner) => {
+      inner.use((_req, _res, next) => void setImmediate(next));
+      app.use(inner);
+    },
+    'makes the same target': (app, inner) => {
+      inner.use((req, _res, next) => void setImmediate(() => { req.url = '/secret'; next(); }));
+      app.use(inner);
+    },
+    'makes the same target, within another': (app, inner) => {
+      inner.use((req, _res, next) => void setImmediate(() => { req.url = '/secret'; next(); }));
+      app.use(createServer({ logging: { logger } }).use(inner));
+    },
+    'is called by hand': (app, inner) => void app.use((req, res, next) => void setImmediate(() => inner(req, res, next))),
+  };
+
+  test.each(Object.entries(onItsWay).flatMap(([way, lead]) => [[way, 'at once', lead, false], [way, 'later', lead, true]] as const))(
+    'a mounted application that %s reaches nothing, where secrets are told %s',
+    async (_way, _when, lead, asynchronous) => {
+      const ran: string[] = [];
+      const lookup = async (): Promise<undefined> => { await turns(); };
+      const inner = createServer({ logging: { logger } });
+      const port = await running.app((app) => {
+        app.use((req, _res, next) => { next(); req.url = '/secret'; next(); });
+        lead(app, inner);
+        inner.use((req, res) => { ran.push(req.url); res.end('secret'); });
+      }, { logging: { logger }, security: { requestSignature: { secret: asynchronous ? lookup : SECRET }, routeConfig: scope } });
+      const { status } = await ask(port, '/old', { headers: forged() });
+      await turns();
+      expect([status, ran]).toEqual([401, []]);
+    },
+  );
 
   test('a body that is still coming in keeps handlers waiting', async () => {
     const ran: string[] = [];

@@ -4,6 +4,8 @@ import { parseQuery } from './query';
 
 /** What the application settles for all its requests; it stands on the prototype of its own subclass. */
 export const kSettings = Symbol('waypost.request.settings');
+/** What a request has claimed of a store of used signatures, by digest: what that has answered, or will. */
+export type Claims = Map<string, boolean | Promise<unknown>>;
 /** By store of used signatures, those that the request has claimed there. */
 export const kClaims = Symbol('waypost.request.claims');
 /** Target as received: to be set before anything may change `req.url`. */

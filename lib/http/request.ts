@@ -4,7 +4,7 @@ import { discardRest } from './discard';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { RequestHead } from './request-head';
-import { DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
 import type { Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
@@ -21,7 +21,7 @@ import { pathOf, queryOf } from '../target';
 export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> extends RequestHead implements BodyStream {
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
-  declare [kClaims]: Map<object, Set<string>> | undefined;
+  declare [kClaims]: Map<object, Claims> | undefined;
   declare [kExpectsContinue]: boolean;
   declare [kIntake]: Intake | undefined;
   declare [kRawBody]: Buffer | undefined;

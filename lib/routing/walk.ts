@@ -10,6 +10,12 @@ import { prefixEnd } from './path';
 import { NoParams, type Params, type Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 
+/** The walk that a request is on: of several around each other the one that has called what runs. */
+export const kWalk = Symbol('waypost.request.walk');
+
+/** A request on its way. */
+export type Travelling = Request & { [kWalk]?: Walk | undefined };
+
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
   /** Called before the first handler of a route: an error that stands in its way, raised at that place. */
@@ -34,7 +40,7 @@ const MOST_PARAM_REWRITES = 100;
  * is the one function made per request.
  */
 export class Walk implements ParamListener {
-  readonly req: Request;
+  readonly req: Travelling;
   readonly res: Response;
   readonly host: WalkHost;
   readonly next: NextFunction;
@@ -107,7 +113,7 @@ export class Walk implements ParamListener {
   readonly #aroundPath: string;
   readonly #aroundSlash: boolean;
 
-  constructor(host: WalkHost, req: Request, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined) {
+  constructor(host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined) {
     this.host = host;
     this.req = req;
     this.res = res;
@@ -143,6 +149,12 @@ export class Walk implements ParamListener {
   /** Where an error goes that comes up later, out of what runs now. */
   get failing(): NextFunction {
     return this.#nextOf(this.#level);
+  }
+
+  /** The walk that goes on when this one has ended. One that was beside it, under way when it began, may have ended before. */
+  get around(): Walk | undefined {
+    const { parent } = this;
+    return parent?.outer !== undefined && parent.#over ? parent.around : parent;
   }
 
   /** Whether URL or method are no longer what the walk has shown last. */
@@ -209,6 +221,10 @@ export class Walk implements ParamListener {
       return;
     }
     if (this.held) return this.#interrupt(error);
+    if (++this.#depth > DEPTH) {
+      setImmediate(Walk.#later, this, level, error);
+      return;
+    }
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.isRewritten;
     if (level !== this.#level) {
@@ -224,7 +240,6 @@ export class Walk implements ParamListener {
 
   #goOn(rewritten: boolean): void {
     if (rewritten) this.#rewrite();
-    else if (++this.#depth > DEPTH) setImmediate(Walk.#later, this);
     else this.#run();
   }
 
@@ -257,10 +272,10 @@ export class Walk implements ParamListener {
     return books;
   }
 
-  /** Goes on with an empty stack, unless another call of `next` has ended the walk meanwhile, or has it held. */
-  static #later(this: void, walk: Walk): void {
+  /** Takes a call of `next` with an empty stack. All of it waits for that, as in Express: another may come before it, and what it is worth depends on where that has led. */
+  static #later(this: void, walk: Walk, level: Level, error: unknown): void {
     walk.#depth = 0;
-    if (!walk.#over && !walk.held) walk.#run();
+    walk.#advance(level, error);
   }
 
   /** Takes note of what `next` was called with. */
@@ -363,6 +378,8 @@ export class Walk implements ParamListener {
     const { layer } = step;
     const entered = layer.place !== null && layer.place === this.#captured;
     this.#paramRun = null;
+    // Not so where what is mounted was left before it had ended.
+    if (this.req[kWalk] !== this) this.req[kWalk] = this;
     try {
       if (entered) this.#show(this.url, 0, 0);
       else if (layer.place === null) this.#enterMiddleware(step);
@@ -402,13 +419,21 @@ export class Walk implements ParamListener {
   }
 
   /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
-  raised(error: unknown, { mount }: ParamHook, run: ParamRun | null): void {
+  raised(error: unknown, hook: ParamHook, run: ParamRun | null): void {
     if (this.#over) {
       if (isError(error)) this.host.ended(this, true, error);
       return;
     }
     if (this.held) return this.#interrupt(error);
     if (!isError(error) && (run === null || !this.waitsFor(run))) return;
+    if (++this.#depth > DEPTH) {
+      setImmediate(() => {
+        this.#depth = 0;
+        this.raised(error, hook, run);
+      });
+      return;
+    }
+    const { mount } = hook;
     const rewritten = this.isRewritten;
     // Where a mount's path holds the parameter, each layer within comes to the same.
     const place = this.#current?.place;

@@ -6,7 +6,7 @@ import { forbidBody } from '../http/bodiless';
 import { hasBody } from '../http/capture';
 import { cutOff } from '../http/own-answer';
 import type { Request } from '../http/request';
-import { kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options';
@@ -129,11 +129,15 @@ export class SignatureHook {
     if (store === undefined || isRejection(verdict)) return verdict;
     // The store forgets a signature at that moment; one that waited for its secret until then could be used twice.
     if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
-    // An application and one that is mounted in it may share a store: the request that holds a claim is no replay.
-    if (req[kClaims]?.get(store)?.has(verdict.digest) === true) return verdict;
-    const claimed: unknown = store.claim(verdict.digest, verdict.expires);
-    if (typeof claimed === 'boolean') return settled(req, store, claimed, verdict);
-    return Promise.resolve(claimed).then((first) => settled(req, store, first, verdict));
+    const claims = claimsOf(req, store);
+    // An application and one that is mounted in it may share a store: the request that holds a claim, or waits for it, is no replay.
+    let claimed: unknown = claims.get(verdict.digest);
+    if (claimed === undefined) {
+      claimed = store.claim(verdict.digest, verdict.expires);
+      if (typeof claimed !== 'boolean') claimed = Promise.resolve(claimed);
+      claims.set(verdict.digest, claimed as boolean | Promise<unknown>);
+    }
+    return claimed instanceof Promise ? claimed.then((first) => settled(first, verdict)) : settled(claimed, verdict);
   }
 
   #conclude(req: Request, res: Response, outcome: Outcome): boolean {
@@ -217,16 +221,22 @@ function unknown(error: unknown): Unknown {
   return new Unknown(error);
 }
 
-function settled(req: Request, store: ReplayStore, first: unknown, verdict: Acceptance): Verdict {
+function claimsOf(req: Request, store: ReplayStore): Claims {
+  const stores = (req[kClaims] ??= new Map<object, Claims>());
+  let claims = stores.get(store);
+  if (claims === undefined) {
+    claims = new Map<string, boolean | Promise<unknown>>();
+    stores.set(store, claims);
+  }
+  return claims;
+}
+
+function settled(first: unknown, verdict: Acceptance): Verdict {
   if (first === false) return rejection('invalid', 'the signature was used before');
   // A store that forgets its `return` knows nothing of replays.
   if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must answer true or false, and answered ${typeof first}`);
   // A store that took long may have been asked after it forgot.
   if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
-  const claims = (req[kClaims] ??= new Map<object, Set<string>>());
-  const digests = claims.get(store);
-  if (digests === undefined) claims.set(store, new Set([verdict.digest]));
-  else digests.add(verdict.digest);
   return verdict;
 }
 
