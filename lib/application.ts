@@ -132,6 +132,16 @@ export class Application extends ConfiguredRouter {
     return this.#listener.server;
   }
 
+  /** What its requests inherit from, as in Express: what is put there they all have. */
+  get request(): object {
+    return this.#classes.Request.prototype as object;
+  }
+
+  /** What its responses inherit from. */
+  get response(): object {
+    return this.#classes.Response.prototype;
+  }
+
   /** The logger, for the application's own use. */
   get log(): Logger {
     return this.#given;
@@ -423,7 +433,7 @@ export class Application extends ConfiguredRouter {
   }
 }
 
-makeAssignable(Application.prototype, ['server', 'log']);
+makeAssignable(Application.prototype, ['server', 'log', 'request', 'response']);
 
 /**
  * Makes an application (INTERFACE section 1).

@@ -426,3 +426,29 @@ describe('the suffix .xJson and what is mounted', () => {
     expect((await ask(port, '/x.xJson?q')).body).toBe('/x.xJson?q');
   });
 });
+
+describe('app.request and app.response', () => {
+  test('are what its requests and responses inherit from', async () => {
+    const app = silent((it) => {
+      Object.assign(it.request, { greeting: 'hello' });
+      Object.assign(it.response, { greet(this: Response) { this.send((this.req as unknown as { greeting: string }).greeting); } });
+      it.get('/', (_req, res) => (res as unknown as { greet(): void }).greet());
+    });
+    const other = silent((it) => it.get('/', (req, res) => void res.json('greeting' in req)));
+    expect((await ask(await running.serve(app), '/')).body).toBe('hello');
+    expect((await ask(await running.serve(other), '/')).json).toBe(false);
+  });
+
+  test('are there for an Express application in an Express application that a late next has come before', async () => {
+    const nested = express().use(express());
+    const slow = express().use((_req, _res, next) => void setImmediate(next)).use(nested);
+    const app = silent((it) => {
+      it.use((_req, _res, next) => {
+        next();
+        process.nextTick(next);
+      });
+      it.use(slow as never);
+    });
+    expect((await ask(await running.serve(app), '/')).status).toBe(404);
+  });
+});

@@ -211,6 +211,19 @@ describe('an application that was called by hand and has not ended', () => {
     expect([(await ask(port, '/old')).status, reached]).toEqual([401, []]);
   });
 
+  test('within a framework of others, is not taken for one around what comes next there', async () => {
+    const reached: string[] = [];
+    const port = await running.app((app) => {
+      const between = theirs();
+      between.use('/old', besides as never);
+      between.use((req, _res, next) => { if (req.url === '/old') req.url = '/m/old'; next(); });
+      const mounted = inner('/secret', '/m/secret', nothing).use((req, res) => { reached.push(req.baseUrl + req.url); res.end(); });
+      between.use('/m', mounted as never);
+      app.use(between as never);
+    }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/m/secret'] } } } });
+    expect([(await ask(port, '/old')).status, reached]).toEqual([401, []]);
+  });
+
   test('is not told of the errors of what comes next', async () => {
     const port = await running.app((app) => {
       app.use(besides);

@@ -127,9 +127,10 @@ export class Walk implements ParamListener {
     this.outer = outer;
     this.#level = table.outermost;
     this.#prototype = Object.getPrototypeOf(req);
-    this.parent = parent;
-    this.#aroundPath = parent === undefined ? '' : parent.#pathHiddenAt(req.baseUrl);
-    this.#aroundSlash = parent !== undefined && pathOf(parent.url) === this.#aroundPath;
+    const enclosing = enclosingAt(parent, req.baseUrl);
+    this.parent = enclosing;
+    this.#aroundPath = enclosing === undefined ? '' : enclosing.#pathHiddenAt(req.baseUrl);
+    this.#aroundSlash = enclosing !== undefined && pathOf(enclosing.url) === this.#aroundPath;
     this.#outerParams = outer === undefined ? undefined : req.params;
     this.#outerNext = outer === undefined ? undefined : req.next;
     this.next = (error?: unknown): void => this.#advance(table.outermost, error);
@@ -172,8 +173,17 @@ export class Walk implements ParamListener {
 
   /** What of the path is not shown where `req.baseUrl` is that: to middleware all that it says, to a route what it says beyond the mount path. */
   #pathHiddenAt(base: string): string {
-    const shown = this.#cutTo > this.#cutFrom ? this.base : this.#seenBase;
-    return base.startsWith(shown) ? base.slice(shown.length) : '';
+    return this.encloses(base) ? base.slice(this.#shownBase.length) : '';
+  }
+
+  /** Whether what is called where `req.baseUrl` is that may have been called by this walk. */
+  encloses(base: string): boolean {
+    const { length } = this.#shownBase;
+    return base.startsWith(this.#shownBase) && (base.length === length || base[length] === '/' || this.#shownBase.endsWith('/'));
+  }
+
+  get #shownBase(): string {
+    return this.#cutTo > this.#cutFrom ? this.base : this.#seenBase;
   }
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
@@ -579,6 +589,13 @@ export class Walk implements ParamListener {
     req.params = this.#outerParams;
     req.next = this.#outerNext;
   }
+}
+
+/** The walk around one that begins there: the last to have begun may have been left running elsewhere, by a framework that stands between. */
+function enclosingAt(last: Walk | undefined, base: string): Walk | undefined {
+  for (let walk = last; walk !== undefined; walk = walk.parent) if (walk.encloses(base)) return walk;
+  // The program has set req.baseUrl by itself.
+  return last;
 }
 
 /** Whether `next` was given an error: as in Express, only a truthy value is one, and no word to leave a route or router. */
