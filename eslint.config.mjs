@@ -6,20 +6,18 @@ const LIB = resolve(import.meta.dirname, 'lib');
 
 /** Rooms of lib/ and their levels: an import goes down, or stays in its room. See docs/architecture.md. */
 const ROOMS = [
-  { room: 'index', level: 5, files: /^index$/ },
-  { room: 'express', level: 4.5, files: /^express\// },
-  { room: 'application', level: 4, files: /^application$/ },
-  { room: 'inject', level: 3, files: /^inject$/ },
-  { room: 'settings', level: 3.5, files: /^(?:settings|configured-router)$/ },
-  { room: 'server', level: 3, files: /^server$/ },
-  { room: 'upgrade', level: 3.5, files: /^(?:upgrade|registration-warnings)$/ },
-  { room: 'own-classes', level: 3.75, files: /^own-classes$/ },
-  { room: 'pattern', level: 1, files: /^routing\/(?:path|pattern|pattern-parser)$/ },
-  { room: 'routing', level: 3, files: /^routing\// },
-  { room: 'hook', level: 3, files: /^signature\/(?:check|hook|guard)$/ },
-  { room: 'http', level: 2, files: /^http\// },
-  { room: 'signature', level: 1.5, files: /^signature\// },
-  { room: 'xjson', level: 1, files: /^xjson\// },
+  { room: 'index', level: 9, files: /^index$/ },
+  { room: 'express', level: 8, files: /^express\// },
+  { room: 'application', level: 7, files: /^application\// },
+  { room: 'pattern', level: 2, files: /^routing\/(?:path|pattern|pattern-parser)$/ },
+  { room: 'routing', level: 6, files: /^routing\// },
+  { room: 'check', level: 6, files: /^signature\/(?:check|hook|guard)$/ },
+  { room: 'http', level: 5, files: /^http\// },
+  { room: 'signing', level: 5, files: /^signature\/(?:sign|signed-fetch)$/ },
+  { room: 'scheme', level: 4, files: /^signature\/(?:v1|v2|webhook)\// },
+  { room: 'signature', level: 3, files: /^signature\// },
+  { room: 'xjson', level: 2, files: /^xjson\// },
+  { room: 'options', level: 1, files: /^options\// },
   { room: 'ground', level: 0, files: /^[a-z-]+$/ },
 ];
 

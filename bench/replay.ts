@@ -4,7 +4,7 @@
  * `node --expose-gc -r ts-node/register bench/replay.ts [entries]`.
  */
 import { createHash } from 'node:crypto';
-import { MemoryReplayStore } from '../lib/signature/memory-replay-store';
+import { MemoryReplayStore } from '../lib/signature/replay/memory-replay-store';
 
 const entries = Number(process.argv[2] ?? 1_000_000);
 const LIFE = 330_000;

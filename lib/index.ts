@@ -1,36 +1,36 @@
 import { createRouter, type Router as RouterClass } from './routing/router';
 
-export { createServer, type Application, type CloseOptions, type FallbackListener, type MountListener } from './application';
+export { createServer, type Application, type CloseOptions, type FallbackListener, type MountListener } from './application/application';
 export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
 export { json, raw, text, urlencoded, type BodyParserOptions, type JsonParserOptions, type TextParserOptions, type UrlencodedParserOptions } from './express/body-parsers';
 export { express } from './express/express';
 export type { ErrorRequestHandler, Express, RequestHandler } from './express/express-types';
 export { staticFiles as static, type StaticOptions } from './express/static-files';
 export type { CookieOptions } from './http/cookie';
-export type { SendFileCallback, SendFileOptions } from './http/file';
+export type { SendFileCallback, SendFileOptions } from './http/file/file';
 export type { HostApplication } from './http/host-application';
 export { Request } from './http/request';
 export { Response, type FormatHandler } from './http/response';
 export type { HeaderValue } from './http/response-head';
 export type { Unchecked, UncheckedTypes } from './http/unchecked';
-export type { InjectOptions, InjectResponse } from './inject';
-export type { ListenOptions, StartCallback } from './listen';
+export type { InjectOptions, InjectResponse } from './application/inject';
+export type { ListenOptions, StartCallback } from './application/listen';
 export type { Logger, LogLevel } from './logger';
 export type {
   BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestSignatureConfig,
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
-} from './options';
+} from './options/options';
 export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, PathParams } from './routing/handler';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';
 export type { Route } from './routing/route';
 export type { Paths, RouterOptions } from './routing/router';
-export type { NodeServer } from './server';
-export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/memory-replay-store';
-export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/redis-replay-store';
-export type { KnownSettings } from './settings';
+export type { NodeServer } from './application/server';
+export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
+export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';
+export type { KnownSettings } from './application/settings';
 export { signRequest, type SignRequestOptions } from './signature/sign';
 export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';
@@ -41,4 +41,4 @@ export const Router = createRouter;
 
 /** A group of routes and middleware; see {@link RouterClass}. */
 export type Router = RouterClass;
-export type { UpgradeListener } from './upgrade';
+export type { UpgradeListener } from './application/upgrade';

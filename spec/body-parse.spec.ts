@@ -5,11 +5,11 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check';
 import { parse as parseSecurely } from 'secure-json-parse';
 import type { HttpError } from '../lib/errors';
-import { bodyKind, parseBody, type ParseOptions } from '../lib/http/body';
-import { Inflater } from '../lib/http/inflate';
-import { parseJson } from '../lib/http/json';
+import { bodyKind, parseBody, type ParseOptions } from '../lib/http/body/body';
+import { Inflater } from '../lib/http/body/inflate';
+import { parseJson } from '../lib/http/body/json';
 import { parseQuery } from '../lib/http/query';
-import { syntaxFault } from '../lib/http/syntax';
+import { syntaxFault } from '../lib/http/body/syntax';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';
 

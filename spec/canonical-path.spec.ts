@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { foldCase } from '../lib/routing/path';
-import { canonicalPath, tokens } from '../lib/signature/canonical';
-import { SignatureScope } from '../lib/signature/scope';
+import { canonicalPath, tokens } from '../lib/signature/scope/canonical';
+import { SignatureScope } from '../lib/signature/scope/scope';
 import { growth } from './support/work-meter';
 
 const rules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };

@@ -1,13 +1,13 @@
-import { bodyKind } from '../lib/http/body';
+import { bodyKind } from '../lib/http/body/body';
 import { callbackName } from '../lib/http/jsonp';
 import { parseQuery } from '../lib/http/query';
-import { parseContentDigest } from '../lib/signature/content-digest';
-import { canonicalDictionary } from '../lib/signature/dictionary';
-import { MessageSignatureScheme } from '../lib/signature/message-signature';
+import { parseContentDigest } from '../lib/signature/v2/content-digest';
+import { canonicalDictionary } from '../lib/signature/v2/dictionary';
+import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import type { ReceivedRequest } from '../lib/signature/scheme';
 import { SharedSecrets } from '../lib/signature/secret-source';
-import { checkHeaders } from '../lib/signature/verify';
-import { WEBHOOK_FORMATS } from '../lib/signature/webhook-format';
+import { checkHeaders } from '../lib/signature/v1/verify';
+import { WEBHOOK_FORMATS } from '../lib/signature/webhook/webhook-format';
 import { guardedPart, pathOf, queryOf } from '../lib/target';
 import { growth, workOf } from './support/work-meter';
 

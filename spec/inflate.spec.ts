@@ -4,7 +4,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import zlib from 'node:zlib';
 import { createServer, type HttpError } from 'waypost';
-import { Inflater } from '../lib/http/inflate';
+import { Inflater } from '../lib/http/body/inflate';
 import { portOf, Running } from './support/running';
 import { head, post, Wire } from './support/wire';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { contentDigest } from '../lib/signature/content-digest';
-import { messageMac, signatureBase } from '../lib/signature/message-base';
-import { signMessage } from '../lib/signature/message-sign';
+import { contentDigest } from '../lib/signature/v2/content-digest';
+import { messageMac, signatureBase } from '../lib/signature/v2/message-base';
+import { signMessage } from '../lib/signature/v2/message-sign';
 import { signRequest } from '../lib/signature/sign';
 import { failureOf, NONCE, NOW, type Received, reasonOf, schemeOf, SECRET, signed } from './support/signed-message';
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { type Application, type CreateServerOptions, type Request, type Response, signRequest } from 'waypost';
-import { contentDigest } from '../lib/signature/content-digest';
-import { messageMac, signatureBase } from '../lib/signature/message-base';
+import { contentDigest } from '../lib/signature/v2/content-digest';
+import { messageMac, signatureBase } from '../lib/signature/v2/message-base';
 import { LogRecorder, Running } from './support/running';
 import { NONCE, SECRET } from './support/signed-message';
 import { ask, head, Wire } from './support/wire';

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { createSigner, createVerifier, httpbis } from 'http-message-signatures';
-import { contentDigest } from '../lib/signature/content-digest';
-import { messageMac, signatureBase } from '../lib/signature/message-base';
-import { signMessage } from '../lib/signature/message-sign';
+import { contentDigest } from '../lib/signature/v2/content-digest';
+import { messageMac, signatureBase } from '../lib/signature/v2/message-base';
+import { signMessage } from '../lib/signature/v2/message-sign';
 import { failureOf, NONCE, NOW, schemeOf, SECRET, signed } from './support/signed-message';
 
 const ORIGIN = 'https://example.com';

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { contentDigest, digestsMatch, parseContentDigest } from '../lib/signature/content-digest';
-import { componentValue, messageMac, signatureBase } from '../lib/signature/message-base';
-import { parseMessageSignature } from '../lib/signature/message-input';
-import { signMessage } from '../lib/signature/message-sign';
-import { MessageSignatureScheme } from '../lib/signature/message-signature';
+import { contentDigest, digestsMatch, parseContentDigest } from '../lib/signature/v2/content-digest';
+import { componentValue, messageMac, signatureBase } from '../lib/signature/v2/message-base';
+import { parseMessageSignature } from '../lib/signature/v2/message-input';
+import { signMessage } from '../lib/signature/v2/message-sign';
+import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import { isRejection } from '../lib/signature/scheme';
 import { KeyedSecrets } from '../lib/signature/secret-source';
 import { check, config, failureOf, NONCE, NOW, reasonOf, schemeOf, SECRET, signed } from './support/signed-message';

@@ -1,8 +1,8 @@
 import express from 'express';
 import fc from 'fast-check';
 import http from 'node:http';
-import { resolveOptions } from '../lib/option-table';
-import type { CreateServerOptions, ResolvedOptions } from '../lib/options';
+import { resolveOptions } from '../lib/options/resolve';
+import type { CreateServerOptions, ResolvedOptions } from '../lib/options/options';
 
 const SECRET = 'a secret of more than thirty-two bytes';
 const PEM = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
 import { basename, dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import * as waypost from 'waypost';
-import { resolveOptions } from '../lib/option-table';
+import { resolveOptions } from '../lib/options/resolve';
 import { XJSON_DEFAULTS } from '../lib/xjson/options';
 import { bare, examples, fences, read, ROOT, table, type Example, type Exchange } from './support/document';
 import { declarationImports, httpsNames, libraryFiles, libraryText, optionsOf, typeErrors } from './support/program-types';
@@ -60,14 +60,14 @@ function expectHeaders(exchange: Exchange, given: NodeJS.Dict<string | string[]>
 
 describe('the tables of options', () => {
   const TABLES: [string, string][] = [
-    ['CreateServerOptions', 'lib/options.ts'],
-    ['WebhookConfig', 'lib/options.ts'],
+    ['CreateServerOptions', 'lib/options/options.ts'],
+    ['WebhookConfig', 'lib/options/options.ts'],
     ['XJsonOptions', 'lib/xjson/options.ts'],
     ['SignRequestOptions', 'lib/signature/sign.ts'],
-    ['SendFileOptions', 'lib/http/file.ts'],
+    ['SendFileOptions', 'lib/http/file/file.ts'],
     ['CookieOptions', 'lib/http/cookie.ts'],
-    ['ListenOptions', 'lib/listen.ts'],
-    ['CloseOptions', 'lib/application.ts'],
+    ['ListenOptions', 'lib/application/listen.ts'],
+    ['CloseOptions', 'lib/application/application.ts'],
   ];
 
   test.each(TABLES)('%s has the names, types and defaults of %s', (name, file) => {
@@ -223,6 +223,12 @@ describe('docs/architecture.md', () => {
 
   test('names every file of the library, and no other', () => {
     expect([...listed].sort()).toEqual(libraryFiles().map((file) => basename(file)).sort());
+  });
+
+  test('has the rooms and levels that the lint rule holds imports to', () => {
+    const held = [...read('eslint.config.mjs').matchAll(/room: '(\w+)', level: (\d+)/g)].map(([, room, level]) => `${level} ${room}`);
+    const said = [...read('docs/architecture.md').matchAll(/^\| (\d+) \| (\w+) \|/gm)].map(([, level, room]) => `${level} ${room}`);
+    expect(said.sort()).toEqual(held.sort());
   });
 });
 

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
-import type { ScopeEntry } from '../lib/options';
+import type { ScopeEntry } from '../lib/options/options';
 import { Path, type PathRules } from '../lib/routing/path';
 import { parsePattern } from '../lib/routing/pattern';
-import { canonicalPath, SignatureScope } from '../lib/signature/scope';
+import { canonicalPath, SignatureScope } from '../lib/signature/scope/scope';
 import { anyCharacter } from './support/any-character';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { HmacKey } from '../lib/signature/hmac';
-import { digest, requestTarget, signedUrl, signRequest, type SignRequestOptions } from '../lib/signature/sign';
+import { requestTarget, signRequest, type SignRequestOptions } from '../lib/signature/sign';
+import { digest, signedUrl } from '../lib/signature/v1/signed-data';
 
 const secret = 'waypost-fixed-vector-secret-0001';
 const timestamp = 1_700_000_000_000;

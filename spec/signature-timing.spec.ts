@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Server, type Socket } from 'node:net';
 import { createServer, type ReplayStore, type SecretLookup, signRequest } from 'waypost';
-import { HmacScheme } from '../lib/signature/hmac-scheme';
+import { HmacScheme } from '../lib/signature/v1/hmac-scheme';
 import { isRejection } from '../lib/signature/scheme';
 import { KeyedSecrets, SharedSecrets, type SecretSource } from '../lib/signature/secret-source';
-import { WebhookScheme } from '../lib/signature/webhook';
+import { WebhookScheme } from '../lib/signature/webhook/webhook';
 import { Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createServer, type WebhookConfig } from 'waypost';
-import { SignatureScope } from '../lib/signature/scope';
+import { SignatureScope } from '../lib/signature/scope/scope';
 
 const RULES = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { type Acceptance, isRejection, type Verdict } from '../lib/signature/scheme';
-import { WebhookScheme, type WebhookSchemeConfig } from '../lib/signature/webhook';
+import { WebhookScheme, type WebhookSchemeConfig } from '../lib/signature/webhook/webhook';
 
 const NOW = 1_700_000_000_500;
 const SECONDS = 1_700_000_000;

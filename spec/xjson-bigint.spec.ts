@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Handler } from 'waypost';
-import { parseJson } from '../lib/http/json';
+import { parseJson } from '../lib/http/body/json';
 import { Running } from './support/running';
 import { post } from './support/wire';
 

@@ -1,4 +1,4 @@
-import type { Application } from '../application';
+import type { Application } from '../application/application';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { Unchecked } from '../http/unchecked';

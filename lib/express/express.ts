@@ -1,8 +1,8 @@
-import { Application as OwnApplication } from '../application';
+import { Application as OwnApplication } from '../application/application';
 import type { Request as OwnRequest } from '../http/request';
 import type { Response as OwnResponse } from '../http/response';
 import type { Unchecked } from '../http/unchecked';
-import type { CreateServerOptions } from '../options';
+import type { CreateServerOptions } from '../options/options';
 import type { NextFunction as OwnNextFunction } from '../routing/handler';
 import type { Params } from '../routing/pattern';
 import { createRouter, type Router as OwnRouter } from '../routing/router';

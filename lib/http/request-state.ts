@@ -1,4 +1,4 @@
-import type { TrustFunction } from '../options';
+import type { TrustFunction } from '../options/options';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import { parseQuery } from './query';
 

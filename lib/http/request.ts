@@ -1,6 +1,6 @@
 import { makeAssignable } from './assignable';
-import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './capture';
-import { discardRest } from './discard';
+import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
+import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { RequestHead } from './request-head';

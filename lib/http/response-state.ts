@@ -3,7 +3,7 @@ import type { SafeLog } from '../safe-log';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
-import type { KnownFiles } from './known-files';
+import type { KnownFiles } from './file/known-files';
 
 /** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
 export const kSettings = Symbol('waypost.response.settings');

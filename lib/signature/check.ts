@@ -1,5 +1,5 @@
-import { forbidBody } from '../http/bodiless';
-import { type CaptureOutcome, hasBody, kRawBody, startCapture } from '../http/capture';
+import { forbidBody } from '../http/body/bodiless';
+import { type CaptureOutcome, hasBody, kRawBody, startCapture } from '../http/body/capture';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';

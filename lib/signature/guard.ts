@@ -1,16 +1,16 @@
 import type { SafeLog } from '../safe-log';
-import type { ResolvedSecurity, ResolvedSignature } from '../options';
+import type { ResolvedSecurity, ResolvedSignature } from '../options/options';
 import { Path, type PathRules } from '../routing/path';
 import { parsePattern, Pattern } from '../routing/pattern';
 import type { Segment } from '../routing/pattern-parser';
-import { HmacScheme } from './hmac-scheme';
+import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
-import { MessageSignatureScheme } from './message-signature';
+import { MessageSignatureScheme } from './v2/message-signature';
 import type { SignatureScheme } from './scheme';
-import { SignatureScope } from './scope';
-import { LOOSE, withoutEmpty } from './scope-entry';
+import { SignatureScope } from './scope/scope';
+import { LOOSE, withoutEmpty } from './scope/scope-entry';
 import { secretSource } from './secret-source';
-import { WebhookScheme } from './webhook';
+import { WebhookScheme } from './webhook/webhook';
 
 /**
  * The hooks that the options of `security` ask for: one for each webhook, and

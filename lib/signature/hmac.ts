@@ -1,5 +1,5 @@
 import { createHash, createHmac, hash } from 'node:crypto';
-import type { SignatureAlgorithm } from '../options';
+import type { SignatureAlgorithm } from '../options/options';
 
 /** A key shared by client and server. A string stands for its UTF-8 bytes. */
 export type Secret = string | Uint8Array;

@@ -2,18 +2,18 @@ import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
 import { destroyAfter } from '../http/connection';
 import { answerJson } from '../http/answer';
-import { forbidBody } from '../http/bodiless';
-import { hasBody } from '../http/capture';
+import { forbidBody } from '../http/body/bodiless';
+import { hasBody } from '../http/body/capture';
 import { cutOff } from '../http/own-answer';
 import type { Request } from '../http/request';
 import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
-import type { ReplayStore } from '../options';
+import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
 import { BoundedWait, type Client, type Forsaken } from './bounded-wait';
 import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
-import type { RegisteredRoute, SignatureScope } from './scope';
+import type { RegisteredRoute, SignatureScope } from './scope/scope';
 
 /** Whether the request may go on; what it refuses, the hook has answered. */
 export type Admission = boolean | Promise<boolean>;

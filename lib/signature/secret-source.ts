@@ -1,4 +1,4 @@
-import type { SecretAnswer, SecretLookup } from '../options';
+import type { SecretAnswer, SecretLookup } from '../options/options';
 import type { Secret } from './hmac';
 
 /** Where the secrets that a signature is checked with come from. */

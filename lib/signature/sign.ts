@@ -1,9 +1,8 @@
-import type { SignatureAlgorithm } from '../options';
+import type { SignatureAlgorithm } from '../options/options';
 import { HmacKey, type Secret } from './hmac';
-import { type MessageToSign, signMessage } from './message-sign';
 import { isKeyId } from './secret-source';
-
-export type { Secret } from './hmac';
+import { digest, signedUrl } from './v1/signed-data';
+import { type MessageToSign, signMessage } from './v2/message-sign';
 
 /** What {@link signRequest} signs, and how. The server must be configured alike. */
 export interface SignRequestOptions {
@@ -70,23 +69,6 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   const headers = { [headerName]: mac, [timestampHeaderName]: timestamp };
   if (options.keyId !== undefined) headers[options.keyIdHeaderName ?? 'X-Key-Id'] = checkedKeyId(options.keyId);
   return headers;
-}
-
-/**
- * The HMAC of INTERFACE section 5, in hexadecimal: over method (upper-cased), URL, body and
- * timestamp, in this order and without separators. A body given as bytes is
- * hashed as bytes: distinct bytes may decode to one text, so text never stands
- * in for them.
- */
-export function digest(key: HmacKey, method: string, url: string, body: string | Uint8Array | undefined, timestamp: string): string {
-  return key.digest(method.toUpperCase() + url, body, timestamp);
-}
-
-/** The part of a request target that is signed: all of it, or what stands before the `?`. */
-export function signedUrl(target: string, includeQuery: boolean): string {
-  if (includeQuery) return target;
-  const query = target.indexOf('?');
-  return query === -1 ? target : target.slice(0, query);
 }
 
 /** The target (path and query) that a request for `url` carries; see {@link SignRequestOptions.url}. */

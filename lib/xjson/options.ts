@@ -1,4 +1,4 @@
-import { describe } from '../option-field';
+import { describe } from '../options/field';
 
 /**
  * What a caller may set for `res.xJson`, an `XJsonResponseHandler` or its

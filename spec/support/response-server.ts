@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type RequestOptions, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { KnownFiles } from '../../lib/http/known-files';
+import { KnownFiles } from '../../lib/http/file/known-files';
 import { Response } from '../../lib/http/response';
 import { kFail, kSettings, type ResponseSettings } from '../../lib/http/response-state';
 

@@ -1,7 +1,7 @@
 import { isRejection, type Verdict } from '../../lib/signature/scheme';
 import { SharedSecrets } from '../../lib/signature/secret-source';
-import { type MessageSignatureConfig, MessageSignatureScheme } from '../../lib/signature/message-signature';
-import { type MessageToSign, signMessage } from '../../lib/signature/message-sign';
+import { type MessageSignatureConfig, MessageSignatureScheme } from '../../lib/signature/v2/message-signature';
+import { type MessageToSign, signMessage } from '../../lib/signature/v2/message-sign';
 
 export const NOW = 1_700_000_000_000;
 export const SECRET = 'the-secret-of-the-message-specs1';

@@ -1,0 +1,445 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
+import { HttpError, statusOf } from '../errors';
+import { guardedCall } from '../guarded-call';
+import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
+import { answerError, answerUnmatched } from '../http/answer';
+import { makeAssignable } from '../http/assignable';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from '../http/body/body';
+import { isClosedTo } from '../http/body/discard';
+import { Inflater } from '../http/body/inflate';
+import type { Request } from '../http/request';
+import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import type { Response } from '../http/response';
+import { kAnswering, kJsonAsXJson } from '../http/response-state';
+import { isBehindCoded, isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { Injector, type InjectOptions, type InjectResponse } from './inject';
+import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
+import { createLogger, type Logger } from '../logger';
+import { resolveOptions } from '../options/resolve';
+import type { CreateServerOptions, ResolvedOptions } from '../options/options';
+import { type OwnClasses, ownClasses } from './own-classes';
+import { registrationWarnings } from './registration-warnings';
+import type { NextFunction } from '../routing/handler';
+import { describeRoutes, type RouteDescription } from '../routing/listing';
+import { type Match, RouteTable } from '../routing/plan';
+import { Retarget } from '../routing/retarget';
+import { kOnChange } from '../routing/router';
+import { kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import { SafeLog } from '../safe-log';
+import { Listener, type NodeServer, whenListening } from './server';
+import { SignatureCheck } from '../signature/check';
+import { signatureHooks } from '../signature/guard';
+import type { SignatureHook } from '../signature/hook';
+import { pathEnd, pathOf, pathStart } from '../target';
+import { type UpgradeListener, Upgrades } from './upgrade';
+
+const SUFFIX = '.xJson';
+
+/** How `Application.close` drains. */
+export interface CloseOptions {
+  /** How long requests in flight may take to end, in milliseconds. @default 10000 */
+  timeout?: number;
+}
+
+/** Told of the application that another was mounted in. */
+export type MountListener = (parent: Application) => unknown;
+
+/** A listener of plain `node:http`. */
+export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor answers a function that has this class's methods */
+/** The application is a request listener, and middleware of connect, Express or another application. */
+export interface Application {
+  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+}
+
+/**
+ * An application (INTERFACE section 1). A request goes this way: adopted,
+ * matched, checked for its signature (headers, then bytes), its body captured
+ * and parsed when a route can take it, then walked down its plan; what is left
+ * is an error, the fallback, or not found.
+ */
+export class Application extends ConfiguredRouter {
+  readonly #options: ResolvedOptions;
+  readonly #apart: boolean;
+  /** The logger as it was given. */
+  readonly #given: Logger;
+  /** Writes with it what the application itself has to say. */
+  readonly #logger: SafeLog;
+  readonly #listener: Listener;
+  readonly #classes: OwnClasses;
+  readonly #adoption: Adoption;
+  readonly #hooks: readonly SignatureHook[];
+  /** Null where no request needs a signature. */
+  readonly #signatures: SignatureCheck<Walk | Retarget> | null;
+  readonly #upgrades: Upgrades;
+  /** What walks know of the application; no methods of its own, in place of which a program may put others. */
+  readonly #host: WalkHost;
+  readonly #parse: ParseOptions;
+  // An application is a function, but has no function's prototype: Node and others call it by these.
+  /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
+  readonly apply = Function.prototype.apply;
+  readonly call = Function.prototype.call;
+  readonly bind = Function.prototype.bind;
+  /* eslint-enable @typescript-eslint/unbound-method */
+  /** The application that it is mounted in. */
+  declare parent: Application | undefined;
+  #table: RouteTable | null = null;
+  #injector: Injector | null = null;
+  #fallback: FallbackListener | null = null;
+
+  /** @param apart Whether routers keep their middleware to themselves; else it runs in Express's order. */
+  constructor(given: CreateServerOptions | undefined, apart = true) {
+    const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
+    const options = resolveOptions(given, process.env);
+    const own = createLogger(options.logging);
+    const logger = new SafeLog(own);
+    super(listener, options, logger);
+    this.#options = options;
+    this.#apart = apart;
+    this.#given = own;
+    this.#logger = logger;
+    this.#parse = { limit: options.body.limit, bigint: options.body.bigint, inflater: new Inflater() };
+    this.#classes = ownClasses(this[kShared]);
+    this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
+    this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
+    this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
+      admitted: (one) => (one instanceof Walk ? this.#admit(one) : one.admitted()),
+      invite: (one) => this.#invite(one),
+      failed: (one, error) => this.#answerFailure(one, error),
+    });
+    this.#host = {
+      obstacle: (walk) => this.#obstacle(walk),
+      rewritten: (walk) => this.#rewritten(walk),
+      retargeted: (walk, method, url, admitted) => this.#retargeted(walk, method, url, admitted),
+      reclaim: (walk) => this.#reclaim(walk),
+      ended: (walk, failed, error) => this.#ended(walk, failed, error),
+    };
+    this.#upgrades = new Upgrades(this.#hooks, this.#logger);
+    this.#listener = new Listener(options.server, this.#logger, this, {
+      IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
+      ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
+    });
+    for (const warning of options.warnings) this.#logger.warn(warning);
+    this[kOnChange](() => {
+      this.#table = null;
+    });
+  }
+
+  /** The server while it runs. */
+  get server(): NodeServer | null {
+    return this.#listener.server;
+  }
+
+  /** What its requests inherit from, as in Express: what is put there they all have. */
+  get request(): object {
+    return this.#classes.Request.prototype as object;
+  }
+
+  /** What its responses inherit from. */
+  get response(): object {
+    return this.#classes.Response.prototype;
+  }
+
+  /** The logger, for the application's own use. */
+  get log(): Logger {
+    return this.#given;
+  }
+
+  /**
+   * Starts the server (INTERFACE section 4.1). The promise is rejected with the
+   * system's error when the port can't be had; a later call may succeed.
+   */
+  start(callback?: StartCallback): Promise<NodeServer>;
+  start(port: number, callback?: StartCallback): Promise<NodeServer>;
+  start(port: number, host: string, callback?: StartCallback): Promise<NodeServer>;
+  start(options: ListenOptions, callback?: StartCallback): Promise<NodeServer>;
+  start(...given: unknown[]): Promise<NodeServer> {
+    const call = readListenArguments(given, this.#options.server, 'start');
+    const started = new Promise<NodeServer>((resolve, reject) => {
+      this.#announce();
+      const server = this.#listener.listen(call);
+      whenListening(server, (error) => (error === undefined ? resolve(server) : reject(error)));
+    });
+    const { callback } = call;
+    if (callback !== undefined) started.then(() => callback(), callback);
+    return started;
+  }
+
+  /**
+   * As `start`, but answers the server at once, as in Express; errors go to the callback, else to the server's `error`
+   * event. What else Node's `server.listen` takes is handed on to it, such as the path of a socket.
+   */
+  listen(callback?: StartCallback): NodeServer;
+  listen(port: number | string, callback?: StartCallback): NodeServer;
+  listen(port: number | string, backlog: number, callback?: StartCallback): NodeServer;
+  listen(port: number | string, host: string, callback?: StartCallback): NodeServer;
+  listen(port: number | string, host: string, backlog: number, callback?: StartCallback): NodeServer;
+  listen(options: ListenOptions, callback?: StartCallback): NodeServer;
+  listen(...given: unknown[]): NodeServer {
+    const call = readListenArguments(given, this.#options.server, 'listen');
+    this.#announce();
+    const server = this.#listener.listen(call);
+    if (call.callback !== undefined) whenListening(server, call.callback);
+    return server;
+  }
+
+  /** Drains and stops the server. Called again meanwhile, it answers the same promise. */
+  close(options: CloseOptions = {}): Promise<void> {
+    const { timeout } = options;
+    if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {
+      throw new TypeError(`close(): timeout must be a number of milliseconds, got ${String(timeout)}`);
+    }
+    return this.#listener.close(timeout);
+  }
+
+  /**
+   * Hands every request that nothing took to a listener of plain `node:http`,
+   * its body unread, so that a program can move route by route.
+   */
+  fallback(listener: FallbackListener): this {
+    if (typeof listener !== 'function') throw new TypeError(`fallback() needs a function (req, res), got ${typeof listener}`);
+    this.#fallback = listener;
+    return this;
+  }
+
+  /**
+   * Takes requests to switch protocols, such as WebSocket. One in the scope of
+   * the signature check is checked first; listeners that are attached to the
+   * server itself are not.
+   */
+  on(event: 'upgrade', listener: UpgradeListener): this;
+  /** Called whenever the application is mounted in another, with that one. */
+  on(event: 'mount', listener: MountListener): this;
+  on(event: string, listener: UpgradeListener | MountListener): this {
+    if (event !== 'upgrade' && event !== 'mount') throw new TypeError(`on() knows the events "upgrade" and "mount", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
+    if (typeof listener !== 'function') throw new TypeError(`on(${JSON.stringify(event)}, …) needs a function (${event === 'mount' ? 'parent' : 'req, socket, head'}), got ${typeof listener}`);
+    if (event === 'mount') {
+      this[kOnMount](listener as () => unknown);
+      return this;
+    }
+    this.#upgrades.add(listener as UpgradeListener);
+    this.#listener.takeUpgrades(this.#upgrades.take);
+    return this;
+  }
+
+  /**
+   * Answers a request without a socket, for tests. It goes the whole way of any
+   * other request, signature check included.
+   * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` …
+   */
+  inject(request: string | InjectOptions): Promise<InjectResponse> {
+    this.#injector ??= new Injector(this, this.#classes.Request, this.#options.server.https !== undefined);
+    return this.#injector.inject(request);
+  }
+
+  /** The routes in order, as rows for `console.table`. */
+  routes(): RouteDescription[] {
+    return describeRoutes(this.#prepare());
+  }
+
+  #prepare(): RouteTable {
+    return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
+  }
+
+  /** Warns of what is registered here and in the applications mounted here, each with its own logger. */
+  #announce(): void {
+    // Where they stand, by what is registered: `path` and `parent` may be a program's own.
+    const announced = new Map<Application, string>([[this, '']]);
+    // A map hands on what is added meanwhile: those that are mounted in one that is mounted.
+    for (const [app, at] of announced) {
+      const table = app.#prepare();
+      const where = app === this ? '' : `In the application mounted at ${at || '/'}: `;
+      for (const warning of registrationWarnings(table, app.#hooks)) app.#logger.warn(where + warning);
+      for (const { handler, patterns: [pattern] } of table.layers) {
+        const mounted: unknown = handler;
+        if (mounted instanceof Application && !announced.has(mounted)) announced.set(mounted, at + (pattern?.segments.length ? pattern.text : ''));
+      }
+    }
+  }
+
+  #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
+    const parent = req[kWalk];
+    const leave = this.#adoption.adopt(req, res, next);
+    if (!this.#listener.carriesOut(req, res)) return;
+    req.res = res;
+    // Adapters of others make responses without one.
+    if (res.req !== req) (res as unknown as { req: Request }).req = req;
+    if (req[kOriginalUrl] === undefined) {
+      if (isClosedTo(req) || isBehindCoded(req)) {
+        req.resume();
+        return;
+      }
+      giveOwnProperties(req, res, this.#options.body.parse);
+      req[kOriginalUrl] = req.originalUrl;
+      req[kOriginalMethod] = req.method;
+      if (isCoded(req)) {
+        refuseCoding(req, res);
+        return;
+      }
+    } else if (this.#options.body.parse) {
+      giveOwnBody(req);
+    }
+    const table = this.#prepare();
+    const { url } = req;
+    const match = this.#match(table, req, res, leave !== undefined);
+    const walk = new Walk(this.#host, req, res, table, match, leave, parent);
+    if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
+    req[kWalk] = walk;
+    if (this.#logger.debugs) {
+      this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
+    }
+    // What leads here may have changed the target without a word to the walk around, by `next`, or that may still be held for it.
+    if (parent !== undefined && (parent.held || parent.isRewritten)) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    else this.#check(walk);
+  }
+
+  /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
+  #match(table: RouteTable, req: Request, res: Response, mounted: boolean): Match {
+    const { method, url } = req;
+    const match = table.match(method, pathOf(url));
+    if (!match.path.endsWith(SUFFIX) || table.takes(match)) return match;
+    const end = pathEnd(url, pathStart(url));
+    const stripped = url.slice(0, end - SUFFIX.length) + url.slice(end);
+    const bare = table.match(method, pathOf(stripped));
+    // What a mounted application does not take, the outer one judges by itself.
+    if (mounted && !table.takes(bare)) return match;
+    req.url = stripped;
+    res[kJsonAsXJson] = true;
+    return bare;
+  }
+
+  /** Gives a request that nothing took its suffix back, for who takes it now. */
+  #restoreSuffix({ req, res, suffixed }: Walk): void {
+    if (suffixed === undefined || req.url !== suffixed.stripped) return;
+    req.url = suffixed.sent;
+    res[kJsonAsXJson] = false;
+  }
+
+  #check(walk: Walk): void {
+    if (this.#signatures === null) this.#admit(walk);
+    else this.#signatures.run(walk);
+  }
+
+  #admit(walk: Walk): void {
+    if (walk.falls) this.#fall(walk);
+    else this.#read(walk);
+  }
+
+  /** Captures and parses the body if a route can take the request and the type is one that is parsed. */
+  #read(walk: Walk): void {
+    const { req } = walk;
+    if (!hasBody(req)) return walk.resume(walk.match);
+    this.#invite(walk);
+    const wanted = this.#options.body.parse && !walk.bodyRead && req.body === undefined
+      && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
+    if (!wanted) return walk.resume(walk.match);
+    walk.bodyRead = true;
+    startCapture(req, this.#options.body.limit, (_, outcome) => this.#captured(walk, outcome));
+  }
+
+  /** Tells a client that waits before it sends its body to go on. */
+  #invite({ req, res }: Pick<Walk, 'req' | 'res'>): void {
+    if (req[kExpectsContinue]) res.writeContinue();
+  }
+
+  #captured(walk: Walk, outcome: CaptureOutcome): void {
+    const { req } = walk;
+    if (outcome === 'aborted') return;
+    if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
+    const raw = req[kRawBody];
+    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
+    parseBody(raw, req, this.#parse, (error, value) => {
+      if (error === null) req.body = value;
+      else walk.bodyError = error;
+      walk.resume(walk.match);
+    });
+  }
+
+  /** The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
+  #obstacle(walk: Walk): unknown {
+    const error = walk.bodyError;
+    if (error === undefined) return undefined;
+    walk.bodyError = undefined;
+    const { req, res } = walk;
+    if (req.body !== undefined || isBeingRead(req)) return undefined;
+    // What is left of a body that is too large would have to be read off the wire before the next request.
+    if (statusOf(error) === 413 && !res.headersSent) res.shouldKeepAlive = false;
+    return error;
+  }
+
+  /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
+  #rewritten(walk: Walk): void {
+    walk.match = walk.table.match(walk.method, pathOf(walk.url));
+    this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+  }
+
+  /** Has the applications around, innermost first, check the target that they would have handed on. */
+  #checkAround(walk: Walk, method: string, url: string, admitted: () => void): void {
+    const around = walk.parent;
+    if (around === undefined) return admitted();
+    const target = walk.targetAround(url);
+    around.host.retargeted(around, method, target, () => this.#checkAround(around, method, target, admitted));
+  }
+
+  /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */
+  #retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
+    if (this.#signatures === null || (!walk.held && method === walk.method && url === walk.url)) admitted();
+    else this.#signatures.run(new Retarget(walk, method, url, admitted));
+  }
+
+  /** Puts this application's prototypes back on. */
+  #reclaim({ req, res }: Walk): void {
+    this.#adoption.reclaim(req, res);
+  }
+
+  /** The list has ended. */
+  #ended(walk: Walk, failed: boolean, error: unknown): void {
+    const { req, res, outer } = walk;
+    if (outer !== undefined) {
+      this.#restoreSuffix(walk);
+      req[kWalk] = walk.around;
+      outer(failed ? error : undefined);
+    } else if (failed) {
+      this.#answerFailure(walk, error);
+    } else if (res.headersSent || res[kAnswering]) {
+      // A handler has answered, or is about to, and called next() besides.
+    } else if (this.#fallback !== null) {
+      // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
+      this.#restoreSuffix(walk);
+      walk.url = req.url;
+      walk.falls = true;
+      this.#check(walk);
+    } else {
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? walk.table.methods(walk.match) : null);
+    }
+  }
+
+  #fall(walk: Walk): void {
+    const { req, res } = walk;
+    const listener = this.#fallback as FallbackListener;
+    guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
+  }
+
+  #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
+    if (res.writableEnded) {
+      this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
+      return;
+    }
+    // An Express application that the request was handed to meanwhile has put its own on.
+    if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
+    answerError(res, error);
+  }
+}
+
+makeAssignable(Application.prototype, ['server', 'log', 'request', 'response']);
+
+/**
+ * Makes an application (INTERFACE section 1).
+ * @param options See {@link CreateServerOptions}; all are optional.
+ * @throws TypeError that names an option whose value is wrong.
+ */
+export function createServer(options?: CreateServerOptions): Application {
+  return new Application(options);
+}

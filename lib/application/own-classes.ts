@@ -1,0 +1,39 @@
+import type { Socket } from 'node:net';
+import { Request } from '../http/request';
+import { kSettings as kRequestSettings } from '../http/request-state';
+import { Response } from '../http/response';
+import { kFail, kFailing, kSettings as kResponseSettings } from '../http/response-state';
+import { kWalk, type Travelling } from '../routing/walk';
+import type { SharedSettings } from './settings';
+
+/** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
+export interface OwnClasses {
+  readonly Request: new (socket: Socket) => Request;
+  readonly Response: typeof Response;
+}
+
+/** Makes an application's own subclasses: they know its settings, and responses fail by the request's walk. */
+export function ownClasses(settings: SharedSettings): OwnClasses {
+  const classes = {
+    Request: class extends Request {},
+    Response: class extends Response {
+      override [kFail](error: unknown): void {
+        const walk = (this.req as Travelling)[kWalk];
+        if (walk === undefined) super[kFail](error);
+        else walk.failing(error);
+      }
+
+      override [kFailing](): (error: unknown) => void {
+        const walk = (this.req as Travelling)[kWalk];
+        return walk === undefined ? super[kFailing]() : walk.failing;
+      }
+    },
+  };
+  share(classes.Request.prototype, kRequestSettings, settings);
+  share(classes.Response.prototype, kResponseSettings, settings);
+  return classes as unknown as OwnClasses;
+}
+
+function share(prototype: object, key: symbol, value: unknown): void {
+  Object.defineProperty(prototype, key, { value, writable: true, configurable: true });
+}

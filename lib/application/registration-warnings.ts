@@ -1,0 +1,38 @@
+import { listRoutes } from '../routing/listing';
+import { beneath } from '../routing/pattern';
+import type { RouteTable } from '../routing/plan';
+import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
+import type { SignatureHook } from '../signature/hook';
+
+/** What is registered and does not do what it looks like: a text for each. */
+export function registrationWarnings(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
+  const routes = listRoutes(table);
+  const covered = routes.flatMap(({ description: { method, path, coveredBy } }) => {
+    return coveredBy === undefined ? [] : [`The route ${method} ${path} is covered by ${coveredBy}, registered before it`];
+  });
+  const unmet = findUnmetMiddleware(table, routes).map(describeUnmet);
+  return hooks.length === 0 ? [...covered, ...unmet] : [...covered, ...unmet, ...unsigned(table, hooks)];
+}
+
+/** How many routes a text names; of more it says how many. */
+const NAMED = 3;
+
+function describeUnmet({ paths, routes }: UnmetMiddleware): string {
+  const names = [...routes].map(({ method, path }) => `${method} ${path}`);
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  const [path = '/'] = paths;
+  const instead = path === '/' ? 'app.use(…)' : `app.use(${JSON.stringify(path)}, …)`;
+  return `The middleware at ${[...paths].join(', ')} of one router does not run for ${names.slice(0, NAMED).join(', ')}${more}, which belong to routers beside it. `
+    + `If it guards them, write ${instead}, or keep it in a Router without routes; if not, mount their routers before its own`;
+}
+
+function unsigned(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
+  const named = table.layers.flatMap(({ method, place, patterns }) => {
+    if (place !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
+    // What stands under a path routes beneath it by itself.
+    return patterns.filter(({ segments }) => segments.length > 0)
+      .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
+  });
+  const names = new Set(hooks.flatMap((hook) => hook.uncovered(named)).map(({ name }) => name));
+  return [...names].map((name) => `${name} lies beneath an included path but is not covered by the signature check`);
+}

@@ -1,0 +1,232 @@
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
+import { kExpectsContinue } from '../http/request-state';
+import type { ListenCall } from './listen';
+import type { SafeLog } from '../safe-log';
+import type { ResolvedServer } from '../options/options';
+
+/** What an application listens with: Node's own server, plain or with TLS. */
+export type NodeServer = HttpServer | HttpsServer;
+
+/** The classes that a server makes its requests and responses of. */
+export interface MessageClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse: typeof ServerResponse;
+}
+
+/** As Node's `upgrade` event has it. */
+type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** How long `close` lets requests end, in milliseconds. */
+const GRACE = 10_000;
+/** Longest that a timer of Node's takes, in milliseconds; more it takes for 1. */
+const LONGEST = 2 ** 31 - 1;
+
+/** Starts and drains the one server of an application. */
+export class Listener {
+  readonly #settings: ResolvedServer;
+  readonly #logger: SafeLog;
+  readonly #listener: RequestListener;
+  readonly #classes: MessageClasses;
+  readonly #sockets = new Set<Connection>();
+  readonly #beneath = new Set<Socket>();
+  #server: NodeServer | null = null;
+  /** Whether the server has said that it listens; `server.listening` says so a turn too early. */
+  #listening = false;
+  #closing: Promise<void> | null = null;
+  #signal: (() => void) | null = null;
+  #upgrade: NodeUpgradeListener | null = null;
+
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#listener = listener;
+    this.#classes = classes;
+  }
+
+  /** The server while it runs. */
+  get server(): NodeServer | null {
+    return this.#server;
+  }
+
+  /** Whether the application's work on a request is to go on: not for what comes behind the last that a connection is drained of. */
+  carriesOut(req: IncomingMessage, res: ServerResponse): boolean {
+    return this.#closing === null || !this.#sockets.has(req.socket) || isCarriedOut(req, res);
+  }
+
+  /**
+   * Makes the server and lets it listen.
+   * @throws Error when it runs already, or when Node can't listen on such a target; what goes wrong with the port is emitted by the server.
+   */
+  listen({ target, backlog }: Omit<ListenCall, 'callback'>): NodeServer {
+    if (this.#server !== null) throw new Error('the application is running already; call close() before start() again');
+    const server = this.#make();
+    this.#server = server;
+    const failed = (error: Error): void => {
+      if (this.#server === server) this.#server = null;
+      this.#logger.error({ err: error }, 'The server could not listen');
+      // Node throws an error that nobody listens for; this listener must not hide it.
+      if (server.listenerCount('error') === 0) throw error;
+    };
+    server.once('error', failed);
+    server.once('listening', () => {
+      server.removeListener('error', failed);
+      this.#started(server);
+    });
+    server.once('close', () => {
+      if (this.#server === server) this.#server = null;
+      this.#listening = false;
+      this.#unhookSignals();
+    });
+    try {
+      server.listen(target, backlog);
+    } catch (error) {
+      this.#server = null;
+      throw error;
+    }
+    return server;
+  }
+
+  /** Hands requests to switch protocols to the listener, of this server and those to come. */
+  takeUpgrades(listener: NodeUpgradeListener): void {
+    if (this.#upgrade !== null) return;
+    this.#upgrade = listener;
+    this.#server?.on('upgrade', listener);
+  }
+
+  #make(): NodeServer {
+    const { http, https, properties } = this.#settings;
+    const options = { ...http, ...this.#classes };
+    const server = https === undefined
+      ? createHttpServer(options, this.#listener)
+      : createHttpsServer({ ...https, ...options }, this.#listener);
+    Object.assign(server, properties);
+    server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+      // The body is asked for when it is wanted: a refused request need not send it.
+      (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
+      if (server.listenerCount('checkContinue') === 1) this.#listener(req, res);
+    });
+    // Only where there is a listener: without one Node answers such requests like others.
+    if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
+    if (https === undefined) {
+      server.on('connection', (socket: Socket) => this.#welcome(socket));
+    } else {
+      // The response knows the socket of TLS; the one beneath counts only for being cut off.
+      server.on('connection', (socket: Socket) => track(this.#beneath, socket));
+      server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
+    }
+    return server;
+  }
+
+  #welcome(socket: Socket): void {
+    // Accepted before the drain began, or still shaking hands then: it has asked for nothing.
+    if (this.#closing !== null) socket.destroy();
+    else track(this.#sockets, socket);
+  }
+
+  #started(server: NodeServer): void {
+    this.#listening = true;
+    const address = server.address();
+    this.#logger.info({ address }, 'The server has started');
+    if (!this.#settings.handleSignals) return;
+    this.#signal = () => void this.close(GRACE);
+    process.once('SIGINT', this.#signal);
+    process.once('SIGTERM', this.#signal);
+  }
+
+  #unhookSignals(): void {
+    if (this.#signal === null) return;
+    process.removeListener('SIGINT', this.#signal);
+    process.removeListener('SIGTERM', this.#signal);
+    this.#signal = null;
+  }
+
+  /**
+   * Drains: takes no new connections, closes idle ones, tells those in flight
+   * that this was the last response, and cuts off what is left after the
+   * timeout. Node by itself would go on serving connections that are kept
+   * alive, and no longer enforces its time-outs on slow ones.
+   * @param timeout in milliseconds. @default 10000
+   */
+  close(timeout = GRACE): Promise<void> {
+    if (this.#closing !== null) return this.#closing;
+    const server = this.#server;
+    if (server === null) return Promise.resolve();
+    this.#closing = this.#drain(server, timeout).finally(() => {
+      this.#closing = null;
+    });
+    return this.#closing;
+  }
+
+  async #drain(server: NodeServer, timeout: number): Promise<void> {
+    // Closed before it listens, a server would forget to say either.
+    if (!this.#listening) await new Promise<void>((resolve) => whenListening(server, () => resolve()));
+    // It could not listen, or has been closed meanwhile.
+    if (this.#server !== server) return;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#cutOff(), Math.min(timeout, LONGEST));
+      server.once('close', () => {
+        clearTimeout(timer);
+        this.#logger.info('The server has stopped');
+        resolve();
+      });
+      this.#sparingEnded(() => {
+        // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
+        if (server.listening) server.close();
+        else server.closeIdleConnections();
+      });
+      for (const socket of this.#sockets) this.#release(socket);
+      // Not even a TLS handshake was begun.
+      for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
+    });
+  }
+
+  /** Node takes a connection for idle whose response has ended, though its client still reads, and others wait behind it. */
+  #sparingEnded(close: () => void): void {
+    const responses = Array.from(this.#sockets, (socket) => socket._httpMessage as { finished: boolean } | null | undefined);
+    const ended = responses.filter((response) => response?.finished === true) as { finished: boolean }[];
+    for (const response of ended) response.finished = false;
+    try {
+      close();
+    } finally {
+      for (const response of ended) response.finished = true;
+    }
+  }
+
+  #release(socket: Connection): void {
+    if (drainConnection(socket)) return;
+    // Connected, but no byte of a request yet: nothing is lost. Of TLS, the handshake does not count.
+    if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  #cutOff(): void {
+    if (this.#sockets.size > 0) this.#logger.warn({ connections: this.#sockets.size }, 'Connections were cut off at the end of the close timeout');
+    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#beneath) socket.destroy();
+  }
+}
+
+function track(sockets: Set<Socket>, socket: Socket): void {
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+}
+
+/** Calls back once: when the server listens, or with the error for which it never will. */
+export function whenListening(server: NodeServer, done: (error?: Error) => void): void {
+  const settle = (error?: Error): void => {
+    server.removeListener('listening', listens);
+    server.removeListener('error', settle);
+    server.removeListener('close', closed);
+    done(error);
+  };
+  // Bun's server hands on a null.
+  const listens = (): void => settle();
+  const closed = (): void => settle(new Error('the server was closed before it listened'));
+  server.once('listening', listens);
+  server.once('error', settle);
+  server.once('close', closed);
+}

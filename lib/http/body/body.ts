@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+import { parse as parseContentType } from 'content-type';
+import { HttpError } from '../../errors';
+import { type Charset, charsetOf } from './charset';
+import { type Inflater, isInflated } from './inflate';
+import { parseJson } from './json';
+import { parseForm } from '../query';
+
+export { type CaptureListener, type CaptureOutcome, hasBody, isBeingRead, kCaptured, kIntake, kRawBody, startCapture } from './capture';
+
+/** The kinds of body that are parsed. */
+export type BodyKind = 'json' | 'form' | 'text';
+
+/** How a captured body is parsed. */
+export interface ParseOptions {
+  /** Longest body after inflating, in bytes. */
+  readonly limit: number;
+  /** Whether integers beyond 2^53 in JSON become BigInt. */
+  readonly bigint: boolean;
+  /** Inflates what is compressed. */
+  readonly inflater: Inflater;
+}
+
+/** A request, as far as it says how its body is to be read. */
+export type BodyHead = Pick<IncomingMessage, 'headers'> & {
+  /** None where an adapter made the request. */
+  readonly socket?: Pick<IncomingMessage['socket'], 'destroyed'> | null | undefined;
+};
+
+/** Hears what a body was parsed to, or why it was not. `value` is undefined where the type is none that is parsed. */
+export type ParseListener = (error: HttpError | null, value: unknown) => void;
+
+const PLAIN_JSON = 'application/json';
+const NO_PARAMETERS: Readonly<Record<string, string>> = {};
+const TEXT_TYPE = /^text\/[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const JSON_SUFFIX = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+\+json$/;
+
+/**
+ * The kind that a Content-Type field names, undefined for one that is not
+ * parsed and for one that is malformed. It must match as a whole: a parser
+ * that looked for `json` anywhere in it could be chosen, or dodged, by a
+ * client (RFC 9110 section 8.3).
+ */
+export function bodyKind(contentType: string | undefined): BodyKind | undefined {
+  if (contentType === undefined) return undefined;
+  // What nearly every client sends has nothing in it to parse.
+  if (contentType === PLAIN_JSON) return 'json';
+  return kindOf(parseContentType(contentType, { parameters: false }).type);
+}
+
+function kindOf(type: string): BodyKind | undefined {
+  if (type === 'application/json') return 'json';
+  if (type === 'application/x-www-form-urlencoded') return 'form';
+  if (TEXT_TYPE.test(type)) return 'text';
+  return JSON_SUFFIX.test(type) ? 'json' : undefined;
+}
+
+/**
+ * Parses the captured bytes of a body by the request's headers. JSON may hold
+ * any value and must not be empty; a form is flat; text is a string. `done` is
+ * called exactly once, before this returns where nothing is to be inflated; not
+ * at all where the client went away while the body waited to be inflated.
+ *
+ * The error is an HttpError: 400 `MALFORMED_BODY` or `FORBIDDEN_KEY`, 413
+ * `BODY_TOO_LARGE` or `TOO_MANY_FIELDS`, 415 `UNSUPPORTED_ENCODING` or
+ * `UNSUPPORTED_CHARSET`.
+ */
+export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions, done: ParseListener): void {
+  const type = request.headers['content-type'];
+  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : parseContentType(type ?? '');
+  const kind = kindOf(name);
+  if (kind === undefined) return done(null, undefined);
+  const charset = charsetOf(parameters['charset']);
+  // JSON is Unicode in every edition of its grammar (RFC 8259 section 8.1).
+  if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET'), undefined);
+  if (raw.length > options.limit) return done(HttpError.of('BODY_TOO_LARGE'), undefined);
+  const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return finish(raw, kind, charset, options, done);
+  if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING'), undefined);
+  options.inflater.inflate({
+    raw, coding, limit: options.limit,
+    isForsaken: () => request.socket?.destroyed === true,
+    done: (error, bytes) => (error === null ? finish(bytes, kind, charset, options, done) : done(error, undefined)),
+  });
+}
+
+function finish(bytes: Buffer, kind: BodyKind, charset: Charset, { bigint }: ParseOptions, done: ParseListener): void {
+  let value: unknown;
+  try {
+    value = parseText(charset.decode(bytes), kind, bigint);
+  } catch (error) {
+    return done(error instanceof HttpError ? error : HttpError.of('MALFORMED_BODY', undefined, { cause: error }), undefined);
+  }
+  done(null, value);
+}
+
+function parseText(text: string, kind: BodyKind, bigint: boolean): unknown {
+  if (kind === 'json') return parseJson(text, bigint);
+  return kind === 'form' ? parseForm(text) : text;
+}

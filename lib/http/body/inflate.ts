@@ -1,0 +1,107 @@
+import { AsyncResource } from 'node:async_hooks';
+import { constants } from 'node:buffer';
+import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
+import { HttpError } from '../../errors';
+
+/** Bodies of an application that inflate at once: each holds its bytes twice when it is done, and as many run on Node's threads. */
+const MOST_AT_ONCE = 4;
+/** Bytes that every body may inflate to: all that Express's parsers take by default. */
+const FREE = 102_400;
+/** How many times its length a longer one may inflate to: rows of JSON come to some 20 to 170, zeros to 1,000 with gzip and to 50,000 with Brotli. It is Apache's bound too. */
+const MOST_TIMES = 200;
+
+type Inflate = (bytes: InputType, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
+
+/** By `Content-Encoding`. By name when they are called, so that what has been put around Node's is called. */
+const CODINGS: Readonly<Record<string, Inflate>> = {
+  'gzip': (bytes, options, done) => gunzip(bytes, options, done),
+  'x-gzip': (bytes, options, done) => gunzip(bytes, options, done),
+  'deflate': (bytes, options, done) => inflate(bytes, options, done),
+  'br': (bytes, options, done) => brotliDecompress(bytes, options, done),
+};
+
+/** A body to inflate. */
+export interface Deflated {
+  readonly raw: Buffer;
+  /** As {@link isInflated} knows it. */
+  readonly coding: string;
+  /** Most bytes that it may come to. */
+  readonly limit: number;
+  /** Whether nobody waits for it any more; asked of one that had to wait, once it is its turn. */
+  isForsaken(): boolean;
+  /** Called once; not at all for one that is forsaken. */
+  done(error: HttpError | null, bytes: Buffer): void;
+}
+
+/** Whether a coding of content is one that is inflated. */
+export function isInflated(coding: string): boolean {
+  return Object.hasOwn(CODINGS, coding);
+}
+
+/**
+ * Inflates bodies, few at once and the others in the order in which they came:
+ * three thousand of a hundred bytes may stand for gigabytes.
+ */
+export class Inflater {
+  /** In their order; a Set gives up its first without moving the others. */
+  readonly #waiting = new Set<() => void>();
+  #running = 0;
+
+  /**
+   * Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 100 KiB
+   * and 200 times the bytes received; 400 `MALFORMED_BODY`.
+   */
+  inflate(body: Deflated): void {
+    // What frees the place for it is another request, with another context.
+    if (this.#running < MOST_AT_ONCE) this.#start(body);
+    else this.#waiting.add(AsyncResource.bind(() => this.#startLate(body)));
+  }
+
+  #startLate(body: Deflated): void {
+    if (!body.isForsaken()) this.#start(body);
+  }
+
+  #start(body: Deflated): void {
+    this.#running++;
+    const { raw, coding, limit } = body;
+    const most = Math.max(FREE, MOST_TIMES * raw.length);
+    const bounds = { maxOutputLength: Math.min(Math.max(limit, 1), most, constants.MAX_LENGTH) };
+    let isOver = false;
+    const ended = (error: Error | null, bytes: Buffer): void => {
+      // What has been put around Node's may call more than once.
+      if (isOver) return;
+      isOver = true;
+      this.#running--;
+      try {
+        this.#startNext();
+      } finally {
+        // Whatever becomes of the next: its client waits.
+        body.done(error === null ? null : inflateError(error, limit > most), bytes);
+      }
+    };
+    try {
+      (CODINGS[coding] as Inflate)(raw, bounds, ended);
+    } catch (error) {
+      // Of `done`, called on this turn.
+      if (isOver) throw error;
+      // Out of memory, or what has been put around Node's: a place that is not given back would be lost for good.
+      setImmediate(ended, error as Error, raw);
+    }
+  }
+
+  /** Those that are forsaken leave their places to others. */
+  #startNext(): void {
+    for (const start of this.#waiting) {
+      if (this.#running >= MOST_AT_ONCE) return;
+      this.#waiting.delete(start);
+      start();
+    }
+  }
+}
+
+function inflateError(error: Error, byRatio: boolean): HttpError {
+  if ((error as NodeJS.ErrnoException | undefined)?.code !== 'ERR_BUFFER_TOO_LARGE') {
+    return HttpError.of('MALFORMED_BODY', 'The request body could not be inflated by its content encoding', { cause: error });
+  }
+  return HttpError.of('BODY_TOO_LARGE', byRatio ? `The request body inflates to more than ${MOST_TIMES} times its length` : undefined);
+}

@@ -1,0 +1,113 @@
+import { HttpError } from '../../errors';
+import { type MarkedText, markBigIntegers, MOST_DIGITS } from './big-integers';
+import { syntaxFault } from './syntax';
+
+const LONG_INTEGER = /\d{16}/;
+/** A key that reaches for a prototype, with any of its letters escaped. */
+const ESCAPED_KEY = new RegExp(`"(?:${['__proto__', 'prototype'].map(escapable).join('|')})"`);
+
+/**
+ * Parses the JSON text of a request body (RFC 8259), of whatever value. Keys
+ * that reach for a prototype, `__proto__` and `constructor` with `prototype`
+ * in it, are refused.
+ *
+ * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused; all else is what
+ * JSON.parse makes of it.
+ * @throws {HttpError} `MALFORMED_BODY` or `FORBIDDEN_KEY`, both 400.
+ */
+export function parseJson(text: string, bigint: boolean): unknown {
+  const marked = bigint && LONG_INTEGER.test(text) ? markBigIntegers(text) : undefined;
+  const value = parsed(text, marked?.text ?? text);
+  const mark = marked?.mark;
+  const root = mark !== undefined || isSuspect(text) ? settle(value, mark) : value;
+  if (marked?.tooLong !== undefined) refuseInteger(marked.tooLong);
+  return root;
+}
+
+function parsed(text: string, marked: string): unknown {
+  try {
+    return JSON.parse(marked) as unknown;
+  } catch (error) {
+    throw HttpError.of('MALFORMED_BODY', faultMessage(text, syntaxFault(text)), { cause: error });
+  }
+}
+
+function faultMessage(text: string, at: number): string {
+  if (at < text.length) return `The request body is not valid JSON: unexpected character at position ${at}`;
+  if (text.trim() === '') return 'The request body is not valid JSON: it is empty';
+  return `The request body is not valid JSON: it ends too early, at position ${at}`;
+}
+
+function refuseInteger({ at, digits }: Required<MarkedText>['tooLong']): never {
+  throw HttpError.of('MALFORMED_BODY', `The request body holds an integer of ${digits} digits at position ${at}: at most ${MOST_DIGITS} are taken, send it as a string`);
+}
+
+/** An expression for a word in JSON, any letter of which may be escaped. */
+function escapable(word: string): string {
+  return word.replace(/./g, (letter) => {
+    const digits = letter.charCodeAt(0).toString(16).replace(/[a-f]/, (digit) => `[${digit}${digit.toUpperCase()}]`);
+    return `(?:${letter}|\\\\u00${digits})`;
+  });
+}
+
+/**
+ * Whether a key that is refused may be in the text: `proto`, which is in both,
+ * is one search for most texts.
+ */
+function isSuspect(text: string): boolean {
+  if (text.includes('proto') && (text.includes('"__proto__"') || text.includes('"prototype"'))) return true;
+  return text.includes('\\u') && ESCAPED_KEY.test(text);
+}
+
+/**
+ * Refuses forbidden keys, and makes BigInts of the strings that begin with the
+ * mark, in place. Not by a reviver: V8's recurses, and overflows on nesting
+ * that JSON.parse itself takes. By index where there is one, since the names
+ * of an array's elements are strings made to be asked for.
+ */
+function settle(root: unknown, mark: string | undefined): unknown {
+  const top = [root];
+  const open: object[] = [top];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (Array.isArray(node)) settleElements(node, mark, open);
+    else settleFields(node as Record<string, unknown>, mark, open);
+  }
+  return top[0];
+}
+
+function settleElements(node: unknown[], mark: string | undefined, open: object[]): void {
+  for (let index = 0; index < node.length; index++) {
+    const value = node[index];
+    if (typeof value === 'object') {
+      if (value !== null) open.push(value);
+    } else if (isMarked(value, mark)) {
+      node[index] = bigIntegerOf(value, mark as string);
+    }
+  }
+}
+
+function settleFields(node: Record<string, unknown>, mark: string | undefined, open: object[]): void {
+  for (const key of Object.keys(node)) {
+    if (key === '__proto__') refuseKey();
+    const value = node[key];
+    if (typeof value === 'object') {
+      if (value === null) continue;
+      if (key === 'constructor' && Object.hasOwn(value, 'prototype')) refuseKey();
+      open.push(value);
+    } else if (isMarked(value, mark)) {
+      node[key] = bigIntegerOf(value, mark as string);
+    }
+  }
+}
+
+function isMarked(value: unknown, mark: string | undefined): value is string {
+  return mark !== undefined && typeof value === 'string' && value.startsWith(mark);
+}
+
+function bigIntegerOf(value: string, mark: string): bigint {
+  return BigInt(value.slice(mark.length));
+}
+
+function refuseKey(): never {
+  throw HttpError.of('FORBIDDEN_KEY');
+}

@@ -1,0 +1,52 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { HttpError, statusText } from '../../errors';
+import { answerJson } from '../answer';
+import type { ConfiguredResponse } from '../response-state';
+
+/** Set on a socket once a request on it was refused for its transfer coding. */
+const kRefused = Symbol('waypost.socket.refusedCoding');
+
+type RefusedSocket = Socket & { [kRefused]?: boolean };
+
+/**
+ * Whether a body comes in transfer codings that Node does not take off: all
+ * but one `chunked` (RFC 9112 section 6.1), and any in HTTP/1.0, which has none.
+ * What is left of `gzip, chunked` would be taken for the body, by the signature
+ * check too. By the list of fields as received, as {@link hasBody}.
+ */
+export function isCoded(request: IncomingMessage): boolean {
+  const { rawHeaders } = request;
+  // Of a request that a program made, which may have filled `headers` alone.
+  if (rawHeaders.length === 0) return !isPlain(request, request.headers['transfer-encoding']);
+  let isSeen = false;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length !== 17 || name.toLowerCase() !== 'transfer-encoding') continue;
+    if (isSeen || !isPlain(request, rawHeaders[i + 1])) return true;
+    isSeen = true;
+  }
+  return false;
+}
+
+function isPlain({ httpVersionMajor, httpVersionMinor }: IncomingMessage, codings: string | undefined): boolean {
+  if (codings === undefined) return true;
+  return codings.trim().toLowerCase() === 'chunked' && (httpVersionMajor !== 1 || httpVersionMinor !== 0);
+}
+
+/**
+ * Whether a request came behind such a one on its connection. Who cut the
+ * messages apart otherwise sees no second request there, so none is carried out.
+ */
+export function isBehindCoded({ socket }: IncomingMessage): boolean {
+  return (socket as RefusedSocket | null)?.[kRefused] === true;
+}
+
+/** Answers 501, and closes the connection behind it. */
+export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
+  const { status, message } = HttpError.of('UNSUPPORTED_TRANSFER_CODING');
+  const socket = request.socket as RefusedSocket | null;
+  if (socket !== null) socket[kRefused] = true;
+  res.shouldKeepAlive = false;
+  answerJson(res, status, { error: statusText(status), message });
+}

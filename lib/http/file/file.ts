@@ -1,0 +1,310 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { ReadStream, Stats } from 'node:fs';
+import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
+import { isAbsolute, resolve } from 'node:path';
+import { inspect, toUSVString, types } from 'node:util';
+import onFinished from 'on-finished';
+import send, { type SendStream } from 'send';
+import { HttpError } from '../../errors';
+import { isAmbiguousPath } from './ambiguous-path';
+import { findBeneath } from './confinement';
+import { type KnownFile, KnownFiles } from './known-files';
+import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
+import { checkStatus } from '../status';
+
+/** Options of `res.sendFile` and `res.download`. */
+export interface SendFileOptions {
+  /** Directory that a relative path starts from and that nothing is sent from outside of. @default none: the path must be absolute */
+  root?: string;
+  /** Header fields to set once the file is found, over those set before. @default none */
+  headers?: OutgoingHttpHeaders;
+  /** What a path with a name beginning in a dot gets: the file, 403 or 404. Without `root` every directory of the path counts. @default 'ignore' (404) */
+  dotfiles?: 'allow' | 'deny' | 'ignore';
+  /** Whether a symbolic link beneath `root` may lead out of it; where it may not, 403. @default false */
+  followSymlinks?: boolean;
+  /** max-age of Cache-Control, in milliseconds or as text (`'1d'`), one year at most. @default 0 */
+  maxAge?: number | string;
+  /** Adds `immutable` to Cache-Control. @default false */
+  immutable?: boolean;
+  /** Sets Cache-Control. @default true */
+  cacheControl?: boolean;
+  /** Sets Last-Modified. @default true */
+  lastModified?: boolean;
+  /** Sets ETag. @default true */
+  etag?: boolean;
+  /** Answers Range requests (RFC 9110 section 14). @default true */
+  acceptRanges?: boolean;
+  /** Extensions to try, without a dot, when there is no file of that name. @default none */
+  extensions?: string | string[] | false;
+  /** File sent for a path that ends in a slash. @default 'index.html' */
+  index?: string | string[] | false;
+  /** First byte to send, counted from 0. @default 0 */
+  start?: number;
+  /** Last byte to send, inclusive. @default the file's last */
+  end?: number;
+}
+
+/** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */
+export type SendFileCallback = (error?: Error) => unknown;
+
+/** Bytes that a stream of `node:fs` reads at once. */
+const AT_ONCE = 65_536;
+
+/** What of a file `send` sends. */
+interface Part {
+  /** First byte, counted from 0. */
+  readonly start: number;
+  /** Last byte; beyond the file where there is nothing to send. */
+  readonly end: number;
+}
+
+/** A file's way to a response: `send`, with what it leaves open closed. One use each. */
+export class FileTransfer {
+  readonly #res: ConfiguredResponse;
+  readonly #options: SendFileOptions;
+  readonly #done: SendFileCallback;
+  readonly #path: string;
+  /** What stood on the response before, so that a failure leaves no word about a file that was not sent. */
+  readonly #namesBefore: readonly string[];
+  readonly #statusBefore: number;
+  readonly #files: KnownFiles;
+  /** Undefined until the file is found. */
+  #known: KnownFile | undefined;
+  #size = 0;
+  /**
+   * Bytes that are to come from the file. Not read from the response's
+   * Content-Length: what middleware makes of that is its own affair.
+   */
+  #promised = 0;
+  #settled = false;
+  /** Undefined until the file is found; false while, or when, there is nothing to stream. */
+  #streaming: boolean | undefined;
+
+  /** @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options. */
+  constructor(res: ConfiguredResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
+    checkPath(path, options.root);
+    checkPart(options);
+    this.#res = res;
+    this.#path = path;
+    this.#options = options;
+    this.#done = done;
+    this.#namesBefore = res.getHeaderNames();
+    this.#statusBefore = res.statusCode;
+    this.#files = res[kSettings].files ?? new KnownFiles();
+  }
+
+  /** Starts sending. */
+  start(): void {
+    if (this.#isAmbiguous()) return this.#fail(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
+    const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
+    const pipe = file.stream.bind(file);
+    file.stream = (path, options) => {
+      const { start, end } = options as Part;
+      this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
+      // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
+      this.#res.removeHeader('Trailer');
+      if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
+      else pipe(path, options);
+    };
+    const proceed = file.send.bind(file);
+    file.send = (path: string, stats?: Stats) => {
+      // A pipe would hold a thread of Node's few until somebody writes to it.
+      if (!(stats as Stats).isFile()) return this.#fail(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
+      this.#size = (stats as Stats).size;
+      this.#known = this.#files.find(path, stats as Stats);
+      this.#confine(file, path, this.#known, () => this.#open(proceed, path, stats));
+    };
+    file.on('error', (error: Error) => this.#fail(error));
+    file.on('directory', () => this.#fail(directoryError()));
+    file.on('stream', (stream: ReadStream) => this.#watch(stream));
+    file.on('end', () => this.#settle());
+    file.on('headers', () => this.#setHeaders());
+    onFinished(this.#res, (error) => this.#finish(error));
+    file.pipe(this.#res);
+  }
+
+  #isAmbiguous(): boolean {
+    const { req } = this.#res;
+    const { originalUrl = req.url ?? '' } = req as { originalUrl?: string };
+    return Boolean(this.#options.root) && isAmbiguousPath(this.#path, originalUrl);
+  }
+
+  /**
+   * `send` checks names, not where links lead. Someone who can change the tree
+   * meanwhile has won anyway; this is for trees that hold links by upload or by
+   * mistake.
+   */
+  #confine(file: SendStream, path: string, known: KnownFile, proceed: () => void): void {
+    const { root, followSymlinks } = this.#options;
+    if (root === undefined || root === '' || followSymlinks === true) return proceed();
+    // Where it stands changes with the directory that the process is in.
+    const directory = resolve(root);
+    if (known.root === directory) return proceed();
+    findBeneath(directory, path, (error, inside) => {
+      if (error !== null) return file.onStatError(error);
+      if (!inside) return file.error(403);
+      known.root = directory;
+      proceed();
+    });
+  }
+
+  /** This runs in a callback of the file system, where nobody else would catch a bad header or status. */
+  #open(proceed: SendStream['send'], path: string, stats: Stats | undefined): void {
+    if (this.#settled) return;
+    this.#streaming = false;
+    try {
+      // Writing the head would throw for them later, out of reach.
+      checkStatus(this.#res.statusCode);
+      if (this.#res.statusMessage) validateHeaderValue('statusMessage', this.#res.statusMessage);
+      proceed(path, stats);
+    } catch (error) {
+      this.#fail(asError(error));
+    }
+  }
+
+  /**
+   * Whether it is no more than a stream would read at once, and nobody has
+   * replaced what it would be written with; or nothing: `send` would read a
+   * byte, which a file may have by now.
+   */
+  #readsAtOnce(): boolean {
+    const res = this.#res;
+    return this.#promised === 0 || this.#promised <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
+  }
+
+  #sendAtOnce(file: SendStream, path: string, start: number): void {
+    this.#streaming = true;
+    const promised = this.#promised;
+    this.#files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
+      if (this.#settled) return;
+      if (this.#res.destroyed) return this.#fail(abortedError());
+      if (error !== null) return file.onStatError(error);
+      if (bytes.length < promised) return this.#fail(endedEarly(bytes.length, promised));
+      this.#end(bytes);
+    });
+  }
+
+  /** This runs in a callback of the file system, where nobody else would catch what the head is refused for. */
+  #end(bytes: Buffer): void {
+    const res = this.#res;
+    try {
+      // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
+      if (!res.headersSent) res.writeHead(res.statusCode);
+      res.end(bytes);
+      this.#settle();
+    } catch (error) {
+      this.#fail(asError(error));
+    }
+  }
+
+  #setHeaders(): void {
+    for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
+      if (value !== undefined) this.#res.setHeader(name, value);
+    }
+  }
+
+  /**
+   * A file cut short while it is sent would leave the client waiting for bytes
+   * that the next response on the connection would then supply.
+   */
+  #watch(stream: ReadStream): void {
+    this.#streaming = true;
+    // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
+    Object.assign(stream, { emit: AsyncResource.bind(stream.emit.bind(stream), 'waypost.sendFile') });
+    const promised = this.#promised;
+    stream.on('end', () => {
+      if (stream.bytesRead >= promised) return;
+      this.#res.destroy();
+      this.#fail(endedEarly(stream.bytesRead, promised));
+    });
+  }
+
+  #finish(error: Error | null): void {
+    // As a rule it is by now, which saves every file a turn and an error.
+    if (this.#settled) return;
+    if (error === null) {
+      // The end of the stream may be told after the end of the response.
+      setImmediate(() => (this.#streaming === false ? this.#settle() : this.#fail(abortedError())));
+      return;
+    }
+    this.#fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
+  }
+
+  #fail(error: Error): void {
+    if (this.#settled) return;
+    try {
+      this.#restore();
+    } catch {
+      // What stands in the place of the response's methods throws; nobody would catch it here, and the answer clears what it must.
+    }
+    this.#settle(error);
+  }
+
+  #restore(): void {
+    const res = this.#res;
+    if (res.headersSent) return;
+    res.statusCode = this.#statusBefore;
+    for (const name of res.getHeaderNames()) {
+      // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
+      if (name !== 'content-range' && !this.#namesBefore.includes(name)) res.removeHeader(name);
+    }
+    // Removing one that is not there would keep Node from working out the length of what is sent instead.
+    if (res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
+  }
+
+  #settle(error?: Error): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#done(error);
+  }
+}
+
+/** Whether the error says only that the client is gone, which is no fault of the server's. */
+export function isClientGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNABORTED' || error.syscall === 'write';
+}
+
+function checkPath(path: unknown, root: string | undefined): void {
+  if (typeof path !== 'string' || path === '') {
+    throw new TypeError(`res.sendFile needs the path of a file as a non-empty string, got ${inspect(path)}`);
+  }
+  if ((root === undefined || root === '') && !isAbsolute(path)) {
+    throw new TypeError(
+      `res.sendFile needs an absolute path or a root, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
+    );
+  }
+}
+
+/** `send` makes a negative length of some, which is no HTTP. */
+function checkPart({ start = 0, end = Number.MAX_SAFE_INTEGER }: SendFileOptions): void {
+  if (!Number.isSafeInteger(start) || start < 0) throw new TypeError(`res.sendFile: start must be a whole number of bytes from 0, got ${inspect(start)}`);
+  if (!Number.isSafeInteger(end) || end < start) throw new TypeError(`res.sendFile: end must be a whole number of bytes, not below start (${start}), got ${inspect(end)}`);
+}
+
+/** A lone surrogate is in no file's name, and encodeURI throws for it. */
+function encodePath(path: string): string {
+  return encodeURI(toUSVString(path));
+}
+
+/** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */
+function sendOptions(options: SendFileOptions): send.SendOptions {
+  const { headers: _, followSymlinks: __, ...known } = options;
+  return known;
+}
+
+function directoryError(): Error {
+  return new HttpError(404, 'EISDIR', 'The path is a directory');
+}
+
+function endedEarly(sent: number, promised: number): Error {
+  return new Error(`The file ended after ${sent} of ${promised} bytes`);
+}
+
+/** What was thrown may be anything. */
+function asError(thrown: unknown): Error {
+  return types.isNativeError(thrown) ? thrown : new Error(String(thrown));
+}
+
+function abortedError(): Error {
+  return Object.assign(new Error('The client went away before the file was sent'), { code: 'ECONNABORTED' });
+}

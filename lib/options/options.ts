@@ -1,0 +1,281 @@
+import type { TlsOptions } from 'node:tls';
+import type { Logger, LogLevel } from '../logger';
+
+/** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
+export interface CreateServerOptions {
+  /** Name of the environment. Error details reach a client only in `development`. @default NODE_ENV, else 'production' */
+  env?: string;
+  /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
+  etag?: boolean | 'weak' | 'strong';
+  logging?: LoggingOptions;
+  routing?: RoutingOptions;
+  /** How request bodies are read; `false` turns parsing off. */
+  body?: BodyOptions | false;
+  server?: ServerSettings;
+  security?: SecurityOptions;
+}
+
+/** `logging`: what the application logs, and where (INTERFACE section 2.6). */
+export interface LoggingOptions {
+  /** Lowest level that the built-in logger writes; a given `logger` keeps its own. @default 'info' */
+  level?: LogLevel;
+  /** A logger in pino's shape. @default pino on standard output */
+  logger?: Logger;
+}
+
+/** `routing`: how exactly a path must match its pattern (INTERFACE section 4.2). */
+export interface RoutingOptions {
+  /** Whether `/A` and `/a` are two paths. @default true */
+  caseSensitive?: boolean;
+  /** Whether `/a/` is taken as `/a`. @default false */
+  ignoreTrailingSlash?: boolean;
+  /** Whether `//a` is taken as `/a`. @default false */
+  ignoreDuplicateSlashes?: boolean;
+  /** Whether a wrong method is answered by 405 with `Allow`, and OPTIONS by the framework, instead of 404. @default false */
+  methodNotAllowed?: boolean;
+}
+
+/** `body`: how request bodies are read. */
+export interface BodyOptions {
+  /** Longest body that is read, in bytes, or text such as `'100kb'` (units b, kb, mb, gb of 1024). @default 1048576 (1 MiB) */
+  limit?: number | string;
+  /** Whether integers beyond 2^53 in JSON become BigInt; one of more than 4,300 digits is answered by 400. @default false */
+  bigint?: boolean;
+}
+
+/** Node's own options of an HTTP server, by their own names. Their defaults are Node's. */
+export interface HttpServerOptions {
+  /** Time for the whole request to arrive, in milliseconds; 0 is no limit. @default 300000 */
+  requestTimeout?: number;
+  /** Time for the headers to arrive, in milliseconds; 0 is no limit. At most `requestTimeout`. @default 60000 */
+  headersTimeout?: number;
+  /** Time an idle connection is kept, in milliseconds. @default 5000 */
+  keepAliveTimeout?: number;
+  /** Time added to `keepAliveTimeout` before the socket closes, in milliseconds. @default Node's */
+  keepAliveTimeoutBuffer?: number;
+  /** How often the two request timeouts are looked at, in milliseconds. @default 30000 */
+  connectionsCheckingInterval?: number;
+  /** Inactivity after which a socket is closed, in milliseconds; 0 is never. @default 0 */
+  timeout?: number;
+  /** Most headers of a request that are kept; 0 is no limit. @default Node's */
+  maxHeadersCount?: number;
+  /** Most bytes of a request's headers. @default 16384 */
+  maxHeaderSize?: number;
+  /** Most requests on one connection; 0 is no limit. @default 0 */
+  maxRequestsPerSocket?: number;
+  /** Whether malformed headers are let in. @default false */
+  insecureHTTPParser?: boolean;
+  /** Whether repeated headers are joined by `, ` rather than dropped. @default false */
+  joinDuplicateHeaders?: boolean;
+  /** Buffer size of request and response streams, in bytes. @default Node's */
+  highWaterMark?: number;
+  /** Whether Nagle's algorithm is off. @default true */
+  noDelay?: boolean;
+  /** Whether TCP keep-alive probes are sent. @default false */
+  keepAlive?: boolean;
+  /** Idle time before the first probe, in milliseconds. @default 0 */
+  keepAliveInitialDelay?: number;
+  /** Whether an HTTP/1.1 request without `Host` is answered by 400. @default true */
+  requireHostHeader?: boolean;
+  /** Whether writing a body to a response that has none throws. @default false */
+  rejectNonStandardBodyWrites?: boolean;
+  /** Response headers that are sent once, their values joined by `; `. @default none */
+  uniqueHeaders?: string[];
+}
+
+/** Says whether the proxy at that address, `hop` steps away, is trusted. */
+export type TrustFunction = (address: string, hop: number) => boolean;
+
+/** Whose forwarded headers are believed: all, none, a number of hops, addresses or subnets, or a function. */
+export type TrustProxy = boolean | number | string | readonly string[] | TrustFunction;
+
+/** `server`: where and how the application listens (INTERFACE section 2.6). */
+export interface ServerSettings extends HttpServerOptions {
+  /** Address to listen on. @default Node's: every address */
+  host?: string;
+  /** Port to listen on; 0 picks a free one. @default PORT, else 3000 */
+  port?: number;
+  /** Whether SIGINT and SIGTERM close the application. @default false */
+  handleSignals?: boolean;
+  /** Whose `X-Forwarded-*` headers are believed; a text may list several, separated by commas. @default false */
+  trustProxy?: TrustProxy;
+  /** Serves HTTPS with these. @default none: plain HTTP */
+  https?: HttpsOptions;
+}
+
+/** `server.https`: the contents of key and certificate in PEM, and Node's other TLS options by their own names. */
+export type HttpsOptions = Pick<TlsOptions, HttpsName>;
+
+/** `security`: what guards the routes (INTERFACE section 5). */
+export interface SecurityOptions {
+  /** Turns the check of request signatures on. @default none: no check */
+  requestSignature?: RequestSignatureConfig;
+  routeConfig?: RouteConfig;
+  /** Paths that take webhooks of other services, and how those sign them. @default none */
+  webhooks?: readonly WebhookConfig[];
+}
+
+/** `security.routeConfig`: to which requests a guard applies. */
+export interface RouteConfig {
+  requestSignature?: SignatureRoutes;
+}
+
+/** `security.routeConfig.requestSignature`: to which requests the check of signatures applies (INTERFACE section 5). */
+export interface SignatureRoutes {
+  /** What is checked. @default every request */
+  includeRoutes?: readonly ScopeEntry[];
+  /** What is taken away from it. @default nothing */
+  excludeRoutes?: readonly ScopeEntry[];
+}
+
+/** A route pattern, for all methods or for some. */
+export type ScopeEntry = string | { readonly path: string; readonly methods?: readonly string[] };
+
+/** `security.requestSignature`: how requests are signed (INTERFACE section 2.5). */
+export interface RequestSignatureConfig {
+  /** The shared secret, or several while one replaces another; 32 bytes or more each. A function answers those of a key id. */
+  secret: string | readonly string[] | SecretLookup;
+  /** Name of the header that names the client's key; where `secret` is a function. @default 'X-Key-Id' */
+  keyIdHeaderName?: string;
+  /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). A server takes one of them. @default 1 */
+  version?: 1 | 2;
+  /** Whether the steps of each check are logged, without secrets or signatures. @default false */
+  debug?: boolean;
+  /** Hash of the HMAC. @default 'sha256' */
+  algorithm?: SignatureAlgorithm;
+  /** How old a signature may be, in milliseconds. @default 300000 (5 minutes) */
+  maxAge?: number;
+  /** Name of the header that carries the signature. @default 'Svc-Request-Sig' */
+  headerName?: string;
+  /** Name of the header that carries the timestamp. @default 'X-Timestamp' */
+  timestampHeaderName?: string;
+  /** Whether the body is signed. @default true */
+  includeBody?: boolean;
+  /** Whether the query is signed. @default true */
+  includeQuery?: boolean;
+  /** How far ahead the sender's clock may be, in milliseconds. @default 30000 (30 seconds) */
+  clockSkew?: number;
+  /**
+   * What to do with a body that could have been the end of the URL, on methods other than GET, HEAD and DELETE; on those
+   * three it is always refused. @default 'accept'
+   */
+  ambiguousBody?: 'accept' | 'reject';
+  /** With version 2: what every request must sign besides, names of headers, `'@authority'` or `'@request-target'`. @default none */
+  covers?: readonly string[];
+  /** Lets each signature through once. @default none: a signature holds until it is too old */
+  replay?: ReplayOptions;
+  /** How long a function given as `secret` and the replay store may take together, in milliseconds; then 503. @default 5000 (5 seconds) */
+  timeout?: number;
+}
+
+/** Answers the secrets of a key id; undefined or null where nobody has such a key. */
+export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswer>;
+
+/** What a {@link SecretLookup} answers. */
+export type SecretAnswer = string | readonly string[] | null | undefined;
+
+/** `security.requestSignature.replay`: that each signature is used once. */
+export interface ReplayOptions {
+  /** Remembers which signatures were used. */
+  store: ReplayStore;
+}
+
+/** Remembers which signatures were used. */
+export interface ReplayStore {
+  /**
+   * Claims a signature for one request: true for the first that asks, false for
+   * every other until then. If it throws or rejects, the request is answered by
+   * 503: it is not known whether the signature was used.
+   * @param digest Names the signature: its own bytes, as hexadecimal text; of a webhook with `webhook:` and the path before it.
+   * @param expires Until when it is to be remembered, in milliseconds since the epoch.
+   */
+  claim(digest: string, expires: number): boolean | Promise<boolean>;
+}
+
+/** A service whose way of signing webhooks is known. */
+export type WebhookPreset = 'standard' | 'stripe' | 'github' | 'slack';
+
+/** An entry of `security.webhooks`: a path whose requests another service signs in its own way. */
+export interface WebhookConfig {
+  /** Route pattern of the path; `security.requestSignature` leaves it alone. */
+  path: string;
+  /** Who signs: `standard` is Standard Webhooks. */
+  preset: WebhookPreset;
+  /** The secret as that service shows it, or several while one replaces another. */
+  secret: string | readonly string[];
+  /** How old a signature may be, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
+  maxAge?: number;
+  /** How far ahead the sender's clock may be, in milliseconds; not with `github`. @default 300000 (5 minutes) */
+  clockSkew?: number;
+  /** Whether each check is logged, without secrets or signatures. @default false */
+  debug?: boolean;
+  /** Lets each signature through once; not with `github`, which signs no time. @default none: a signature holds until it is too old */
+  replay?: ReplayOptions;
+  /** How long the replay store may take, in milliseconds; then 503. @default 5000 (5 seconds) */
+  timeout?: number;
+}
+
+/** The hash of a request signature. */
+export type SignatureAlgorithm = 'sha256' | 'sha512';
+
+/** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
+export interface ResolvedOptions {
+  readonly env: string;
+  /** Whether `env` is `development`. */
+  readonly development: boolean;
+  readonly etag: false | 'weak' | 'strong';
+  readonly logging: { readonly level: LogLevel; readonly logger: Logger | undefined };
+  readonly routing: Readonly<Required<RoutingOptions>>;
+  /** `limit` also bounds what is discarded, and what a signature is checked over, when `parse` is false. */
+  readonly body: { readonly parse: boolean; readonly limit: number; readonly bigint: boolean };
+  readonly server: ResolvedServer;
+  readonly security: ResolvedSecurity;
+  /** What is to be logged at start: unknown keys, short secrets, options without effect. */
+  readonly warnings: readonly string[];
+}
+
+/** What http.createServer ignores and the server takes as properties. */
+type ServerProperty = 'maxHeadersCount' | 'maxRequestsPerSocket' | 'timeout';
+
+/** `server`, resolved. */
+export interface ResolvedServer {
+  readonly host: string | undefined;
+  readonly port: number;
+  readonly handleSignals: boolean;
+  /** As given. */
+  readonly trustProxy: TrustProxy;
+  /** `trustProxy` as a test. */
+  readonly trusts: TrustFunction;
+  readonly https: Readonly<HttpsOptions> | undefined;
+  /** For `http.createServer`; holds only what was given. */
+  readonly http: Readonly<Omit<HttpServerOptions, ServerProperty>>;
+  /** To assign to the server, whose constructor doesn't take these; holds only what was given. */
+  readonly properties: Readonly<Pick<HttpServerOptions, ServerProperty>>;
+}
+
+/** `security`, resolved. */
+export interface ResolvedSecurity {
+  /** `undefined` when no signature is asked for. */
+  readonly requestSignature: ResolvedSignature | undefined;
+  readonly includeRoutes: readonly ScopeEntry[];
+  readonly excludeRoutes: readonly ScopeEntry[];
+  readonly webhooks: readonly ResolvedWebhook[];
+}
+
+/** `security.requestSignature`, resolved. */
+export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay'>>> {
+  readonly secret: readonly string[] | SecretLookup;
+  readonly replay: ReplayOptions | undefined;
+}
+
+/** An entry of `security.webhooks`, resolved. */
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay'>>> {
+  readonly secrets: readonly string[];
+  readonly replay: ReplayOptions | undefined;
+}
+
+type HttpsName =
+  | 'ALPNCallback' | 'ALPNProtocols' | 'SNICallback' | 'allowPartialTrustChain' | 'ca' | 'cert' | 'ciphers' | 'clientCertEngine' | 'crl'
+  | 'dhparam' | 'ecdhCurve' | 'enableTrace' | 'handshakeTimeout' | 'honorCipherOrder' | 'key' | 'maxVersion' | 'minVersion' | 'passphrase'
+  | 'pfx' | 'privateKeyEngine' | 'privateKeyIdentifier' | 'pskCallback' | 'pskIdentityHint' | 'rejectUnauthorized' | 'requestCert'
+  | 'secureOptions' | 'secureProtocol' | 'sessionIdContext' | 'sessionTimeout' | 'sigalgs' | 'ticketKeys';

@@ -1,0 +1,185 @@
+import { METHODS } from 'node:http';
+import {
+  describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, is, isHeaderName, listOf, nearestOf, oneOf, optional, otherwise, refuse,
+  section, then,
+} from './field';
+import type {
+  ReplayOptions, ResolvedSecurity, ResolvedSignature, ResolvedWebhook, ScopeEntry, SecretLookup, SecurityOptions, SignatureRoutes, WebhookConfig,
+} from './options';
+
+/** The guards under `security`. */
+const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks'];
+
+/** Where a guard belongs that stands beside `security`, well or badly spelt. */
+export const guardHome: HomeOf = (key) => {
+  const { name, edits } = nearestOf(key, GUARDS);
+  return edits <= 2 ? `security.${name}` : undefined;
+};
+
+/** Where a guard belongs that stands in a section which is none. */
+export const strayHome: HomeOf = (key) => (nearestOf(key, ['security']).edits <= 2 ? 'security' : guardHome(key));
+
+/** Where an option of the signature check belongs, if the key is one. */
+function homeOf(key: string): string | undefined {
+  const folded = key.toLowerCase();
+  const among = (fields: object): string | undefined => Object.keys(fields).find((name) => name.toLowerCase() === folded);
+  const setting = among(SIGNATURE);
+  if (setting !== undefined) return `security.requestSignature.${setting}`;
+  const list = among(SIGNATURE_ROUTES);
+  return list === undefined ? guardHome(key) : `security.routeConfig.requestSignature.${list}`;
+}
+
+/** A section in which a misspelt or misplaced key throws. */
+function guard<T extends object>(fields: Fields<T>, home: HomeOf = homeOf): Field<Readonly<T>> {
+  return section(fields, home, true);
+}
+
+// HMAC pads a short key with NULs, so a secret of nothing else is the empty one.
+const secretText = is<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), (given) => (
+  typeof given === 'string' && given !== '' ? 'nothing but NUL characters' : describeKind(given)
+));
+
+const secrets: Field<readonly string[]> = (given, name, warnings) => {
+  const list = Array.isArray(given) ? listOf(secretText, '')(given, name, warnings) : Object.freeze([secretText(given, name, warnings)]);
+  if (list.length === 0) refuse(name, 'a non-empty string, or an array of one or more', 'an empty array');
+  list.forEach((secret, index) => {
+    if (Buffer.byteLength(secret) < 32) warnings.push(`${Array.isArray(given) ? `${name}[${index}]` : name} is shorter than 32 bytes`);
+  });
+  return list;
+};
+
+const secret: Field<readonly string[] | SecretLookup> = (given, name, warnings) =>
+  typeof given === 'function' ? (given as SecretLookup) : secrets(given, name, warnings);
+
+const TAKEN: ReadonlySet<string> = new Set([
+  // Sent twice, Node keeps the first of them (its docs, `message.headers`), and who passes the request on perhaps the last.
+  'age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since', 'if-unmodified-since', 'last-modified',
+  'location', 'max-forwards', 'proxy-authorization', 'referer', 'retry-after', 'server', 'user-agent',
+  // It joins these in another way, or acts on them.
+  'connection', 'cookie', 'expect', 'set-cookie', 'trailer', 'transfer-encoding', 'upgrade',
+]);
+const headerName = is<string>(
+  'a header name (RFC 9110 section 5.1) that nothing else uses',
+  // Names that every object has would be found in any request.
+  (given) => isHeaderName(given) && !TAKEN.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
+);
+const maxAge = is<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
+const clockSkew = is<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
+
+// A longer delay than this makes Node's timers fire at once.
+const timeout = integer(1, 2 ** 31 - 1, ' of milliseconds');
+
+/** What can be asked to be covered beside what always is; the digest of a body is covered where there is one. */
+const UNASKED: ReadonlySet<string> = new Set(['content-digest', 'signature', 'signature-input']);
+const component = then(
+  is<string>(
+    'the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target"',
+    (given) => given === '@authority' || given === '@request-target' || (isHeaderName(given) && !UNASKED.has(String(given).toLowerCase())),
+  ),
+  (given) => given.toLowerCase(),
+);
+
+const store = is<ReplayOptions['store']>(
+  'an object with a method claim(digest, expires), such as a MemoryReplayStore',
+  (given) => typeof given === 'object' && given !== null && typeof (given as { claim?: unknown }).claim === 'function',
+  describeKind,
+);
+
+const SIGNATURE: Fields<ResolvedSignature> = {
+  secret,
+  keyIdHeaderName: otherwise('X-Key-Id', headerName),
+  version: otherwise(1 as const, oneOf(1, 2)),
+  debug: otherwise(false, flag),
+  algorithm: otherwise('sha256' as const, oneOf('sha256', 'sha512')),
+  maxAge: otherwise(300_000, maxAge),
+  headerName: otherwise('Svc-Request-Sig', headerName),
+  timestampHeaderName: otherwise('X-Timestamp', headerName),
+  includeBody: otherwise(true, flag),
+  includeQuery: otherwise(true, flag),
+  clockSkew: otherwise(30_000, clockSkew),
+  ambiguousBody: otherwise('accept' as const, oneOf('accept', 'reject')),
+  covers: otherwise(Object.freeze([]), listOf(component, 'an array of what must be signed, such as ["@authority"]')),
+  replay: optional(guard<ReplayOptions>({ store })),
+  timeout: otherwise(5000, timeout),
+};
+
+/** What RFC 9421 and RFC 9530 settle by themselves. */
+const SETTLED_BY_VERSION_2 = ['headerName', 'timestampHeaderName', 'keyIdHeaderName', 'ambiguousBody'] as const;
+
+const signature: Field<ResolvedSignature> = (given, name, warnings) => {
+  const settings = guard(SIGNATURE)(given, name, warnings);
+  const isGiven = (key: string): boolean => Object.hasOwn(given as object, key);
+  if (settings.version === 2) {
+    const settled = SETTLED_BY_VERSION_2.find(isGiven);
+    if (settled !== undefined) refuse(`${name}.${settled}`, 'left out with version: 2, where RFC 9421 settles it', describe((given as Record<string, unknown>)[settled]));
+    if (settings.algorithm !== 'sha256') refuse(`${name}.algorithm`, '"sha256" with version: 2 (RFC 9421 section 3.3.3 knows no other HMAC)', describe(settings.algorithm));
+  } else if (isGiven('covers')) {
+    refuse(`${name}.covers`, 'left out with version: 1, which signs no headers; write version: 2', describeKind(settings.covers));
+  }
+  if (typeof settings.secret !== 'function' && isGiven('keyIdHeaderName')) {
+    refuse(`${name}.keyIdHeaderName`, 'left out unless secret is a function, which is asked for the secrets of a key id', describe(settings.keyIdHeaderName));
+  }
+  const names = [settings.headerName, settings.timestampHeaderName, settings.keyIdHeaderName].map((header) => header.toLowerCase());
+  if (names[0] === names[1]) refuse(`${name}.timestampHeaderName`, `another header than ${name}.headerName`, describe(settings.timestampHeaderName));
+  if (typeof settings.secret === 'function' && names.indexOf(names[2] as string) !== 2) {
+    refuse(`${name}.keyIdHeaderName`, `another header than ${name}.headerName and ${name}.timestampHeaderName`, describe(settings.keyIdHeaderName));
+  }
+  return settings;
+};
+
+const routePattern = is<string>('a route pattern that starts with "/"', (given) => typeof given === 'string' && given.startsWith('/'));
+const method = then(is<string>('an HTTP method such as "GET"', (given) => typeof given === 'string' && METHODS.includes(given.toUpperCase())), (given) => given.toUpperCase());
+const methods = then(listOf(method, 'an array of HTTP methods'), (list, name) => (list.length > 0 ? list : refuse(name, 'an array of one or more HTTP methods', 'an empty array')));
+const routeOfMethods = guard<Exclude<ScopeEntry, string>>({ path: routePattern, methods: optional(methods) });
+
+const scopeEntry: Field<ScopeEntry> = (given, name, warnings) =>
+  typeof given === 'object' && given !== null ? routeOfMethods(given, name, warnings) : routePattern(given, name, warnings);
+
+const scope = otherwise(Object.freeze([]), listOf(scopeEntry, 'an array of route patterns'));
+
+const SIGNATURE_ROUTES: Fields<Required<SignatureRoutes>> = { includeRoutes: scope, excludeRoutes: scope };
+
+const WEBHOOK: Fields<Omit<ResolvedWebhook, 'secrets'> & { secret: readonly string[] }> = {
+  path: routePattern,
+  preset: oneOf('standard', 'stripe', 'github', 'slack'),
+  secret: secrets,
+  maxAge: otherwise(300_000, maxAge),
+  // Standard Webhooks takes as much, and Stripe and Slack put no bound on it: their clocks are right, and the server's may be late.
+  clockSkew: otherwise(300_000, clockSkew),
+  debug: otherwise(false, flag),
+  replay: optional(guard<ReplayOptions>({ store })),
+  timeout: otherwise(5000, timeout),
+};
+
+const webhook: Field<ResolvedWebhook> = (given, name) => {
+  // Of their length nobody need be warned: the service has made them.
+  const { secret: held, ...settings } = guard(WEBHOOK, () => undefined)(given, name, []);
+  const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => Object.hasOwn(given as object, key));
+  if (settings.preset === 'github' && timed !== undefined) {
+    refuse(`${name}.${timed}`, `left out with preset "github", which signs no time${timed === 'replay' ? ', so that a store would have no end' : ''}`, describe((given as WebhookConfig)[timed]));
+  }
+  return Object.freeze({ ...settings, secrets: held });
+};
+
+const webhooks = then(listOf(webhook, 'an array of webhooks { path, preset, secret }'), (list, name) => {
+  const twice = list.findIndex(({ path }, index) => list.findIndex((other) => other.path === path) !== index);
+  if (twice !== -1) refuse(`${name}[${twice}].path`, 'a path that no webhook before it has, since a request would have to be signed both ways', describe(list[twice]?.path));
+  return list;
+});
+
+/** `security`: a misspelt guard throws, since it would not start. */
+export const security: Field<ResolvedSecurity> = then(
+  guard({
+    requestSignature: optional(signature),
+    routeConfig: optional(guard({ requestSignature: optional(guard(SIGNATURE_ROUTES)) })),
+    webhooks: otherwise(Object.freeze([]), webhooks),
+  }),
+  ({ requestSignature, routeConfig, webhooks }, name) => {
+    const routes = routeConfig?.requestSignature;
+    if (routes !== undefined && requestSignature === undefined) {
+      throw new TypeError(`${name}.routeConfig.requestSignature needs ${name}.requestSignature: without a secret no route is checked`);
+    }
+    const { includeRoutes = [], excludeRoutes = [] } = routes ?? {};
+    return Object.freeze({ requestSignature, includeRoutes: Object.freeze(includeRoutes), excludeRoutes: Object.freeze(excludeRoutes), webhooks });
+  },
+);

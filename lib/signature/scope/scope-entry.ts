@@ -1,0 +1,165 @@
+import type { ScopeEntry } from '../../options/options';
+import type { Path, PathRules } from '../../routing/path';
+import { parsePattern, Pattern } from '../../routing/pattern';
+import type { Segment } from '../../routing/pattern-parser';
+import { canonicalPath, tokens } from './canonical';
+
+/** Compares exactly; for paths that leave nothing to canonicalise. */
+export const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
+/** Compares what the most lenient of routers would take for equal. */
+export const LOOSE: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
+
+abstract class Entry {
+  /** The pattern under {@link LOOSE}: static text in lower case, no needless empty segment. */
+  protected readonly loose: Pattern;
+  protected readonly methods: readonly string[] | undefined;
+
+  constructor(entry: ScopeEntry) {
+    const { path, methods } = typeof entry === 'string' ? { path: entry, methods: undefined } : entry;
+    this.loose = parsePattern(path, LOOSE);
+    this.methods = methods?.map((method) => method.toUpperCase());
+  }
+
+  abstract appliesTo(method: string): boolean;
+
+  /** Whether every request that a route takes is surely one of this entry's. */
+  covers(method: string | null, route: readonly Segment[]): boolean {
+    if (method === null ? this.methods !== undefined : !this.appliesTo(method)) return false;
+    const own = withoutEmpty(this.loose.segments);
+    if (own.length === route.length && own.every((segment, index) => shapeOf(segment) === shapeOf(route[index]))) return true;
+    const deep = own.findIndex((segment) => segment.kind === 'deep');
+    if (deep === -1) return own.length === route.length && own.every((segment, index) => coversSegment(segment, route[index]));
+    return deep === own.length - 1 && own.slice(0, deep).every((segment, index) => coversSegment(segment, route[index]));
+  }
+}
+
+/** An entry of `includeRoutes`: what is checked. */
+export class Include extends Entry {
+  readonly #own: Pattern;
+  readonly #views: readonly Pattern[];
+  readonly #head: readonly string[];
+  readonly #start: string;
+  readonly #tokens: readonly string[];
+  readonly #constrained: boolean;
+
+  constructor(entry: ScopeEntry, rules: PathRules) {
+    super(entry);
+    const { text, segments } = this.loose;
+    this.#own = parsePattern(text, rules);
+    const decoded = decodedPattern(this.loose);
+    this.#views = (decoded === this.loose ? [decoded] : [this.loose, decoded]).flatMap(withAbove);
+    const end = segments.findIndex((segment) => segment.kind !== 'static');
+    this.#head = withoutEmpty(segments.slice(0, end === -1 ? undefined : end)).map(textOf);
+    this.#start = decoded === this.loose ? '/' + this.#head.join('/') : '/';
+    this.#tokens = segments.flatMap((segment) => (segment.kind === 'static' ? tokens(segment.text) : []));
+    this.#constrained = segments.some((segment) => segment.kind === 'mixed' && segment.regex !== undefined);
+  }
+
+  /** A GET route answers HEAD too. */
+  appliesTo(method: string): boolean {
+    return this.methods === undefined || this.methods.includes(method) || (method === 'HEAD' && this.methods.includes('GET'));
+  }
+
+  /** A cheap test that a plain path in lower case must pass to match. */
+  mayHold(folded: string): boolean {
+    return folded.startsWith(this.#start);
+  }
+
+  /** The router's view. */
+  matches(path: Path): boolean {
+    return this.#own.matches(path);
+  }
+
+  /** Whether the router's view may see more of plain paths than the loose one: a constraint may ask for capitals. */
+  get tellsCase(): boolean {
+    return this.#constrained;
+  }
+
+  /** The view of the most lenient server; `/p/**` matches `/p` too. */
+  matchesLoosely(path: Path): boolean {
+    for (const view of this.#views) if (view.matches(path)) return true;
+    return false;
+  }
+
+  /** Whether some reading of an ambiguous path might match: all static segments are there, in their order. */
+  mayLurkIn(pieces: readonly string[]): boolean {
+    let next = 0;
+    for (const piece of pieces) if (piece === this.#tokens[next]) next++;
+    return next === this.#tokens.length;
+  }
+
+  /** Whether a route begins with the static segments that this entry begins with. */
+  isAbove(route: readonly Segment[]): boolean {
+    return this.#head.every((text, index) => {
+      const segment = route[index];
+      return segment?.kind === 'static' && segment.text.toLowerCase() === text;
+    });
+  }
+}
+
+/** An entry of `excludeRoutes`: what is taken away from it. */
+export class Exclude extends Entry {
+  readonly #exact: Pattern;
+
+  constructor(entry: ScopeEntry) {
+    super(entry);
+    this.#exact = parsePattern(this.loose.text, EXACT);
+  }
+
+  /** HEAD is not exempt by GET: it must be named. */
+  appliesTo(method: string): boolean {
+    return this.methods === undefined || this.methods.includes(method);
+  }
+
+  /** Only an include's `/p/**` holds `/p` too. */
+  override covers(method: string | null, route: readonly Segment[]): boolean {
+    return route.length >= withoutEmpty(this.loose.segments).length && super.covers(method, route);
+  }
+
+  matches(path: Path): boolean {
+    return this.#exact.matches(path);
+  }
+}
+
+/** Segments without the empty ones, which a trailing slash or `/` itself leaves. */
+export function withoutEmpty(segments: readonly Segment[]): Segment[] {
+  return segments.filter((segment) => segment.kind !== 'static' || segment.text !== '');
+}
+
+/** The pattern with its static text as the canonical form of a path would hold it; itself when that is the same. */
+function decodedPattern(pattern: Pattern): Pattern {
+  let same = true;
+  const segments = pattern.segments.flatMap((segment): Segment | Segment[] => {
+    if (segment.kind !== 'static') return segment;
+    const text = canonicalPath('/' + segment.text).slice(1);
+    if (text === segment.text) return segment;
+    same = false;
+    return text.split('/').filter((part) => part !== '').map((part) => ({ kind: 'static', text: part }));
+  });
+  return same ? pattern : new Pattern(pattern.text, segments, 0);
+}
+
+/** The pattern, and for `/p/**` that of `/p`. */
+function withAbove(pattern: Pattern): Pattern[] {
+  const { segments, text } = pattern;
+  if (segments[segments.length - 1]?.kind !== 'deep') return [pattern];
+  const above: readonly Segment[] = segments.length === 1 ? [{ kind: 'static', text: '' }] : segments.slice(0, -1);
+  return [pattern, new Pattern(text, above, 0)];
+}
+
+function coversSegment(own: Segment, other: Segment | undefined): boolean {
+  if (other === undefined || other.kind === 'deep') return false;
+  return own.kind === 'param' || shapeOf(own) === shapeOf(other);
+}
+
+/** A segment without the names of its parameters, as text to compare. */
+function shapeOf(segment: Segment | undefined): string {
+  if (segment === undefined) return '';
+  if (segment.kind === 'static') return `=${segment.text.toLowerCase()}`;
+  if (segment.kind !== 'mixed') return segment.kind;
+  return JSON.stringify(segment.parts.map((part) => (part.kind === 'text' ? part.text.toLowerCase() : [part.constraint ?? null])));
+}
+
+function textOf(segment: Segment): string {
+  return segment.kind === 'static' ? segment.text : '';
+}

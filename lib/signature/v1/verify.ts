@@ -1,0 +1,127 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { RequestSignatureConfig } from '../../options/options';
+import { type Rejection, rejection } from '../scheme';
+import type { HmacKey } from '../hmac';
+import { digest, signedUrl } from './signed-data';
+
+type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
+
+/** What of `security.requestSignature` the format needs, completed (INTERFACE section 2.5). */
+export type SignatureConfig = Readonly<Required<Pick<RequestSignatureConfig, Setting>>>;
+
+/** What a signature is checked against: the request as received, before any rewrite. */
+export interface SignedRequest {
+  readonly method: string;
+  /** The request target exactly as sent: path and query. */
+  readonly target: string;
+  /** The value of the signature header. A header sent twice comes as `a, b`, and fails the grammar. */
+  readonly signature: string | undefined;
+  /** The value of the timestamp header. */
+  readonly timestamp: string | undefined;
+}
+
+const SIGNATURE = { sha256: /^[0-9a-f]{64}$/, sha512: /^[0-9a-f]{128}$/ } as const;
+
+// Nothing separates body and timestamp in the signed data. Were the timestamp's
+// length free, its first digits could be moved to the end of the body.
+const TIMESTAMP = /^[0-9]{13}$/;
+
+// What a URL serializer leaves raw. Node also accepts { " [ \ and more in a
+// target, so a signed JSON body could be moved to the end of the URL.
+const TARGET = /^\/[\w\-.~:/@!$&'()*+,;=%[\]|^]*(?:\?[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]*)?$/;
+const PATH_OR_MARK = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?]/;
+const QUERY_BYTE = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]/;
+
+// Methods whose body is usually absent, so that a body made of the end of the
+// URL would go unnoticed: a signed `DELETE /u/123` would delete `/u/12`.
+const BODILESS = new Set(['GET', 'HEAD', 'DELETE']);
+
+/**
+ * Checks what can be checked before a byte of the body is read: presence,
+ * grammar, then age. `now` is in milliseconds since the epoch. Accepts
+ * `-clockSkew <= now - timestamp <= maxAge`. Null means: nothing wrong so far.
+ */
+export function checkHeaders(request: SignedRequest, config: SignatureConfig, now: number): Rejection | null {
+  const { signature, timestamp, target } = request;
+  if (signature === undefined) return rejection('missing', `the ${config.headerName} header is absent`);
+  if (!SIGNATURE[config.algorithm].test(signature)) {
+    return rejection('invalid', `the ${config.headerName} header is not one lower-case hexadecimal ${config.algorithm} digest`);
+  }
+  if (timestamp === undefined) return rejection('invalid', `the ${config.timestampHeaderName} header is absent`);
+  if (!TIMESTAMP.test(timestamp)) {
+    return rejection('invalid', `the ${config.timestampHeaderName} header is not 13 decimal digits (milliseconds since the epoch)`);
+  }
+  if (!TARGET.test(target)) {
+    return rejection('invalid', 'the request target holds a character that a URL serializer would have percent-encoded');
+  }
+  return checkAge(Number(timestamp), config, now);
+}
+
+/**
+ * Refuses a body on GET, HEAD or DELETE (with `ambiguousBody: 'reject'` on
+ * every method) that could have been the end of the signed URL: it must begin
+ * with a byte that the target could not have gone on with. So no two requests
+ * of such a method that pass share a signature.
+ */
+export function checkBody(
+  request: Pick<SignedRequest, 'method' | 'target'>,
+  body: Uint8Array | undefined,
+  config: SignatureConfig,
+): Rejection | null {
+  if (!config.includeBody || body === undefined || body.length === 0) return null;
+  if (config.ambiguousBody !== 'reject' && !BODILESS.has(request.method.toUpperCase())) return null;
+  if (startsApart(signedUrl(request.target, config.includeQuery), body)) return null;
+  return rejection('invalid', `the body of a ${request.method} request begins like a continuation of its URL`);
+}
+
+/**
+ * Compares the signature with the one each key gives, in constant time and
+ * without stopping at the first match: neither the place of a wrong digit nor
+ * the key that matched can be timed.
+ */
+export function checkDigest(
+  request: SignedRequest,
+  body: Uint8Array | undefined,
+  config: SignatureConfig,
+  keys: readonly HmacKey[],
+): Rejection | null {
+  const { signature, timestamp } = request;
+  // Latin-1 drops the upper half of a unit, and timingSafeEqual throws on
+  // unequal lengths; the grammar rules both out.
+  if (signature === undefined || timestamp === undefined || !SIGNATURE[config.algorithm].test(signature)) {
+    return rejection('invalid', 'the signature was not checked for its form');
+  }
+  const given = Buffer.from(signature, 'latin1');
+  const url = signedUrl(request.target, config.includeQuery);
+  const signed = config.includeBody ? body : undefined;
+  let matches = 0;
+  for (const key of keys) {
+    const expected = digest(key, request.method, url, signed, timestamp);
+    matches |= Number(timingSafeEqual(given, Buffer.from(expected, 'latin1')));
+  }
+  return matches === 1 ? null : rejection('invalid', 'the signature matches none of the secrets');
+}
+
+/** Judges an age in milliseconds: too old is `expired`, too far ahead is `invalid`. */
+export function checkAge(timestamp: number, config: Pick<SignatureConfig, 'maxAge' | 'clockSkew'>, now: number): Rejection | null {
+  const age = now - timestamp;
+  // Stated as what is accepted, so that NaN is not.
+  if (age >= -config.clockSkew && age <= config.maxAge) return null;
+  if (age > config.maxAge) return rejection('expired', `the timestamp is ${age} ms old, and maxAge is ${config.maxAge} ms`);
+  return rejection('invalid', `the timestamp is ${-age} ms in the future, and clockSkew is ${config.clockSkew} ms`);
+}
+
+function startsApart(url: string, body: Uint8Array): boolean {
+  if (!url.includes('?')) return !PATH_OR_MARK.test(byteText(body, 0));
+  // A query may hold a raw `{`, and JSON bodies begin with one. It counts as
+  // the body's own if the byte after it can only be a body's; then the URL
+  // this body might have been cut from ended in `{` and had a body, which the
+  // first condition refuses.
+  if (url.endsWith('{')) return false;
+  if (!QUERY_BYTE.test(byteText(body, 0))) return true;
+  return body[0] === 0x7b && body.length > 1 && !QUERY_BYTE.test(byteText(body, 1));
+}
+
+function byteText(body: Uint8Array, index: number): string {
+  return String.fromCharCode(body[index] ?? 0);
+}

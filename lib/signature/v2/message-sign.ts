@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { serializeInnerList } from 'structured-headers';
+import { contentDigest } from './content-digest';
+import { isOriginForm, messageMac, signatureBase } from './message-base';
+import { ALGORITHM, NONCE_LENGTH } from './message-input';
+import { isKeyId } from '../secret-source';
+import type { Secret } from '../hmac';
+
+/** What {@link signMessage} signs, and how: the options of `signRequest`, of which secret, method, url and body have been checked. */
+export interface MessageToSign {
+  readonly secret: Secret;
+  /** HTTP method; upper-cased, as it is sent. */
+  readonly method: string;
+  /** Path and query exactly as they are sent. */
+  readonly target: string;
+  /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */
+  readonly body?: string | Uint8Array | undefined;
+  /** The headers that are sent along. Of these `Content-Type`, `Content-Encoding` and what `covers` names are signed. @default {} */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What is to be signed beside what the server asks for: names of `headers`, or `'@authority'` with a `Host` among them. @default [] */
+  readonly covers?: readonly string[] | undefined;
+  /** When it was signed, in milliseconds since the epoch; cut to the second. @default Date.now() */
+  readonly timestamp?: number | undefined;
+  /** Until when it may be used, in milliseconds since the epoch; cut to the second. @default the server's maxAge alone */
+  readonly expires?: number | undefined;
+  /** What no other signature has: 16 or more characters of printable ASCII. @default 128 random bits */
+  readonly nonce?: string | undefined;
+  /** Names the secret, where the server holds one for each client. @default none */
+  readonly keyId?: string | undefined;
+  /** Sign the body too. @default true */
+  readonly includeBody?: boolean | undefined;
+  /** Sign the query too. @default true */
+  readonly includeQuery?: boolean | undefined;
+}
+
+const LABEL = 'sig1';
+
+/**
+ * Signs a request as HTTP Message Signatures (RFC 9421) with `hmac-sha256`, and
+ * returns the headers to send beside the given ones: `Signature-Input`,
+ * `Signature` and, if there is a body, `Content-Digest` (RFC 9530).
+ *
+ * Throws a TypeError that names the option for what cannot be signed.
+ */
+export function signMessage(message: MessageToSign): Record<string, string> {
+  const { body, includeBody = true } = message;
+  const headers = lowerCased(message.headers ?? {});
+  const digest = includeBody && body !== undefined && body.length > 0 ? contentDigest(body) : undefined;
+  if (digest !== undefined) headers['content-digest'] = digest;
+  const components = covered(message, headers);
+  const items = components.map((name): [string, Map<string, never>] => [name, new Map<string, never>()]);
+  const text = serializeInnerList([items, parameters(message)]);
+  const request = { method: message.method.toUpperCase(), target: checkedTarget(message.target), headers };
+  const lines = signatureBase(request, components, text);
+  if ('lacks' in lines) {
+    throw new TypeError(
+      `signRequest: ${lines.lacks} can't be signed, since headers has no such header of ASCII text; ` +
+        'give in headers what is sent, and in covers only names of these, "@authority" or "@request-target"',
+    );
+  }
+  return {
+    'Signature-Input': `${LABEL}=${text}`,
+    Signature: `${LABEL}=:${messageMac(message.secret, lines.base).toString('base64')}:`,
+    ...(digest === undefined ? {} : { 'Content-Digest': digest }),
+  };
+}
+
+function covered({ covers = [], includeQuery = true }: MessageToSign, headers: Readonly<Record<string, string>>): string[] {
+  const names = new Set(includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path']);
+  for (const name of ['content-digest', 'content-type', 'content-encoding']) {
+    if (headers[name] !== undefined) names.add(name);
+  }
+  for (const name of covers) names.add(name.toLowerCase());
+  return [...names];
+}
+
+function parameters(message: MessageToSign): Map<string, string | number> {
+  const { timestamp = Date.now(), expires, nonce = randomBytes(16).toString('base64url'), keyId } = message;
+  const given = new Map<string, string | number>([['created', seconds('timestamp', timestamp)]]);
+  if (expires !== undefined) given.set('expires', seconds('expires', expires));
+  if (typeof nonce !== 'string' || nonce.length < NONCE_LENGTH || !/^[\x20-\x7e]*$/.test(nonce)) {
+    throw new TypeError(`signRequest: nonce must be ${NONCE_LENGTH} or more characters of printable ASCII; leave it out for a random one`);
+  }
+  given.set('nonce', nonce);
+  given.set('alg', ALGORITHM);
+  if (keyId === undefined) return given;
+  if (!isKeyId(keyId)) throw new TypeError('signRequest: keyId must be 1 to 256 visible ASCII characters, and no comma');
+  return given.set('keyid', keyId);
+}
+
+function seconds(name: string, milliseconds: number): number {
+  if (Number.isSafeInteger(milliseconds) && milliseconds >= 0) return Math.floor(milliseconds / 1000);
+  throw new TypeError(`signRequest: ${name} must be whole milliseconds since the epoch, and was ${String(milliseconds)}; write Date.now()`);
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+  // Without a prototype, a name such as `constructor` is not there yet.
+  const lower = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    // Sent twice, or along with the one that is returned, it would arrive as `a, b`.
+    if (lower[key] !== undefined || key === 'content-digest') {
+      throw new TypeError(`signRequest: headers.${name} ${key === 'content-digest' ? 'is worked out from the body; leave it out' : 'is given twice; give it once'}`);
+    }
+    lower[key] = value;
+  }
+  return lower;
+}
+
+function checkedTarget(target: string): string {
+  if (isOriginForm(target)) return target;
+  throw new TypeError('signRequest: url must be a path and query of visible ASCII, as it is sent; percent-encode the rest with encodeURI');
+}
