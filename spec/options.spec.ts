@@ -104,7 +104,7 @@ describe('a wrong value', () => {
     ['routing.methodNotAllowed', null, 'a boolean, got null'],
     ['body', true, 'an object or false, got true'],
     ['body', null, 'an object, got null'],
-    ['body.bigint', 1n, 'a boolean, got a bigint'],
+    ['body.bigint', 1n, 'a boolean, got 1n'],
     ['server.port', 65_536, 'an integer from 0 to 65535, got 65536'],
     ['server.port', -1, 'an integer from 0 to 65535, got -1'],
     ['server.port', '3000', 'an integer from 0 to 65535, got "3000"'],

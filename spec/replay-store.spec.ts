@@ -145,7 +145,7 @@ describe('MemoryReplayStore', () => {
     // In a process of its own, whose heap nothing else changes.
     const program = `
       const { createHash } = require('node:crypto');
-      const { MemoryReplayStore } = require('./lib/signature/memory-replay-store');
+      const { MemoryReplayStore } = require('./lib/signature/replay/memory-replay-store');
       const memory = () => {
         for (let round = 0; round < 3; round++) gc();
         const { heapUsed, arrayBuffers } = process.memoryUsage();
