@@ -1,6 +1,5 @@
 import { HttpError } from '../../errors';
 import { type MarkedText, markBigIntegers, MOST_DIGITS } from './big-integers';
-import { syntaxFault } from './syntax';
 
 const LONG_INTEGER = /\d{16}/;
 /** A key that reaches for a prototype, with any of its letters escaped. */
@@ -28,14 +27,31 @@ function parsed(text: string, marked: string): unknown {
   try {
     return JSON.parse(marked) as unknown;
   } catch (error) {
-    throw HttpError.of('MALFORMED_BODY', faultMessage(text, syntaxFault(text)), { cause: error });
+    throw HttpError.of('MALFORMED_BODY', faultMessage(text), { cause: error });
   }
 }
 
-function faultMessage(text: string, at: number): string {
-  if (at < text.length) return `The request body is not valid JSON: unexpected character at position ${at}`;
-  if (text.trim() === '') return 'The request body is not valid JSON: it is empty';
-  return `The request body is not valid JSON: it ends too early, at position ${at}`;
+const INVALID = 'The request body is not valid JSON';
+
+/** Says what is wrong with the text, by what V8 says of it: for most faults that is the place, for others the character. */
+function faultMessage(text: string): string {
+  if (text.trim() === '') return `${INVALID}: it is empty`;
+  const said = refusalOf(text);
+  // At the end of what V8 says; within it may stand what the client has sent.
+  const at = said.startsWith('Unexpected end') ? text.length : Number(/ at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(said)?.[1] ?? NaN);
+  if (at >= text.length) return `${INVALID}: it ends too early, at position ${text.length}`;
+  if (at >= 0) return `${INVALID}: unexpected character at position ${at}`;
+  const token = /^Unexpected token '(.+?)',/su.exec(said)?.[1];
+  return token === undefined ? INVALID : `${INVALID}: unexpected ${JSON.stringify(token)}`;
+}
+
+function refusalOf(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return '';
 }
 
 function refuseInteger({ at, digits }: Required<MarkedText>['tooLong']): never {
