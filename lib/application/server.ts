@@ -6,6 +6,7 @@ import { type Connection, drainConnection, isCarriedOut } from '../http/connecti
 import { kExpectsContinue } from '../http/request-state';
 import type { ListenCall } from './listen';
 import type { SafeLog } from '../safe-log';
+import { LONGEST_DELAY } from '../options/field';
 import type { ResolvedServer } from '../options/options';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
@@ -22,8 +23,6 @@ type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) 
 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
-/** Longest that a timer of Node's takes, in milliseconds; more it takes for 1. */
-const LONGEST = 2 ** 31 - 1;
 
 /** Starts and drains the one server of an application. */
 export class Listener {
@@ -168,7 +167,7 @@ export class Listener {
     // It could not listen, or has been closed meanwhile.
     if (this.#server !== server) return;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#cutOff(), Math.min(timeout, LONGEST));
+      const timer = setTimeout(() => this.#cutOff(), Math.min(timeout, LONGEST_DELAY));
       server.once('close', () => {
         clearTimeout(timer);
         this.#logger.info('The server has stopped');

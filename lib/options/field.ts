@@ -25,16 +25,16 @@ export function describeKind(given: unknown): string {
 }
 
 /** A field that takes a value as it stands when the test holds; the test vouches for T. */
-export function is<T>(expected: string, test: (given: unknown) => boolean, tell = describe): Field<T> {
+export function matching<T>(expected: string, test: (given: unknown) => boolean, tell = describe): Field<T> {
   return (given, name) => (test(given) ? (given as T) : refuse(name, expected, tell(given)));
 }
 
 export function oneOf<const T>(...values: readonly T[]): Field<T> {
-  return is(`one of ${values.map((value) => JSON.stringify(value)).join(', ')}`, (given) => values.includes(given as T));
+  return matching(`one of ${values.map((value) => JSON.stringify(value)).join(', ')}`, (given) => values.includes(given as T));
 }
 
 export function integer(min: number, max: number, unit = ''): Field<number> {
-  return is(`an integer${unit} from ${min} to ${max}`, (given) => Number.isInteger(given) && Number(given) >= min && Number(given) <= max);
+  return matching(`an integer${unit} from ${min} to ${max}`, (given) => Number.isInteger(given) && Number(given) >= min && Number(given) <= max);
 }
 
 export function otherwise<T, D>(fallback: D, field: Field<T>): Field<T | D> {
@@ -45,7 +45,7 @@ export function optional<T>(field: Field<T>): Field<T | undefined> {
   return otherwise(undefined, field);
 }
 
-export function then<A, B>(field: Field<A>, next: (value: A, name: string, warnings: string[]) => B): Field<B> {
+export function refined<A, B>(field: Field<A>, next: (value: A, name: string, warnings: string[]) => B): Field<B> {
   return (given, name, warnings) => next(field(given, name, warnings), name, warnings);
 }
 
@@ -140,11 +140,12 @@ export function isHeaderName(given: unknown): boolean {
 }
 
 export const ROOT = 'the options of createServer';
-export const flag = is<boolean>('a boolean', (given) => typeof given === 'boolean');
-export const text = is<string>('a non-empty string', (given) => typeof given === 'string' && given !== '');
-export const callback = is<never>('a function', (given) => typeof given === 'function');
-export const hidden = is<string>('a string', (given) => typeof given === 'string', describeKind);
-// A longer delay than this makes Node's timers fire at once or be cut short.
-export const milliseconds = integer(0, 2 ** 31 - 1, ' of milliseconds');
-export const count = integer(0, 2 ** 31 - 1);
+export const flag = matching<boolean>('a boolean', (given) => typeof given === 'boolean');
+export const text = matching<string>('a non-empty string', (given) => typeof given === 'string' && given !== '');
+export const callback = matching<never>('a function', (given) => typeof given === 'function');
+export const hidden = matching<string>('a string', (given) => typeof given === 'string', describeKind);
+/** The longest delay of a timer, in milliseconds: Node's fire at once for a longer one. */
+export const LONGEST_DELAY = 2 ** 31 - 1;
+export const milliseconds = integer(0, LONGEST_DELAY, ' of milliseconds');
+export const count = integer(0, LONGEST_DELAY);
 export const bytes = integer(1, constants.MAX_LENGTH, ' of bytes');

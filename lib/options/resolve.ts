@@ -3,8 +3,8 @@ import { types } from 'node:util';
 import proxyAddr from 'proxy-addr';
 import { LOG_LEVELS, checkLogger } from '../logger';
 import {
-  bytes, callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName, is, listOf, milliseconds, oneOf,
-  optional, otherwise, refuse, ROOT, section, text, then,
+  bytes, callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
+  listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT, section, text,
 } from './field';
 import { guardHome, security, strayHome } from './security';
 import type {
@@ -59,7 +59,7 @@ const HTTP: Fields<HttpServerOptions> = {
   keepAliveInitialDelay: optional(milliseconds),
   requireHostHeader: optional(flag),
   rejectNonStandardBodyWrites: optional(flag),
-  uniqueHeaders: optional(is('an array of header names', (given) => Array.isArray(given) && given.every(isHeaderName))),
+  uniqueHeaders: optional(matching('an array of header names', (given) => Array.isArray(given) && given.every(isHeaderName))),
 };
 
 function isBytes(given: unknown): given is Uint8Array {
@@ -77,8 +77,8 @@ function isPemObject(given: unknown): given is { pem: unknown } {
   return typeof given === 'object' && given !== null && 'pem' in given;
 }
 
-const pem = is<never>("the contents of a PEM file (as readFileSync gives them, not the file's path)", isPem, describeKind);
-const blob = is<never>('a string, bytes, or an array of them', (given) => typeof given === 'string' || isBytes(given) || Array.isArray(given), describeKind);
+const pem = matching<never>("the contents of a PEM file (as readFileSync gives them, not the file's path)", isPem, describeKind);
+const blob = matching<never>('a string, bytes, or an array of them', (given) => typeof given === 'string' || isBytes(given) || Array.isArray(given), describeKind);
 
 const tlsVersion = oneOf('TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3');
 
@@ -103,9 +103,9 @@ const HTTPS: Fields<HttpsOptions> = {
   ALPNCallback: optional(callback),
   SNICallback: optional(callback),
   handshakeTimeout: optional(milliseconds),
-  sessionTimeout: optional(integer(0, 2 ** 31 - 1, ' of seconds')),
+  sessionTimeout: optional(integer(0, LONGEST_DELAY, ' of seconds')),
   sessionIdContext: optional(text),
-  ticketKeys: optional(is<never>('48 bytes', (given) => isBytes(given) && given.byteLength === 48, describeKind)),
+  ticketKeys: optional(matching<never>('48 bytes', (given) => isBytes(given) && given.byteLength === 48, describeKind)),
   secureOptions: optional(integer(0, Number.MAX_SAFE_INTEGER)),
   secureProtocol: optional(text),
   enableTrace: optional(flag),
@@ -116,7 +116,7 @@ const HTTPS: Fields<HttpsOptions> = {
   privateKeyIdentifier: optional(text),
 };
 
-const https: Field<Readonly<HttpsOptions>> = then(section(HTTPS), (tls, name) => {
+const https: Field<Readonly<HttpsOptions>> = refined(section(HTTPS), (tls, name) => {
   const identified = (tls.key !== undefined && tls.cert !== undefined) || [tls.pfx, tls.SNICallback, tls.pskCallback, tls.privateKeyIdentifier].some((given) => given !== undefined);
   if (!identified) throw new TypeError(`${name} must hold key and cert, or one of pfx, SNICallback, pskCallback and privateKeyIdentifier`);
   return onlyGiven(tls, Object.keys(HTTPS) as (keyof HttpsOptions)[]);
@@ -165,7 +165,7 @@ const SERVER: Fields<GivenServer> = {
 
 type PortlessServer = Omit<ResolvedServer, 'port'> & { readonly port: number | undefined };
 
-const server: Field<PortlessServer> = then(section(SERVER, strayHome), (given, name) => {
+const server: Field<PortlessServer> = refined(section(SERVER, strayHome), (given, name) => {
   const { requestTimeout = 300_000, headersTimeout = 0 } = given;
   // Node would find this out only at the first start.
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
@@ -193,7 +193,7 @@ const logging: Field<ResolvedOptions['logging']> = (given, name, warnings) => {
   return resolved;
 };
 
-const etag: Field<ResolvedOptions['etag']> = then(oneOf<boolean | 'weak' | 'strong'>(true, false, 'weak', 'strong'), (given) => (given === true ? 'weak' : given));
+const etag: Field<ResolvedOptions['etag']> = refined(oneOf<boolean | 'weak' | 'strong'>(true, false, 'weak', 'strong'), (given) => (given === true ? 'weak' : given));
 
 const options = section({
   env: optional(text),

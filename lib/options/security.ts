@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import {
-  describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, is, isHeaderName, listOf, nearestOf, oneOf, optional, otherwise, refuse,
-  section, then,
+  describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isHeaderName, listOf, LONGEST_DELAY,
+  matching, nearestOf, oneOf, optional, otherwise, refined, refuse, section,
 } from './field';
 import type {
   ReplayOptions, ResolvedSecurity, ResolvedSignature, ResolvedWebhook, ScopeEntry, SecretLookup, SecurityOptions, SignatureRoutes, WebhookConfig,
@@ -35,7 +35,7 @@ function guard<T extends object>(fields: Fields<T>, home: HomeOf = homeOf): Fiel
 }
 
 // HMAC pads a short key with NULs, so a secret of nothing else is the empty one.
-const secretText = is<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), (given) => (
+const secretText = matching<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), (given) => (
   typeof given === 'string' && given !== '' ? 'nothing but NUL characters' : describeKind(given)
 ));
 
@@ -58,28 +58,27 @@ const TAKEN: ReadonlySet<string> = new Set([
   // It joins these in another way, or acts on them.
   'connection', 'cookie', 'expect', 'set-cookie', 'trailer', 'transfer-encoding', 'upgrade',
 ]);
-const headerName = is<string>(
+const headerName = matching<string>(
   'a header name (RFC 9110 section 5.1) that nothing else uses',
   // Names that every object has would be found in any request.
   (given) => isHeaderName(given) && !TAKEN.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
 );
-const maxAge = is<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
-const clockSkew = is<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
+const maxAge = matching<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
+const clockSkew = matching<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
 
-// A longer delay than this makes Node's timers fire at once.
-const timeout = integer(1, 2 ** 31 - 1, ' of milliseconds');
+const timeout = integer(1, LONGEST_DELAY, ' of milliseconds');
 
 /** What can be asked to be covered beside what always is; the digest of a body is covered where there is one. */
 const UNASKED: ReadonlySet<string> = new Set(['content-digest', 'signature', 'signature-input']);
-const component = then(
-  is<string>(
+const component = refined(
+  matching<string>(
     'the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target"',
     (given) => given === '@authority' || given === '@request-target' || (isHeaderName(given) && !UNASKED.has(String(given).toLowerCase())),
   ),
   (given) => given.toLowerCase(),
 );
 
-const store = is<ReplayOptions['store']>(
+const store = matching<ReplayOptions['store']>(
   'an object with a method claim(digest, expires), such as a MemoryReplayStore',
   (given) => typeof given === 'object' && given !== null && typeof (given as { claim?: unknown }).claim === 'function',
   describeKind,
@@ -127,9 +126,9 @@ const signature: Field<ResolvedSignature> = (given, name, warnings) => {
   return settings;
 };
 
-const routePattern = is<string>('a route pattern that starts with "/"', (given) => typeof given === 'string' && given.startsWith('/'));
-const method = then(is<string>('an HTTP method such as "GET"', (given) => typeof given === 'string' && METHODS.includes(given.toUpperCase())), (given) => given.toUpperCase());
-const methods = then(listOf(method, 'an array of HTTP methods'), (list, name) => (list.length > 0 ? list : refuse(name, 'an array of one or more HTTP methods', 'an empty array')));
+const routePattern = matching<string>('a route pattern that starts with "/"', (given) => typeof given === 'string' && given.startsWith('/'));
+const method = refined(matching<string>('an HTTP method such as "GET"', (given) => typeof given === 'string' && METHODS.includes(given.toUpperCase())), (given) => given.toUpperCase());
+const methods = refined(listOf(method, 'an array of HTTP methods'), (list, name) => (list.length > 0 ? list : refuse(name, 'an array of one or more HTTP methods', 'an empty array')));
 const routeOfMethods = guard<Exclude<ScopeEntry, string>>({ path: routePattern, methods: optional(methods) });
 
 const scopeEntry: Field<ScopeEntry> = (given, name, warnings) =>
@@ -161,14 +160,14 @@ const webhook: Field<ResolvedWebhook> = (given, name) => {
   return Object.freeze({ ...settings, secrets: held });
 };
 
-const webhooks = then(listOf(webhook, 'an array of webhooks { path, preset, secret }'), (list, name) => {
+const webhooks = refined(listOf(webhook, 'an array of webhooks { path, preset, secret }'), (list, name) => {
   const twice = list.findIndex(({ path }, index) => list.findIndex((other) => other.path === path) !== index);
   if (twice !== -1) refuse(`${name}[${twice}].path`, 'a path that no webhook before it has, since a request would have to be signed both ways', describe(list[twice]?.path));
   return list;
 });
 
 /** `security`: a misspelt guard throws, since it would not start. */
-export const security: Field<ResolvedSecurity> = then(
+export const security: Field<ResolvedSecurity> = refined(
   guard({
     requestSignature: optional(signature),
     routeConfig: optional(guard({ requestSignature: optional(guard(SIGNATURE_ROUTES)) })),

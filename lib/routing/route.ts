@@ -1,3 +1,4 @@
+import { describe } from '../options/field';
 import type { ErrorHandler, Handler, Handlers, MixedHandlers } from './handler';
 import { Mountable } from './mountable';
 
@@ -77,13 +78,7 @@ export function flattenHandlers(given: readonly unknown[], where: string): AnyHa
     if (handler instanceof Mountable && typeof handler !== 'function') {
       throw new TypeError(`${where} got a router as a handler; write use(path, router) to mount it`);
     }
-    if (typeof handler !== 'function') throw new TypeError(`${where} needs functions as handlers, got ${described(handler)}`);
+    if (typeof handler !== 'function') throw new TypeError(`${where} needs functions as handlers, got ${describe(handler)}`);
   }
   return handlers as AnyHandler[];
-}
-
-/** What was given in place of a function, for a message. */
-export function described(given: unknown): string {
-  if (given === null) return 'null';
-  return typeof given === 'string' ? JSON.stringify(given) : (typeof given);
 }

@@ -1,8 +1,9 @@
+import { describe } from '../options/field';
 import type { Handler, Handlers, MixedHandlers, PathParams } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
-import { type AnyHandler, described, flattenHandlers, Route } from './route';
+import { type AnyHandler, flattenHandlers, Route } from './route';
 
 /** A path, or several of which the first that matches counts. */
 export type Paths = string | readonly string[];
@@ -219,7 +220,7 @@ function checkUse(entry: unknown, where: string, self: Router): void {
   if (entry instanceof Router) {
     if (entry === self || entry[kReaches](self)) throw new TypeError(`${where} would mount a router inside itself`);
   } else if (typeof entry !== 'function') {
-    throw new TypeError(`${where} needs middleware functions or routers, got ${described(entry)}`);
+    throw new TypeError(`${where} needs middleware functions or routers, got ${describe(entry)}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { describe } from '../options/field';
 import type { SignatureAlgorithm } from '../options/options';
 import { HmacKey, type Secret } from './hmac';
 import { isKeyId } from './secret-source';
@@ -83,7 +84,7 @@ export function requestTarget(url: string | URL): string {
     return url.pathname + url.search;
   }
   throw new TypeError(
-    `signRequest: url must be a target that starts with "/" or an absolute http(s) URL, and was ${shown(url)}; ` +
+    `signRequest: url must be a target that starts with "/" or an absolute http(s) URL, and was ${describe(url)}; ` +
       'write "/users?page=2" or "https://example.com/users?page=2"',
   );
 }
@@ -94,11 +95,11 @@ const VERSION_2_ONLY = ['headers', 'covers', 'expires', 'nonce'] as const;
 /** What the other version would pass over in silence is refused. */
 function versionOf(options: SignRequestOptions): 1 | 2 {
   const { version = 1, algorithm } = options;
-  if (version !== 1 && version !== 2) throw new TypeError(`signRequest: version must be 1 or 2, and was ${shown(version)}`);
+  if (version !== 1 && version !== 2) throw new TypeError(`signRequest: version must be 1 or 2, and was ${describe(version)}`);
   const foreign = (version === 1 ? VERSION_2_ONLY : VERSION_1_ONLY).find((name) => options[name] !== undefined);
   if (foreign !== undefined) throw new TypeError(`signRequest: ${foreign} means nothing with version ${version}; leave it out`);
   if (version === 2 && algorithm !== undefined && algorithm !== 'sha256') {
-    throw new TypeError(`signRequest: algorithm must be "sha256" with version 2 (RFC 9421 section 3.3.3), and was ${shown(algorithm)}`);
+    throw new TypeError(`signRequest: algorithm must be "sha256" with version 2 (RFC 9421 section 3.3.3), and was ${describe(algorithm)}`);
   }
   return version;
 }
@@ -126,7 +127,7 @@ function withDefaults(options: SignRequestOptions): Required<Pick<SignRequestOpt
     includeQuery = true,
   } = options;
   if (algorithm !== 'sha256' && algorithm !== 'sha512') {
-    throw new TypeError(`signRequest: algorithm must be "sha256" or "sha512", and was ${shown(algorithm)}`);
+    throw new TypeError(`signRequest: algorithm must be "sha256" or "sha512", and was ${describe(algorithm)}`);
   }
   return { algorithm, headerName, timestampHeaderName, includeBody, includeQuery };
 }
@@ -141,33 +142,27 @@ function signingSecret(secret: Secret | readonly Secret[]): Secret {
 function checkedMethod(method: string): string {
   // RFC 9110 section 9.1: a method is a token.
   if (typeof method === 'string' && /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(method)) return method;
-  throw new TypeError(`signRequest: method must be an HTTP method, and was ${shown(method)}; write "GET" or "POST"`);
+  throw new TypeError(`signRequest: method must be an HTTP method, and was ${describe(method)}; write "GET" or "POST"`);
 }
 
 function checkedBody(body: string | Uint8Array | null | undefined): string | Uint8Array | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === 'string' || body instanceof Uint8Array) return body;
   throw new TypeError(
-    `signRequest: body must be the text or the bytes that are sent, and was ${shown(body)}; ` +
+    `signRequest: body must be the text or the bytes that are sent, and was ${describe(body)}; ` +
       'write JSON.stringify(data), and send that same text',
   );
 }
 
 function checkedKeyId(keyId: string): string {
   if (isKeyId(keyId)) return keyId;
-  throw new TypeError(`signRequest: keyId must be 1 to 256 visible ASCII characters without a comma, and was ${shown(keyId)}`);
+  throw new TypeError(`signRequest: keyId must be 1 to 256 visible ASCII characters without a comma, and was ${describe(keyId)}`);
 }
 
 function timestampText(timestamp: number | string): string {
   if (typeof timestamp === 'string') return timestamp;
   if (Number.isSafeInteger(timestamp) && timestamp >= 0) return String(timestamp);
   throw new TypeError(
-    `signRequest: timestamp must be whole milliseconds since the epoch, and was ${shown(timestamp)}; write Date.now()`,
+    `signRequest: timestamp must be whole milliseconds since the epoch, and was ${describe(timestamp)}; write Date.now()`,
   );
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
-  return String(value);
 }

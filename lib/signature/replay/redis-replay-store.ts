@@ -1,3 +1,4 @@
+import { LONGEST_DELAY } from '../../options/field';
 import type { ReplayStore } from '../../options/options';
 
 /**
@@ -17,9 +18,6 @@ export interface RedisReplayStoreOptions {
   /** How long it waits for Redis, in milliseconds; more than 0. @default 2000 */
   timeout?: number;
 }
-
-/** What setTimeout can wait for; it takes longer times for 1 ms. */
-const LONGEST_TIMEOUT = 2_147_483_647;
 
 /**
  * Remembers in Redis which signatures were used, for
@@ -43,8 +41,8 @@ export class RedisReplayStore implements ReplayStore {
       throw new TypeError('RedisReplayStore: the client must be one of the redis package; write new RedisReplayStore(await createClient().connect())');
     }
     if (typeof prefix !== 'string') throw new TypeError(`RedisReplayStore: prefix must be a string, and was ${typeof prefix}`);
-    if (!(typeof timeout === 'number' && timeout > 0 && timeout <= LONGEST_TIMEOUT)) {
-      throw new TypeError(`RedisReplayStore: timeout must be milliseconds, more than 0 and at most ${LONGEST_TIMEOUT}, and was ${String(timeout)}`);
+    if (!(typeof timeout === 'number' && timeout > 0 && timeout <= LONGEST_DELAY)) {
+      throw new TypeError(`RedisReplayStore: timeout must be milliseconds, more than 0 and at most ${LONGEST_DELAY}, and was ${String(timeout)}`);
     }
     this.#client = client;
     this.#prefix = prefix;
