@@ -173,7 +173,7 @@ describe('a body of res.xJson of one block', () => {
     const sent: number[] = [];
     const { _writeGeneric: method } = Socket.prototype as unknown as Record<string, Method>;
     const spy = jest.spyOn(Socket.prototype as unknown as Record<string, Method>, '_writeGeneric').mockImplementation(function (this: unknown, ...args) {
-      if (String((this as Socket).localPort) === String(port)) sent.push(args[0] === true ? (args[1] as unknown[]).length : 1);
+      if (String((this as Socket).localPort) === String(port)) sent.push(args[0] === true ? (args[1] as { chunk: string }[]).filter(({ chunk }) => chunk.length > 0).length : 1);
       return Reflect.apply(method as Method, this, args);
     });
     for (const length of [0, 1000, 5000]) {

@@ -1,4 +1,3 @@
-import * as http from 'node:http';
 import { createServer, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
@@ -95,7 +94,8 @@ describe('a response', () => {
       const socket = res.socket as Socket;
       const { write } = socket;
       socket.write = function (this: Socket, data: string, ...rest: unknown[]) {
-        writes.push(data);
+        // Behind it Node 20 and 22 send an empty one.
+        if (data !== '') writes.push(data);
         return Reflect.apply(write, this, [data, ...rest]);
       } as Socket['write'];
       res.setHeader('Content-Length', Buffer.byteLength(text, encoding));
@@ -141,22 +141,5 @@ describe('a response', () => {
     } finally {
       inheritEnd();
     }
-  });
-
-  test.each([
-    ['once, as since Node 24', ['x'], false],
-    ['and an empty text behind it, as in Node 20', ['x', ''], true],
-    ['in another way', ['', 'x'], false],
-  ])('keeps a text back only where Node sends it %s: %s', (_, sends, expected) => {
-    class OutgoingMessage {
-      end(): void {
-        for (const text of sends) (this as unknown as { _send(text: string): void })._send(text);
-      }
-    }
-    jest.isolateModules(() => {
-      jest.doMock('node:http', () => ({ ...http, OutgoingMessage }));
-      expect(jest.requireActual<typeof import('../lib/http/sole-write')>('../lib/http/sole-write').endSendsTwice).toBe(expected);
-      jest.dontMock('node:http');
-    });
   });
 });

@@ -22,7 +22,6 @@ import type { Request } from './request';
 import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { endSendsTwice, kSole, send, sendKept } from './sole-write';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
 import { noViews } from './views';
@@ -42,7 +41,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
   declare [kCallsBack]: boolean;
-  declare [kSole]: string | null | undefined;
   declare readonly [kOwn]: OwnMethods;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
@@ -261,8 +259,6 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
-    // Of an `end` that somebody replaced: what it kept goes first, and this is sent as by Node.
-    if (this[kSole] !== undefined) sendKept(this);
     if (typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     if (this.writableEnded) hearLateWrite(this);
     return super.write(chunk, second as BufferEncoding, third as () => void);
@@ -274,14 +270,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   override end(first?: unknown, second?: unknown, third?: unknown): this {
     if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
-    // Without a text, what Node sends last brings its callback itself.
-    if (!endSendsTwice || typeof first !== 'string' || first === '') return super.end(first, second as BufferEncoding, third as () => void);
-    this[kSole] = null;
-    try {
-      return super.end(first, second as BufferEncoding, third as () => void);
-    } finally {
-      if (this[kSole] !== undefined) sendKept(this);
-    }
+    return super.end(first, second as BufferEncoding, third as () => void);
   }
 }
 
@@ -290,9 +279,7 @@ Response.prototype[kXJsonOptions] = undefined;
 Response.prototype[kAnswering] = false;
 Response.prototype[kLatin1] = false;
 Response.prototype[kCallsBack] = false;
-Response.prototype[kSole] = undefined;
 makeAssignable(Response.prototype, ['app']);
-Object.defineProperty(Response.prototype, '_send', { value: send, writable: true, configurable: true });
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 (Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
