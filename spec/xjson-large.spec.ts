@@ -101,7 +101,7 @@ describe('the work on large data', () => {
     ['a large Buffer', () => Buffer.alloc(1_000_000), 100],
     ['a large typed array', () => new Float64Array(1_000_000), 100],
     ['a large typed array of BigInts', () => new BigUint64Array(500_000), 50],
-    ['toJSON everywhere', () => Array.from({ length: 50_000 }, () => new Date(0)), 50],
+    ['toJSON everywhere', () => Array.from({ length: 50_000 }, () => new Date(0)), 12],
   ];
 
   it.each(cases)('is cut into slices: %s', (_name, make, least) => {
