@@ -1,12 +1,11 @@
 import { types } from 'node:util';
 import type { Rules } from './rules';
-import { bufferToJson, lengthOf } from './value';
+import { bufferToJson, isConvertible, lengthOf, silent, unboxed } from './value';
 
 /** Units of a string that cost as much as one value, as a power of two. */
 const UNITS = 6;
 /** Strings up to this length are hardly any work. */
 const SHORT = 64;
-const NONE: object[] = [];
 
 /** Values that a call of a toJSON counts for: how long it takes nobody knows. */
 const CONVERSION = 32;
@@ -15,8 +14,12 @@ const DEEPEST = 400;
 /** Levels that are walked without looking for cycles: few data is deeper, and a cycle always is. */
 const SHALLOW = 50;
 
-// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-const { toJSON: dateToJson } = Date.prototype;
+const { toJSON: dateToJson, toISOString: dateToText } = Date.prototype as unknown as Readonly<Record<string, unknown>>;
+// eslint-disable-next-line @typescript-eslint/unbound-method -- called for others
+const { hasOwnProperty } = Object.prototype;
+
+/** Has a toJSON where a program has given all arrays or objects one. */
+const LIST = [] as { readonly toJSON?: unknown };
 
 /** What a walk goes by that begins beneath the root. */
 export interface Place {
@@ -49,7 +52,7 @@ export class DataWalk {
   /** Whether JSON.stringify has refused what the walk could not see. */
   isRefused = false;
   /** The containers from the root to where the walk is, or where it became too much; empty where it looks for no cycle. */
-  readonly path: object[];
+  readonly path: object[] = [];
   readonly #rules: Rules;
   readonly #isCareful: boolean;
   readonly #place: Place | undefined;
@@ -68,7 +71,6 @@ export class DataWalk {
     this.#rules = rules;
     this.#isCareful = isCareful;
     this.#place = place;
-    this.path = isCareful ? [] : NONE;
     const { depth, string } = rules.safe;
     this.#calm = isCareful ? 0 : Math.min(depth, SHALLOW);
     this.#short = Math.min(string, SHORT);
@@ -76,37 +78,35 @@ export class DataWalk {
 
   /** What stands for the value, whose toJSON has not been asked. */
   value(given: unknown, key: string | number, level: number): unknown {
-    return typeof given === 'object' && given !== null ? this.#container(given, key, level) : this.#primitive(given);
+    return isConvertible(given) ? this.#converted(given, key, level) : this.#primitive(given);
   }
 
   /** What stands for the value, where its toJSON is not to be asked any more. */
   resolved(given: unknown, level: number): unknown {
     if (typeof given === 'bigint') return this.#digits(given);
-    if (typeof given !== 'object' || given === null) return this.#primitive(given);
+    if (typeof given !== 'object' || given === null) return silent(this.#primitive(given));
     const seen = this.#inside(given, level);
-    return typeof (seen as { toJSON?: unknown }).toJSON === 'function' ? { toJSON: () => seen } : seen;
+    return seen === given || LIST.toJSON === undefined ? silent(seen) : seen;
   }
 
-  /** What stands for a value that is no container. */
+  /** What stands for a value that is no container, and has no toJSON. */
   #primitive(given: unknown): unknown {
     this.left--;
     if (typeof given === 'string') this.#string(given);
-    return typeof given === 'bigint' ? this.#bigInt(given) : given;
+    return given;
   }
 
-  #container(given: object, key: string | number, level: number): unknown {
+  /** What stands for the value, or for what its toJSON makes of it. */
+  #converted(given: object | bigint, key: string | number, level: number): unknown {
     const { toJSON } = given as { toJSON?: unknown };
-    if (typeof toJSON !== 'function') return this.#inside(given, level);
-    if (toJSON === dateToJson || toJSON === bufferToJson) {
+    if (typeof toJSON !== 'function') return typeof given === 'object' ? this.#inside(given, level) : typeof given === 'bigint' ? this.#digits(given) : given;
+    const isDate = toJSON === dateToJson && (given as Date).toISOString === dateToText;
+    if (isDate || (toJSON === bufferToJson && types.isUint8Array(given))) {
       // Of a short string that they may hold.
       if (this.#rules.limits.string < SHORT) this.isCut = true;
-      if (toJSON === dateToJson) {
-        this.left--;
-        return given;
-      }
-      this.left -= (given as Buffer).byteLength;
+      this.left -= isDate ? 1 : (given as Buffer).byteLength;
       // Of the array of its bytes.
-      this.#isBeyond(level + 1);
+      if (!isDate) this.#isBeyond(level + 1);
       return given;
     }
     this.left -= CONVERSION;
@@ -118,11 +118,17 @@ export class DataWalk {
     const seen = Array.isArray(source) ? this.#array(source, level + 1) : this.#object(source as Record<string, unknown>, level + 1);
     // Where it was too much, the path tells what is large.
     if (this.#isCareful && this.left >= 0) this.path.pop();
-    return seen;
+    // A copy inherits what its source may not.
+    return seen === source || LIST.toJSON === undefined ? seen : silent(seen);
   }
 
   /** Whether the container is not looked into. */
   #stops(source: object, level: number): boolean {
+    const bare = this.#isCareful ? unboxed(source) : source;
+    if (bare !== source) {
+      this.resolved(bare, level);
+      return true;
+    }
     if (this.#isCareful && (this.path.includes(source) || this.#place?.around.has(source) === true)) {
       this.isCyclic = true;
       // Other limits hold from now on: with them it begins anew.
@@ -155,15 +161,11 @@ export class DataWalk {
     for (let i = 0; i < length; i++) {
       const value = source[i];
       let seen = value;
-      if (typeof value === 'object') {
-        if (value !== null) {
-          seen = this.#container(value, i, level);
-          if (this.left < 0) return source;
-        }
-      } else if (typeof value === 'string') {
+      if (typeof value === 'string') {
         if (value.length > this.#short) this.#string(value);
-      } else if (typeof value === 'bigint') {
-        seen = this.#bigInt(value);
+      } else if (isConvertible(value)) {
+        seen = typeof value === 'bigint' ? this.#bigInt(value, i, level) : this.#converted(value, i, level);
+        if (this.left < 0) return source;
       }
       if (copy !== null) copy.push(seen);
       else if (seen !== value && value === value) {
@@ -180,20 +182,27 @@ export class DataWalk {
     if (ArrayBuffer.isView(source) && (this.left -= source.byteLength) < 0) return source;
     let copy: Record<string, unknown> | null = null;
     let count = 1;
-    // Names that are inherited, which hardly any data has, are looked at in vain: V8 has those of its own at hand.
+    const { left: most, hasBigInt } = this;
     for (const key in source) {
+      // Costs nothing, called like this: V8 sees that the name comes from the object's own.
+      if (!hasOwnProperty.call(source, key)) continue;
+      if (++count > most) {
+        this.left = -1;
+        return source;
+      }
       const value = source[key];
-      count++;
       if (typeof value === 'string') {
         if (value.length > this.#short) this.#string(value);
-      } else if (typeof value === 'object') {
-        if (value === null) continue;
-        const seen = this.#container(value, key, level);
+      } else if (isConvertible(value)) {
+        const seen = typeof value === 'bigint' ? this.#bigInt(value, key, level) : this.#converted(value, key, level);
         if (this.left < 0) return source;
-        if (seen !== value && Object.hasOwn(source, key)) (copy ??= { ...source })[key] = seen;
-      } else if (typeof value === 'bigint') {
-        const digits = this.#bigInt(value);
-        if (Object.hasOwn(source, key)) (copy ??= { ...source })[key] = digits;
+        if (seen === value) continue;
+        // Of a box only what is in it is written.
+        if (copy === null && Object.getPrototypeOf(source) !== Object.prototype && types.isBoxedPrimitive(source)) {
+          this.hasBigInt = hasBigInt;
+          break;
+        }
+        (copy ??= { ...source })[key] = seen;
       }
     }
     this.left -= count;
@@ -218,13 +227,17 @@ export class DataWalk {
     else if (length > this.#rules.safe.string) this.passesDefaults = true;
   }
 
-  #bigInt(value: bigint): unknown {
-    return typeof (value as { toJSON?: unknown }).toJSON === 'function' ? value : this.#digits(value);
+  /** A place for BigInts alone: V8 then knows what it finds, as it does not among objects of many shapes. */
+  #bigInt(value: bigint, key: string | number, level: number): unknown {
+    return typeof (value as { toJSON?: unknown }).toJSON === 'function' ? this.#converted(value, key, level) : this.#digits(value);
   }
 
   #digits(value: bigint): string {
     this.left--;
     this.hasBigInt = true;
-    return String(value);
+    const digits = String(value);
+    // What writes this as a string would cut it.
+    if (digits.length > this.#rules.limits.string) this.isCut = true;
+    return digits;
   }
 }

@@ -1,5 +1,7 @@
+import { types } from 'node:util';
 import { DataWalk, type Place } from './data-walk';
 import type { Rules } from './rules';
+import { safeText } from './safe-text';
 import { textOf } from './text';
 import { ByteList, isOmitted, isRawJson, lengthOf, numbersIn, resolve, truncated, wholeEnd } from './value';
 
@@ -21,6 +23,8 @@ interface Frame {
   /** Names of the properties; null where they are indices. */
   readonly keys: readonly string[] | null;
   readonly isList: boolean;
+  /** Whether what is in it is written many at a time: an object of indices, such as a typed array, is slow to make. */
+  readonly isMany: boolean;
   readonly length: number;
   index: number;
   /** Whether nothing of it is written yet. */
@@ -76,22 +80,19 @@ export class LargeData implements Place {
   /** See Serializer.run. */
   run(until: number): boolean {
     do {
-      if (!this.#hasBegun) this.#begin();
-      else if (this.#string !== null) this.#segment(this.#string);
+      if (!this.#hasBegun) {
+        this.#hasBegun = true;
+        this.#write(resolve(this.#data, '', this.#piece), '');
+      } else if (this.#string !== null) this.#segment(this.#string);
       else {
         const frame = this.#frames[this.#frames.length - 1];
         if (frame === undefined) return true;
         if (frame.index >= frame.length) this.#close(frame);
-        else if (frame.isList) this.#elements(frame);
+        else if (frame.isMany && frame.index >= this.#singles) this.#several(frame);
         else this.#single(frame);
       }
     } while (performance.now() < until);
     return this.#frames.length === 0 && this.#string === null && this.#hasBegun;
-  }
-
-  #begin(): void {
-    this.#hasBegun = true;
-    this.#write(resolve(this.#data, '', this.#piece), '');
   }
 
   /** The defaults are in force from now on. What is written and would have been cut is written anew. */
@@ -108,39 +109,44 @@ export class LargeData implements Place {
     return true;
   }
 
-  /** Writes as many elements as fit one piece, and one that does not by itself. */
-  #elements(frame: Frame): void {
-    const { isGuarded, hidden } = this.#rules;
+  /** Writes as many elements or members as fit one piece, and one that does not by itself. */
+  #several(frame: Frame): void {
     const { level } = this;
-    const source = frame.source as readonly unknown[];
+    const source = frame.source as Readonly<Record<string | number, unknown>>;
+    const { index: from, isList, keys } = frame;
     // Into a cycle it goes until that is too much; the element by itself is looked at with care.
     const walk = new DataWalk(this.#rules, this.#piece, this.#hasCycles, this);
-    const batch: unknown[] = [];
-    const isOne = hidden || frame.index < this.#singles;
-    while (!isOne && frame.index < frame.length) {
-      const seen = walk.value(source[frame.index], frame.index, level);
-      if (walk.left < 0 || walk.isCyclic || walk.isCut || (walk.hasBigInt && !isGuarded)) break;
-      batch.push(seen);
+    const elements: unknown[] = [];
+    const members = Object.create(null) as Record<string, unknown>;
+    while (frame.index < frame.length) {
+      const key = keys === null ? frame.index : (keys[frame.index] as string);
+      const seen = walk.value(source[key], key, level);
+      if (walk.left < 0 || walk.isCyclic || walk.isCut || (walk.hasBigInt && !this.#rules.isGuarded)) break;
+      if (isList) elements.push(seen);
+      else members[key] = seen;
       frame.index++;
     }
     if (walk.passesDefaults) this.#passesDefaults = true;
-    if (batch.length > 0) this.#put(frame, batch);
+    if (frame.index > from) this.#put(frame, isList ? elements : members, from, walk);
     else this.#single(frame);
   }
 
-  #put(frame: Frame, batch: readonly unknown[]): void {
+  #put(frame: Frame, batch: object, from: number, walk: DataWalk): void {
     try {
-      // Either would be asked for its JSON anew, as what it is in the batch.
-      if ('toJSON' in batch || 'toJSON' in BigInt.prototype) throw new TypeError('the batch is not what its elements were in');
-      const text = JSON.stringify(batch).slice(1, -1);
+      if ('toJSON' in batch) throw new TypeError('the batch would be asked for its JSON');
+      // Nothing of it is beyond the limits, though it stands higher here.
+      const text = this.#rules.sorted ? (safeText(batch, this.#rules, walk) as string) : JSON.stringify(batch);
+      if (walk.isRefused && !this.#rules.isGuarded) throw new TypeError('the defaults are in force from now on');
+      if (text.length === 2) return;
+      // Not joined: V8 would copy all of it.
       if (!frame.isFirst) this.#sink.add(',');
-      this.#sink.add(text);
+      this.#sink.add(text.slice(1, -1));
       frame.isFirst = false;
     } catch (error) {
       // What no walk sees: by themselves they take the safe path.
       if (!(error instanceof TypeError)) throw error;
       this.#singles = frame.index;
-      frame.index -= batch.length;
+      frame.index = from;
     }
   }
 
@@ -185,7 +191,7 @@ export class LargeData implements Place {
     if (isRawJson(value)) return this.#sink.add(lead + JSON.stringify(value));
     if (this.level >= this.#rules.safe.depth) this.#passesDefaults = true;
     if (this.level >= DEEPEST_PLAIN && this.#guard(true)) return;
-    const frame = frameOf(value, this.#rules.hidden);
+    const frame = frameOf(value, this.#rules);
     this.around.add(frame.source);
     this.#frames.push(frame);
     this.#sink.add(lead + frame.open);
@@ -208,10 +214,11 @@ export class LargeData implements Place {
   }
 }
 
-function frameOf(value: object, hidden: boolean): Frame {
+function frameOf(value: object, { hidden, sorted }: Rules): Frame {
   const begun = { source: value, index: 0, isFirst: true };
-  if (value instanceof ByteList || Array.isArray(value)) return { ...begun, keys: null, isList: true, length: lengthOf(value), open: '[', close: ']' };
+  if (value instanceof ByteList || Array.isArray(value)) return { ...begun, keys: null, isList: true, isMany: !hidden, length: lengthOf(value), open: '[', close: ']' };
   const numbers = hidden ? -1 : numbersIn(value);
   const keys = numbers >= 0 ? null : hidden ? Object.getOwnPropertyNames(value) : Object.keys(value);
-  return { ...begun, keys, isList: false, length: keys?.length ?? numbers, open: '{', close: '}' };
+  if (sorted && (hidden || !types.isTypedArray(value))) keys?.sort();
+  return { ...begun, keys, isList: false, isMany: !hidden && keys !== null, length: keys?.length ?? numbers, open: '{', close: '}' };
 }

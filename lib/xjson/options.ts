@@ -39,7 +39,7 @@ export interface XJsonOptions {
   chunkSize?: number | undefined;
   /**
    * Whether names are sorted, so that equal data gives equal bytes whatever the
-   * order of its properties. The work is then done in one go, however large.
+   * order of its properties.
    * @default false
    */
   stable?: boolean | undefined;

@@ -31,7 +31,7 @@ export class Rules {
   }
 
   static of({ maxDepth, truncateStrings, includeNonEnumerable, stable }: XJsonOptions): Rules {
-    if (maxDepth === undefined && truncateStrings === undefined && includeNonEnumerable !== true && stable !== true) return PLAIN;
+    if (maxDepth === undefined && truncateStrings === undefined && includeNonEnumerable !== true && stable !== true) return Rules.PLAIN;
     return new Rules(
       { depth: maxDepth ?? DEFAULTS.depth, string: truncateStrings ?? DEFAULTS.string },
       { depth: maxDepth ?? Infinity, string: truncateStrings ?? Infinity },
@@ -48,5 +48,3 @@ export class Rules {
 
   static readonly PLAIN = new Rules(DEFAULTS, UNLIMITED, false, false, false);
 }
-
-const { PLAIN } = Rules;

@@ -14,12 +14,10 @@ import { wholeText } from './text';
  * @throws TypeError for a wrong option; RangeError for text longer than V8's
  * longest string; and what a getter, a `toJSON` or a proxy of the data throws.
  */
-export function stringify(data: unknown, options: XJsonOptions = NONE): string {
-  const text = wholeText(data, Rules.of(options === NONE ? options : checkXJsonOptions(options)), Infinity);
+export function stringify(data: unknown, options?: XJsonOptions): string {
+  const text = wholeText(data, Rules.of(options === undefined ? {} : checkXJsonOptions(options)), Infinity);
   if (!(text instanceof DataWalk)) return text ?? 'null';
   const parts: string[] = [];
-  new Serializer(data, options, { add: (part) => parts.push(part), clear: () => parts.splice(0) }).run(Infinity);
+  new Serializer(data, options ?? {}, { add: (part) => parts.push(part), clear: () => parts.splice(0) }).run(Infinity);
   return parts.join('');
 }
-
-const NONE: XJsonOptions = Object.freeze({});

@@ -9,15 +9,15 @@ import { safeText } from './safe-text';
  */
 export function textOf(data: unknown, seen: unknown, walk: DataWalk, rules: Rules, place?: Place): string | undefined {
   // The defaults are in force for what JSON.stringify cannot handle, and something is beyond them.
-  const isCut = walk.isCut || (walk.passesDefaults && (walk.hasBigInt || walk.tooDeep));
-  if (rules.hidden || rules.sorted || walk.isCyclic || isCut) return safeText(data, walk.hasBigInt || walk.tooDeep ? rules.guarded() : rules, place);
+  const isCut = walk.isCut || (walk.passesDefaults && walk.hasBigInt);
+  if (rules.hidden || rules.sorted || walk.isCyclic || isCut) return safeText(data, walk.hasBigInt ? rules.guarded() : rules, walk, place);
   try {
     return JSON.stringify(seen);
   } catch (error) {
     // A BigInt or a cycle that no walk sees: in a box, or out of a getter that answers another value each time.
     if (!(error instanceof TypeError)) throw error;
     walk.isRefused = true;
-    return safeText(data, rules.guarded(), place);
+    return safeText(data, rules.guarded(), walk, place);
   }
 }
 
@@ -30,15 +30,13 @@ const MOST_BLIND = 10_000_000;
  * @returns The text, undefined where the data has no JSON form; where it is too large, the walk that says so.
  */
 export function wholeText(data: unknown, rules: Rules, most: number): string | undefined | DataWalk {
-  const { sorted } = rules;
-  // Sorted data is always written in one go: the library sorts no pieces.
-  const budget = sorted ? Infinity : most;
-  let walk = new DataWalk(rules, Math.min(budget, MOST_BLIND), rules.isGuarded || sorted);
+  let walk = new DataWalk(rules, Math.min(most, MOST_BLIND), rules.isGuarded);
   let seen = walk.value(data, '', 0);
-  if (walk.left < 0 && (walk.tooDeep || budget > MOST_BLIND)) {
-    walk = new DataWalk(rules, budget, true);
+  // Where it ended at a limit, that may have been in a cycle.
+  if (walk.left < 0 ? walk.tooDeep || most > MOST_BLIND : walk.isCut && !rules.isGuarded) {
+    walk = new DataWalk(rules, most, true);
     seen = walk.value(data, '', 0);
   }
   if (walk.isCyclic && !rules.isGuarded) return wholeText(data, rules.guarded(), Math.min(most, MOST_BLIND));
-  return walk.left < 0 && !sorted ? walk : textOf(data, seen, walk, rules);
+  return walk.left < 0 ? walk : textOf(data, seen, walk, rules);
 }

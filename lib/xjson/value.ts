@@ -13,13 +13,19 @@ export function isOmitted(value: unknown): boolean {
   return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }
 
-/** Whether it is a Number, String, Boolean, BigInt or Symbol object. Runs no trap of a proxy. */
-export function isBox(value: object): boolean {
-  return !Array.isArray(value) && types.isBoxedPrimitive(value);
+/** Whether JSON.stringify would look for a toJSON of the value. */
+export function isConvertible(value: unknown): value is object | bigint {
+  return typeof value === 'object' ? value !== null : typeof value === 'bigint' || typeof value === 'function';
 }
 
-/** The primitive in a box. As JSON.stringify has it: numbers and strings are converted, which an application may override. */
-export function unboxed(box: object): unknown {
+/** The value as a toJSON gives it, which is not asked for its own. */
+export function silent(value: unknown): unknown {
+  return isConvertible(value) && typeof (value as { toJSON?: unknown }).toJSON === 'function' ? { toJSON: () => value } : value;
+}
+
+/** The primitive in a box, or the value itself. As JSON.stringify has it: numbers and strings are converted, which an application may override. */
+export function unboxed(box: unknown): unknown {
+  if (typeof box !== 'object' || !types.isBoxedPrimitive(box)) return box;
   if (types.isNumberObject(box)) return +(box as unknown as number);
   if (types.isStringObject(box)) return String(box);
   if (types.isBooleanObject(box)) return Boolean.prototype.valueOf.call(box);
@@ -54,12 +60,12 @@ export class ByteList extends Uint8Array {}
 /** Applies toJSON and takes primitives out of their boxes (ECMA-262, SerializeJSONProperty). @param many Bytes from which a Buffer is left in one piece. */
 export function resolve(given: unknown, key: string, many: number): unknown {
   let value = given;
-  if ((typeof given === 'object' && given !== null) || typeof given === 'bigint' || typeof given === 'function') {
+  if (isConvertible(given)) {
     const { toJSON } = given as { toJSON?: unknown };
     if (toJSON === bufferToJson && isLargeBuffer(given, many)) return { type: 'Buffer', data: new ByteList(given.buffer, given.byteOffset, given.length) };
     if (typeof toJSON === 'function') value = Reflect.apply(toJSON as (key: string) => unknown, given, [key]);
   }
-  return typeof value === 'object' && value !== null && isBox(value) ? unboxed(value) : value;
+  return unboxed(value);
 }
 
 /** Whether it is one that is written as Node writes it, as is all that its toJSON would make. */

@@ -6,28 +6,46 @@ export interface OracleOptions {
   maxDepth?: number;
   truncateStrings?: number;
   includeNonEnumerable?: boolean;
+  /** Is told of a BigInt or a cycle, which JSON.stringify would refuse. */
+  onRefusal?: () => void;
 }
+
+/** JSON.rawJSON and its like, which Node 20 has not. */
+export const { rawJSON, isRawJSON } = JSON as { rawJSON?: (text: string) => object; isRawJSON?: (value: unknown) => boolean };
 
 /**
  * JSON of any data by a replacer on the engine's own JSON.stringify: slow and
  * plain. It knows nothing of when the default limits apply.
  */
 export function oracle(data: unknown, options: OracleOptions = {}): string {
-  const { maxDepth = Infinity, truncateStrings = Infinity } = options;
+  const { maxDepth = Infinity, truncateStrings = Infinity, onRefusal } = options;
   const path: unknown[] = [];
   const text = JSON.stringify(data, function (this: unknown, _key, given: unknown) {
     while (path.length > 0 && path[path.length - 1] !== this) path.pop();
     const value = types.isBigIntObject(given) ? BigInt.prototype.valueOf.call(given) : types.isStringObject(given) ? String(given) : given;
-    if (typeof value === 'bigint') return String(value);
+    if (typeof value === 'bigint') {
+      onRefusal?.();
+      return String(value);
+    }
     if (typeof value === 'string') return cut(value, truncateStrings);
-    if (typeof value !== 'object' || value === null || types.isBoxedPrimitive(value)) return value;
-    if (path.includes(value)) return '[Circular]';
+    if (typeof value !== 'object' || value === null || types.isBoxedPrimitive(value) || isRawJSON?.(value) === true) return value;
+    if (path.includes(value)) {
+      onRefusal?.();
+      return '[Circular]';
+    }
     // What holds nothing is nothing to leave out.
     if (path.length >= maxDepth && Object.keys(Array.isArray(value) ? Array.from(value) : value).length > 0) return Array.isArray(value) ? '[Array]' : '[Object]';
     path.push(value);
     return value;
   }) as string | undefined;
   return text ?? 'null';
+}
+
+/** The same, with the default limits where JSON.stringify would refuse what is written. */
+export function expected(data: unknown, options: OracleOptions = {}): string {
+  let isRefused = false;
+  const text = oracle(data, { ...options, onRefusal: () => (isRefused = true) });
+  return isRefused ? oracle(data, { maxDepth: 20, truncateStrings: 10_000, ...options }) : text;
 }
 
 function cut(text: string, units: number): string {
@@ -132,14 +150,17 @@ export const bigData: fc.Arbitrary<unknown> = tree(fc.oneof({ weight: 4, arbitra
 /** Data with BigInts, values that occur twice, and cycles. */
 export const cyclicData: fc.Arbitrary<unknown> = fc
   .tuple(fc.array(bigData, { minLength: 1, maxLength: 4 }), fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 4 }))
-  .map(([roots, links]) => {
-    const all = openContainers(roots);
-    for (const [from, to] of links) {
-      // One that has a getter of that name stays as it is.
-      Reflect.set(all[from % all.length] as object, '3', all[to % all.length]);
-    }
-    return roots;
-  });
+  .map(([roots, links]) => linked(roots, links));
+
+/** The data with links written into its containers, to any of them. */
+export function linked<T extends object>(data: T, links: readonly (readonly [number, number])[]): T {
+  const all = openContainers(data);
+  for (const [from, to] of links) {
+    // One that has a getter of that name stays as it is.
+    Reflect.set(all[from % all.length] as object, '3', all[to % all.length]);
+  }
+  return data;
+}
 
 function tree(leaves: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc.letrec((tie) => ({
