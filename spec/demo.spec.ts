@@ -359,6 +359,17 @@ describe('the short programs', () => {
     expect((large.json as unknown[])[99_999]).toEqual({ id: '99999', name: 'item 99999' });
   });
 
+  it('numbers-client.mjs reads big integers, and sends them as bare numbers', async () => {
+    const { origin } = await serve('server.mjs');
+    const { code, output, errors } = await ChildProgram.run(['demo/numbers-client.mjs', origin]);
+    expect(output.trim().split('\n')).toEqual([
+      'read: 18446744073709551616',
+      'sent: {"n":18446744073709551616,"small":7}',
+      'got back: 200 {"received":{"n":"18446744073709551616","small":7},"type":"bigint"}',
+    ]);
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  });
+
   it('signed-client.mjs is let in by signed-server.mjs, and only where it signs', async () => {
     const { origin, port } = await serve('signed-server.mjs');
     const { code, output } = await ChildProgram.run(['demo/signed-client.mjs', origin]);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import jsonBigInt = require('json-bigint');
 import type { Handler } from 'waypost';
 import { parseJson } from '../lib/http/body/json';
 import { Running } from './support/running';
@@ -52,5 +53,63 @@ describe('big integers, inward by body.bigint and outward by xJson', () => {
 
   it('are numbers of any length where body.bigint is off', () => {
     expect(parseJson('9'.repeat(5000), false)).toBe(Infinity);
+  });
+});
+
+describe('json-bigint, which parses and writes big integers its own way', () => {
+  const peer = jsonBigInt({ useNativeBigInt: true });
+  // json-bigint refuses "constructor", and integers that no double comes near; decimals of more than 15 characters it fails on.
+  const name = fc.string({ unit: 'binary', maxLength: 8 }).filter((given) => given !== 'constructor' && given !== '__proto__');
+  const integer = fc.tuple(fc.constantFrom('', '-'), fc.integer({ min: 1, max: 9 }), fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 300 })).map(([sign, first, more]) => `${sign}${first}${more.join('')}`);
+  const number = fc.oneof(
+    integer,
+    fc.bigInt({ min: -(2n ** 54n), max: 2n ** 54n }).map(String),
+    fc.integer({ min: -9_999_999, max: 9_999_999 }).map((units) => String(units / 1000)),
+    fc.constantFrom('0', '-0', '1e20', '1E-5', '9007199254740991', '9007199254740992', '9007199254740993', '-9007199254740991', '-9007199254740993'),
+  );
+  const space = fc.constantFrom('', ' ', '\n\t ');
+
+  /** Any JSON text in which the two mean the same. */
+  const body = fc.letrec<{ node: string }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4 },
+      { weight: 4, arbitrary: number },
+      fc.string({ unit: 'binary', maxLength: 30 }).map((text) => JSON.stringify(text)),
+      integer.map((digits) => `"${digits}"`),
+      fc.constantFrom('true', 'false', 'null'),
+      fc.tuple(fc.array(tie('node'), { maxLength: 5 }), space).map(([items, gap]) => `[${gap}${items.join(`${gap},`)}${gap}]`),
+      fc.tuple(fc.array(fc.tuple(name, tie('node')), { maxLength: 5 }), space).map(([fields, gap]) => `{${gap}${fields.map(([key, value]) => `${JSON.stringify(key)}${gap}:${gap}${value}`).join(`${gap},`)}${gap}}`),
+    ),
+  })).node;
+
+  /** Both ways to hold a safe integer of 16 digits as a number, and objects with a prototype. */
+  function settled(value: unknown): unknown {
+    if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    if (typeof value !== 'object' || value === null) return value;
+    return Array.isArray(value) ? value.map(settled) : Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, settled(inner)]));
+  }
+
+  /** What the client gets back for what it has sent: a number beyond 2^53 is one of those integers, unless it is written with an exponent. */
+  function returned(value: unknown): unknown {
+    const isBig = (inner: unknown): boolean => typeof inner === 'bigint' || (Number.isInteger(inner) && !Number.isSafeInteger(inner) && !String(inner).includes('e'));
+    return JSON.parse(JSON.stringify(value, (_key, inner: unknown) => (isBig(inner) ? String(inner) : inner)));
+  }
+
+  it('reads what body.bigint reads', () => {
+    fc.assert(fc.property(body, (text) => expect(parseJson(text, true)).toEqual(settled(peer.parse(text)))), { numRuns: 3000 });
+  });
+
+  it('sends bare integers that the server reads, and reads what res.xJson answers', async () => {
+    const port = await serve();
+    await fc.assert(
+      fc.asyncProperty(fc.array(body, { minLength: 1, maxLength: 4 }), async (texts) => {
+        const data = settled(texts.map((text) => peer.parse(text) as unknown));
+        const sent = peer.stringify(data);
+        const { body: answer, status } = await post(port, '/', sent);
+        expect({ sent, status }).toEqual({ sent, status: 200 });
+        expect(settled(peer.parse(answer))).toEqual(returned(data));
+      }),
+      { numRuns: 150 },
+    );
   });
 });
