@@ -149,8 +149,8 @@ describe('arrays in proxies that say any length', () => {
   });
 });
 
-// Node 24 has it, Node 20 has not.
-(rawJSON === undefined ? describe.skip : describe)('text made by JSON.rawJSON', () => {
+// Node 20 has none.
+if (rawJSON !== undefined) describe('text made by JSON.rawJSON', () => {
   it.each(['1e400', '-0', '1.00000000000000000001', '123456789012345678901234567890', '"a\\u0041"', 'true', 'null', `"${LONG}"`])('%s is written as it is, anywhere', (text) => {
     const raw = () => rawJSON?.(text);
     expectAll(raw, text);

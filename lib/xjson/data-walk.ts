@@ -34,8 +34,6 @@ export interface Place {
  * the root down, what `JSON.stringify` would refuse or would have to ask again:
  * a container of a BigInt, whose digits stand in its place, and one of a value
  * with a `toJSON`, whose result does. All else stays the same reference.
- *
- * It looks at no more than it may, so that it keeps nobody waiting.
  */
 export class DataWalk {
   /** Values that may still be looked at; below zero once there were more. */

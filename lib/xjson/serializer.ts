@@ -34,9 +34,7 @@ export class Serializer {
   }
 
   /**
-   * Goes on until all is written or the time has come.
-   * @param until A time of `performance.now()`, in ms.
-   * @returns Whether all is written.
+   * Goes on until all is written, or the time of `performance.now()` has come, in ms. Returns whether all is written.
    * @throws What a getter, a `toJSON` or a proxy of the data throws; RangeError for a string longer than V8's longest.
    */
   run(until: number): boolean {

@@ -8,8 +8,7 @@ import { wholeText } from './text';
  * JSON text of any data, as `res.xJson` would send it (INTERFACE section 4.3):
  * what `JSON.stringify` gives where it can, else with a BigInt as a string, a
  * cycle as `"[Circular]"` and the limits of the options. What has no JSON form,
- * such as `undefined`, is `null`. Works in one go; `res.xJson` does not. May
- * read a property twice.
+ * such as `undefined`, is `null`. Works in one go; `res.xJson` does not.
  *
  * @throws TypeError for a wrong option; RangeError for text longer than V8's
  * longest string; and what a getter, a `toJSON` or a proxy of the data throws.

@@ -1,12 +1,7 @@
 import { isDeepStrictEqual, types } from 'node:util';
 
-/** JSON.isRawJSON, where the engine has it. */
-const nativeIsRawJson = (JSON as { isRawJSON?: (value: unknown) => boolean }).isRawJSON;
-
-/** Whether the object stands for JSON text of its own, made by JSON.rawJSON. */
-export function isRawJson(value: object): boolean {
-  return nativeIsRawJson !== undefined && nativeIsRawJson(value);
-}
+/** Whether the object stands for JSON text of its own, made by JSON.rawJSON, where the engine has that. */
+export const isRawJson = (JSON as { isRawJSON?: (value: object) => boolean }).isRawJSON ?? ((): boolean => false);
 
 /** Whether the value has no JSON form. */
 export function isOmitted(value: unknown): boolean {
@@ -84,10 +79,8 @@ function getterOf(key: PropertyKey): unknown {
 }
 
 /**
- * How many elements it has, if it is a typed array with no properties but them,
- * so that their names need not be made at once; otherwise -1. There is no way
- * to ask for the others alone, but by comparing it with an array on the same
- * memory.
+ * How many elements it has, if it is a typed array with no properties but them, so that their names need not be made at
+ * once; otherwise -1. There is no way to ask for the others alone, but by comparing it with an array on the same memory.
  */
 export function numbersIn(container: object): number {
   const name = ArrayBuffer.isView(container) ? nameOf.call(container) : undefined;
