@@ -30,6 +30,7 @@ function inner(url: string, route: string, reached: Handler): Application {
 }
 
 const nothing: Handler = (_req, _res, next) => next();
+const nothingAtAll: Handler = () => undefined;
 
 const WAYS: Record<string, Way> = {
   'a handler of a parameter, before a mounted application': (app, reached) => {
@@ -231,6 +232,74 @@ describe('an application that was called by hand and has not ended', () => {
       app.use((_error: unknown, _req: Request, res: Response, _next: NextFunction) => void res.status(404).end('told'));
     });
     expect(String((await ask(port, '/')).bytes)).toBe('told');
+  });
+});
+
+describe('an application that was left running', () => {
+  const later = (call: () => void): void => void setImmediate(call);
+  const checked = { ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } };
+
+  /** Has an application that calls another by hand, behind a rewrite, left running by the one around it. */
+  const LEFT: Record<string, (around: Application, left: Application) => void> = {
+    'by a second next': (around, left) => {
+      around.use((_req, _res, next) => { next(); next(); });
+      around.use(left);
+    },
+    'by the late error of a sibling': (around, left) => {
+      const sibling = createServer(silent);
+      sibling.use((_req, _res, next) => { next(); next(new Error('late')); });
+      around.use(sibling, left);
+    },
+    'within another that has ended': (around, left) => {
+      const between = createServer(silent);
+      between.use((_req, _res, next) => { next(); next(); });
+      between.use(left);
+      around.use(between);
+    },
+    'within another that has ended, in a framework of others': (around, left) => {
+      const [framework, between] = [theirs(), createServer(silent)];
+      between.use((_req, _res, next) => { next(); next(); });
+      between.use(left);
+      framework.use(between as never);
+      around.use(framework as never);
+    },
+  };
+
+  /** Waits with its answer, so that whoever else answers is first. */
+  function waits(app: Application): void {
+    app.use((_req, res) => later(() => later(() => { if (!res.headersSent) res.end('waited'); })));
+    app.use((_error: unknown, _req: Request, res: Response, _next: NextFunction) => later(() => later(() => { if (!res.headersSent) res.end('waited'); })));
+  }
+
+  test.each(Object.keys(LEFT))('%s, checks what it calls by hand', async (how) => {
+    const reached: string[] = [];
+    const leave = LEFT[how] as (around: Application, left: Application) => void;
+    for (const rewritesWithin of [false, true]) {
+      const port = await running.app((app) => {
+        const called = createServer(silent);
+        if (rewritesWithin) called.use((req, _res, next) => { req.url = '/secret'; next(); });
+        called.get('/secret', (_req, res) => { reached.push(how); res.end('secret'); });
+        const left = createServer(checked);
+        left.use((req, res, next) => later(() => {
+          if (!rewritesWithin) req.url = '/secret';
+          called(req, res, next as (error?: unknown) => void);
+        }));
+        leave(app, left);
+        waits(app);
+      });
+      expect([(await ask(port, '/old')).status, reached]).toEqual([401, []]);
+    }
+  });
+
+  test('is not asked about what comes next where that is as it was', async () => {
+    const port = await running.app((app) => {
+      app.use((_req, _res, next) => { next(); next(); });
+      app.use(createServer({ ...checked, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/m/**'], excludeRoutes: ['/m/open'] } } } }).use(nothingAtAll));
+      const mounted = createServer(silent);
+      mounted.get('/open', (_req, res) => res.send('answered'));
+      app.use('/m', mounted);
+    });
+    expect(String((await ask(port, '/m/open')).bytes)).toBe('answered');
   });
 });
 

@@ -25,7 +25,7 @@ import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { type Match, RouteTable } from '../routing/plan';
 import { Retarget } from '../routing/retarget';
 import { kOnChange } from '../routing/router';
-import { kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import { kBegun, kWalk, targetBehind, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from '../signature/check';
@@ -284,14 +284,16 @@ export class Application extends ConfiguredRouter {
     const table = this.#prepare();
     const { url } = req;
     const match = this.#match(table, req, res, leave !== undefined);
-    const walk = new Walk(this.#host, req, res, table, match, leave, parent);
+    const begun = req[kBegun] ?? parent;
+    const walk = new Walk(this.#host, req, res, table, match, leave, parent, begun);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
+    if (begun !== undefined) req[kBegun] = walk;
     if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
     // What leads here may have changed the target without a word to the walk around, by `next`, or that may still be held for it.
-    if (parent !== undefined && (parent.held || parent.isRewritten)) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    if (walk.besides !== null || (parent !== undefined && (parent.held || parent.isRewritten))) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
 
@@ -375,8 +377,14 @@ export class Application extends ConfiguredRouter {
     this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
   }
 
-  /** Has the applications around, innermost first, check the target that they would have handed on. */
-  #checkAround(walk: Walk, method: string, url: string, admitted: () => void): void {
+  /** Has the applications that may have called this one by hand check the target, and then those around, innermost first, what they would have handed on. */
+  #checkAround(walk: Walk, method: string, url: string, admitted: () => void, asked = 0): void {
+    const beside = walk.besides?.[asked];
+    if (beside !== undefined) {
+      const { walk: left, hidden } = beside;
+      left.host.retargeted(left, method, targetBehind(hidden, url), () => this.#checkAround(walk, method, url, admitted, asked + 1));
+      return;
+    }
     const around = walk.parent;
     if (around === undefined) return admitted();
     const target = walk.targetAround(url);

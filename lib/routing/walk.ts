@@ -13,8 +13,26 @@ import type { Match, RouteTable, Step } from './plan';
 /** The walk that a request is on: of several around each other the one that has called what runs. */
 export const kWalk = Symbol('waypost.request.walk');
 
+/**
+ * Of a request that has been on several walks, the one that began last. One may
+ * be left running while another goes on, and then `kWalk` no longer leads to it.
+ */
+export const kBegun = Symbol('waypost.request.begun');
+
 /** A request on its way. */
-export type Travelling = Request & { [kWalk]?: Walk | undefined };
+export type Travelling = Request & { [kWalk]?: Walk | undefined; [kBegun]?: Walk | undefined };
+
+/** A walk that was left running, and what it does not show of its path where another began. */
+export interface Beside {
+  readonly walk: Walk;
+  readonly hidden: Hidden;
+}
+
+/** What of a path is not shown, and whether a slash was put behind it. */
+interface Hidden {
+  readonly path: string;
+  readonly slash: boolean;
+}
 
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
@@ -32,6 +50,7 @@ export interface WalkHost {
 
 /** Calls of `next` that may be nested before the stack is let go, as in Express. */
 const DEPTH = 100;
+const NOTHING_HIDDEN: Hidden = { path: '', slash: false };
 /** New targets that handlers of parameters may make in one request: they run anew for each, and might never end. */
 const MOST_PARAM_REWRITES = 100;
 
@@ -59,6 +78,10 @@ export class Walk implements ParamListener {
   readonly outer: NextFunction | undefined;
   /** The walk that this one is a part of. */
   readonly parent: Walk | undefined;
+  /** The walk that began before this one and has not ended. */
+  readonly #before: Walk | undefined;
+  /** Walks that were left running, by whose handlers this one may have been called by hand; null for none. */
+  readonly besides: readonly Beside[] | null;
   /** The checks of signatures that the request has passed; null for none. */
   checked: object[] | null = null;
   /** The URL with and without the suffix `.xJson` that it was routed without. */
@@ -109,11 +132,11 @@ export class Walk implements ParamListener {
   #seenUrl: string;
   /** `req.baseUrl` as last left. */
   #seenBase: string;
-  /** What the walk around does not show this one of its path, and whether a slash was put behind it. */
-  readonly #aroundPath: string;
-  readonly #aroundSlash: boolean;
+  /** What the walk around does not show this one of its path. */
+  readonly #hidden: Hidden;
 
-  constructor(host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined) {
+  /** @param parent The walk that has the request. @param begun The one that began last. */
+  constructor(host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined, begun?: Walk) {
     this.host = host;
     this.req = req;
     this.res = res;
@@ -129,8 +152,11 @@ export class Walk implements ParamListener {
     this.#prototype = Object.getPrototypeOf(req);
     const enclosing = enclosingAt(parent, req.baseUrl);
     this.parent = enclosing;
-    this.#aroundPath = enclosing === undefined ? '' : enclosing.#pathHiddenAt(req.baseUrl);
-    this.#aroundSlash = enclosing !== undefined && pathOf(enclosing.url) === this.#aroundPath;
+    this.#hidden = enclosing === undefined ? NOTHING_HIDDEN : enclosing.#hiddenAt(req.baseUrl);
+    let before = begun;
+    while (before !== undefined && before.#over) before = before.#before;
+    this.#before = before;
+    this.besides = before === undefined ? null : this.#findBesides();
     this.#outerParams = outer === undefined ? undefined : req.params;
     this.#outerNext = outer === undefined ? undefined : req.next;
     this.next = (error?: unknown): void => this.#advance(table.outermost, error);
@@ -166,9 +192,29 @@ export class Walk implements ParamListener {
 
   /** The target that one of this walk's stands for in the walk around it. */
   targetAround(url: string): string {
-    const from = pathStart(url);
-    const rest = url.slice(from);
-    return url.slice(0, from) + this.#aroundPath + (this.#aroundSlash ? withoutSlash(rest) : rest);
+    return targetBehind(this.#hidden, url);
+  }
+
+  #findBesides(): readonly Beside[] | null {
+    const found: Beside[] = [];
+    const { base } = this;
+    for (let walk = this.#before; walk !== undefined; walk = walk.#before) {
+      // One that has called nothing has not called this one.
+      if (walk.#over || walk.#current === null || this.#isWithin(walk) || !walk.encloses(base)) continue;
+      found.push({ walk, hidden: walk.#hiddenAt(base) });
+    }
+    return found.length === 0 ? null : found;
+  }
+
+  #isWithin(other: Walk): boolean {
+    for (let walk = this.parent; walk !== undefined; walk = walk.parent) if (walk === other) return true;
+    return false;
+  }
+
+  /** What is not shown of this walk's path where `req.baseUrl` is that. */
+  #hiddenAt(base: string): Hidden {
+    const path = this.#pathHiddenAt(base);
+    return { path, slash: pathOf(this.url) === path };
   }
 
   /** What of the path is not shown where `req.baseUrl` is that: to middleware all that it says, to a route what it says beyond the mount path. */
@@ -589,6 +635,13 @@ export class Walk implements ParamListener {
     req.params = this.#outerParams;
     req.next = this.#outerNext;
   }
+}
+
+/** The target that one stands for where so much of it is not shown. */
+export function targetBehind({ path, slash }: Hidden, url: string): string {
+  const from = pathStart(url);
+  const rest = url.slice(from);
+  return url.slice(0, from) + path + (slash ? withoutSlash(rest) : rest);
 }
 
 /** The walk around one that begins there: the last to have begun may have been left running elsewhere, by a framework that stands between. */
