@@ -149,12 +149,6 @@ describe('arrays in proxies that say any length', () => {
   });
 });
 
-<<<<<<< HEAD
-// Node 20 has none.
-if (rawJSON !== undefined) describe('text made by JSON.rawJSON', () => {
-  it.each(['1e400', '-0', '1.00000000000000000001', '123456789012345678901234567890', '"a\\u0041"', 'true', 'null', `"${LONG}"`])('%s is written as it is, anywhere', (text) => {
-    const raw = () => rawJSON?.(text);
-=======
 describe('text made by JSON.rawJSON', () => {
   // Node 20 has none: there it is data like any.
   const texts = ['1e400', '-0', '1.00000000000000000001', '123456789012345678901234567890', '"a\\u0041"', 'true', 'null', `"${LONG}"`];
@@ -162,7 +156,6 @@ describe('text made by JSON.rawJSON', () => {
   it.each(texts)('%s is written as it is, anywhere', (text) => {
     const raw = () => (rawJSON ?? JSON.parse)(text);
     if (rawJSON === undefined) return expectAll(raw, JSON.stringify(raw()));
->>>>>>> dbf3acba8c56e111d3d4e85d4a3ba78921fbb5d3
     expectAll(raw, text);
     expectAll(() => looped({ raw: raw(), 'a"b': [raw()] }), `{"raw":${text},"a\\"b":[${text}],"loop":"[Circular]"}`);
     expectAll(() => [[raw()], raw()], `["[Array]",${text}]`, { maxDepth: 1, truncateStrings: 2 });
