@@ -73,11 +73,13 @@ export class Chunks implements Sink {
     this.#write(text);
   }
 
-  #begin(): void {
-    const last = this.#chunks.length - 1;
-    if (last >= 0) this.#chunks[last] = (this.#chunks[last] as Buffer).subarray(0, this.#at);
-    this.#chunks.push(Buffer.allocUnsafeSlow(SIZE));
-    this.#at = 0;
+  /** The chunk that has room. Each but the last is full, so that what is sent as it is need not be copied. */
+  #open(): Buffer {
+    if (this.#at === SIZE) {
+      this.#chunks.push(Buffer.allocUnsafeSlow(SIZE));
+      this.#at = 0;
+    }
+    return this.#chunks[this.#chunks.length - 1] as Buffer;
   }
 
   #write(text: string): void {
@@ -86,14 +88,21 @@ export class Chunks implements Sink {
       return;
     }
     for (let from = 0; from < text.length; ) {
-      // A character that does not fit is not begun.
-      if (this.#at > SIZE - 4) this.#begin();
-      const chunk = this.#chunks[this.#chunks.length - 1] as Buffer;
-      const { read, written } = encoder.encodeInto(from === 0 ? text : text.slice(from), chunk.subarray(this.#at, SIZE));
+      const { read, written } = encoder.encodeInto(from === 0 ? text : text.slice(from), this.#open().subarray(this.#at));
       from += read;
       this.#at += written;
       this.#length += written;
+      if (read === 0) from += this.#split(String.fromCodePoint(text.codePointAt(from) as number));
     }
+  }
+
+  /** Writes a character for which the chunk has too little room across its end; returns its units. */
+  #split(character: string): number {
+    for (const byte of Buffer.from(character)) {
+      this.#open()[this.#at++] = byte;
+      this.#length++;
+    }
+    return character.length;
   }
 }
 

@@ -4,7 +4,9 @@ import type { ServerResponse } from 'node:http';
 
 import { Chunks } from './chunks';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
+import { isAscii } from './fields';
 import { isBodiless } from './own-answer';
+import { kLatin1 } from './response-state';
 
 /**
  * Answers with JSON as `application/json`: at once, or in chunks if it is long
@@ -31,13 +33,21 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
 }
 
 /**
- * Node sends a string in one write with the head, and a buffer in a second: as
- * Latin-1, which the head's fields are read as. An `end` that was put on the
+ * Node sends a string in one write with the head, both in one encoding, and a
+ * buffer in a second. The head's fields are read as Latin-1, so the encoding is
+ * UTF-8 only where the fields are of ASCII alone. An `end` that was put on the
  * response gets the buffer: it may overlook the encoding.
  */
 function endWith(res: ServerResponse, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
-  else res.end(length === json.length ? json : Buffer.from(json).toString('latin1'), 'latin1');
+  else if (length === json.length) res.end(json, 'latin1');
+  else if (hasAsciiHead(res)) res.end(json, 'utf8');
+  else res.end(Buffer.from(json).toString('latin1'), 'latin1');
+}
+
+function hasAsciiHead(res: ServerResponse & { readonly [kLatin1]?: boolean }): boolean {
+  const known = res[kLatin1];
+  return known === undefined ? Object.values(res.getHeaders()).every((value) => isAscii(String(value))) : !known;
 }
 
 function chunked(json: string): Chunks {
