@@ -4,6 +4,7 @@ import { HttpError, statusOf } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
+import { closeBehind } from '../http/connection';
 import { makeAssignable } from '../http/assignable';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from '../http/body/body';
 import { isClosedTo } from '../http/body/discard';
@@ -367,7 +368,7 @@ export class Application extends ConfiguredRouter {
     const { req, res } = walk;
     if (req.body !== undefined || isBeingRead(req)) return undefined;
     // What is left of a body that is too large would have to be read off the wire before the next request.
-    if (statusOf(error) === 413 && !res.headersSent) res.shouldKeepAlive = false;
+    if (statusOf(error) === 413) closeBehind(res);
     return error;
   }
 

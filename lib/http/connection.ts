@@ -77,6 +77,17 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
   return false;
 }
 
+/**
+ * Has a response whose head is not sent end its connection, by halves: closed at
+ * once, the answer would be lost to a client that has sent its next request already.
+ */
+export function closeBehind(res: ServerResponse): void {
+  if (res.headersSent) return;
+  res.shouldKeepAlive = false;
+  const { socket } = res.req as { socket: Socket | null };
+  if (socket !== null) socket.destroySoon = () => closeByHalves(socket);
+}
+
 /** Ends this side, and listens on for a while. */
 export function closeByHalves(socket: Socket): void {
   if (socket.destroyed) return;

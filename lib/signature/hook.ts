@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
-import { destroyAfter } from '../http/connection';
+import { closeBehind, destroyAfter } from '../http/connection';
 import { answerJson } from '../http/answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
@@ -91,7 +91,7 @@ export class SignatureHook {
   refuseSize(req: Request, res: Response): void {
     this.#logRefusal(req, 'the body is larger than body.limit');
     if (this.#isTaken(req, res)) return;
-    res.shouldKeepAlive = false;
+    closeBehind(res);
     answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
   }
 

@@ -40,7 +40,7 @@ export class LogRecorder implements Logger {
 /** The applications and servers of one test, to be closed after it. */
 export class Running {
   readonly #apps: Application[] = [];
-  readonly #servers: Server[] = [];
+  readonly servers: Server[] = [];
   readonly #others: { close(): unknown }[] = [];
 
   /** A silent application, started once its routes are there. */
@@ -62,7 +62,7 @@ export class Running {
 
   /** Listens with a server of the test's own making. */
   async listen(server: Server): Promise<number> {
-    this.#servers.push(server);
+    this.servers.push(server);
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     return portOf(server);
   }
@@ -76,7 +76,7 @@ export class Running {
   async close(): Promise<void> {
     for (const other of this.#others.splice(0)) await other.close();
     for (const app of this.#apps.splice(0)) await app.close({ timeout: 0 });
-    for (const server of this.#servers.splice(0)) {
+    for (const server of this.servers.splice(0)) {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     }

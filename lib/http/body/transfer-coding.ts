@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpError, statusText } from '../../errors';
 import { answerJson } from '../answer';
+import { closeBehind } from '../connection';
 import type { ConfiguredResponse } from '../response-state';
 
 /** Set on a socket once a request on it was refused for its transfer coding. */
@@ -47,6 +48,6 @@ export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse):
   const { status, message } = HttpError.of('UNSUPPORTED_TRANSFER_CODING');
   const socket = request.socket as RefusedSocket | null;
   if (socket !== null) socket[kRefused] = true;
-  res.shouldKeepAlive = false;
+  closeBehind(res);
   answerJson(res, status, { error: statusText(status), message });
 }
