@@ -35,19 +35,28 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
 /**
  * Node sends a string in one write with the head, both in one encoding, and a
  * buffer in a second. The head's fields are read as Latin-1, so the encoding is
- * UTF-8 only where the fields are of ASCII alone. An `end` that was put on the
- * response gets the buffer: it may overlook the encoding.
+ * UTF-8 only where the fields are of ASCII alone; with its head made, Node does
+ * not count the bytes again. An `end` that was put on the response gets the
+ * buffer: it may overlook the encoding.
  */
 function endWith(res: ServerResponse, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
   else if (length === json.length) res.end(json, 'latin1');
-  else if (hasAsciiHead(res)) res.end(json, 'utf8');
-  else res.end(Buffer.from(json).toString('latin1'), 'latin1');
+  else if (hasAsciiHead(res)) {
+    res.writeHead(res.statusCode);
+    res.end(json, 'utf8');
+  } else res.end(Buffer.from(json).toString('latin1'), 'latin1');
 }
 
 function hasAsciiHead(res: ServerResponse & { readonly [kLatin1]?: boolean }): boolean {
   const known = res[kLatin1];
-  return known === undefined ? Object.values(res.getHeaders()).every((value) => isAscii(String(value))) : !known;
+  if (known !== undefined) return !known;
+  const fields = res.getHeaders();
+  for (const name in fields) {
+    const value = fields[name];
+    if (typeof value !== 'number' && !isAscii(value)) return false;
+  }
+  return true;
 }
 
 function chunked(json: string): Chunks {
