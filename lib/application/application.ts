@@ -26,7 +26,8 @@ import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { type Match, RouteTable } from '../routing/plan';
 import { Retarget } from '../routing/retarget';
 import { kOnChange } from '../routing/router';
-import { kBegun, kWalk, targetBehind, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import { targetBehind } from '../routing/target-view';
+import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from '../signature/check';
@@ -388,7 +389,7 @@ export class Application extends ConfiguredRouter {
     }
     const around = walk.parent;
     if (around === undefined) return admitted();
-    const target = walk.targetAround(url);
+    const target = walk.view.targetAround(url);
     around.host.retargeted(around, method, target, () => this.#checkAround(around, method, target, admitted));
   }
 
@@ -417,7 +418,7 @@ export class Application extends ConfiguredRouter {
     } else if (this.#fallback !== null) {
       // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
       this.#restoreSuffix(walk);
-      walk.url = req.url;
+      walk.view.url = req.url;
       walk.falls = true;
       this.#check(walk);
     } else {

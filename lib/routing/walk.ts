@@ -1,6 +1,5 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { pathOf, pathStart } from '../target';
 import { Books } from './books';
 import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
@@ -9,6 +8,7 @@ import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './para
 import { prefixEnd } from './path';
 import { NoParams, type Params, type Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
+import { type Hidden, TargetView } from './target-view';
 
 /** The walk that a request is on: of several around each other the one that has called what runs. */
 export const kWalk = Symbol('waypost.request.walk');
@@ -28,12 +28,6 @@ export interface Beside {
   readonly hidden: Hidden;
 }
 
-/** What of a path is not shown, and whether a slash was put behind it. */
-interface Hidden {
-  readonly path: string;
-  readonly slash: boolean;
-}
-
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
   /** Called before the first handler of a route: an error that stands in its way, raised at that place. */
@@ -50,7 +44,6 @@ export interface WalkHost {
 
 /** Calls of `next` that may be nested before the stack is let go, as in Express. */
 const DEPTH = 100;
-const NOTHING_HIDDEN: Hidden = { path: '', slash: false };
 /** New targets that handlers of parameters may make in one request: they run anew for each, and might never end. */
 const MOST_PARAM_REWRITES = 100;
 
@@ -65,10 +58,7 @@ export class Walk implements ParamListener {
   readonly next: NextFunction;
   /** Method that is routed: as sent, until middleware changes it. */
   method: string;
-  /** Target that is routed, relative to this application. */
-  url: string;
-  /** `req.baseUrl` on entry. */
-  readonly base: string;
+  readonly view: TargetView;
   readonly #prototype: unknown;
   readonly #outerParams: Params | undefined;
   readonly #outerNext: NextFunction | undefined;
@@ -123,17 +113,6 @@ export class Walk implements ParamListener {
   #nexts: Map<Level, NextFunction> | null = null;
   /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
   #restarts = false;
-  /** How much of `url` the current middleware does not see. */
-  #cutFrom = 0;
-  #cutTo = 0;
-  /** Whether what it sees begins with a slash that `url` does not have. */
-  #slashAdded = false;
-  /** `req.url` as last left. */
-  #seenUrl: string;
-  /** `req.baseUrl` as last left. */
-  #seenBase: string;
-  /** What the walk around does not show this one of its path. */
-  readonly #hidden: Hidden;
 
   /** @param parent The walk that has the request. @param begun The one that began last. */
   constructor(host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined, begun?: Walk) {
@@ -143,16 +122,12 @@ export class Walk implements ParamListener {
     this.table = table;
     this.match = match;
     this.method = req.method;
-    this.url = req.url;
-    this.base = req.baseUrl;
-    this.#seenUrl = req.url;
-    this.#seenBase = req.baseUrl;
     this.outer = outer;
     this.#level = table.outermost;
     this.#prototype = Object.getPrototypeOf(req);
     const enclosing = enclosingAt(parent, req.baseUrl);
     this.parent = enclosing;
-    this.#hidden = enclosing === undefined ? NOTHING_HIDDEN : enclosing.#hiddenAt(req.baseUrl);
+    this.view = new TargetView(req, enclosing?.view);
     let before = begun;
     while (before !== undefined && before.#over) before = before.#before;
     this.#before = before;
@@ -184,24 +159,23 @@ export class Walk implements ParamListener {
     return parent?.outer !== undefined && parent.#over ? parent.around : parent;
   }
 
-  /** Whether URL or method are no longer what the walk has shown last. */
-  get isRewritten(): boolean {
-    const { req } = this;
-    return req.url !== this.#seenUrl || req.method !== this.method;
+  /** Target that is routed, relative to this application. */
+  get url(): string {
+    return this.view.url;
   }
 
-  /** The target that one of this walk's stands for in the walk around it. */
-  targetAround(url: string): string {
-    return targetBehind(this.#hidden, url);
+  /** Whether URL or method are no longer what the walk has shown last. */
+  get isRewritten(): boolean {
+    return this.view.isRewritten || this.req.method !== this.method;
   }
 
   #findBesides(): readonly Beside[] | null {
     const found: Beside[] = [];
-    const { base } = this;
+    const { base } = this.view;
     for (let walk = this.#before; walk !== undefined; walk = walk.#before) {
       // One that has called nothing has not called this one.
-      if (walk.#over || walk.#current === null || this.#isWithin(walk) || !walk.encloses(base)) continue;
-      found.push({ walk, hidden: walk.#hiddenAt(base) });
+      if (walk.#over || walk.#current === null || this.#isWithin(walk) || !walk.view.encloses(base)) continue;
+      found.push({ walk, hidden: walk.view.hiddenAt(base) });
     }
     return found.length === 0 ? null : found;
   }
@@ -209,27 +183,6 @@ export class Walk implements ParamListener {
   #isWithin(other: Walk): boolean {
     for (let walk = this.parent; walk !== undefined; walk = walk.parent) if (walk === other) return true;
     return false;
-  }
-
-  /** What is not shown of this walk's path where `req.baseUrl` is that. */
-  #hiddenAt(base: string): Hidden {
-    const path = this.#pathHiddenAt(base);
-    return { path, slash: pathOf(this.url) === path };
-  }
-
-  /** What of the path is not shown where `req.baseUrl` is that: to middleware all that it says, to a route what it says beyond the mount path. */
-  #pathHiddenAt(base: string): string {
-    return this.encloses(base) ? base.slice(this.#shownBase.length) : '';
-  }
-
-  /** Whether what is called where `req.baseUrl` is that may have been called by this walk. */
-  encloses(base: string): boolean {
-    const { length } = this.#shownBase;
-    return base.startsWith(this.#shownBase) && (base.length === length || base[length] === '/' || this.#shownBase.endsWith('/'));
-  }
-
-  get #shownBase(): string {
-    return this.#cutTo > this.#cutFrom ? this.base : this.#seenBase;
   }
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
@@ -372,14 +325,8 @@ export class Walk implements ParamListener {
   }
 
   #rewrite(): void {
-    const { req, url } = this;
-    const given = req.url;
-    const rest = without(given, url.slice(0, this.#cutFrom));
-    this.url = given === this.#seenUrl ? url : url.slice(0, this.#cutTo) + (this.#slashAdded ? withoutSlash(rest) : rest);
-    this.method = req.method;
-    this.#seenUrl = req.url = this.url;
-    this.#showBase(this.base);
-    this.#cutFrom = this.#cutTo = 0;
+    this.view.takeRewrite();
+    this.method = this.req.method;
     this.#captured = null;
     this.held = true;
     try {
@@ -437,7 +384,7 @@ export class Walk implements ParamListener {
     // Not so where what is mounted was left before it had ended.
     if (this.req[kWalk] !== this) this.req[kWalk] = this;
     try {
-      if (entered) this.#show(this.url, 0, 0);
+      if (entered) this.view.showAll();
       else if (layer.place === null) this.#enterMiddleware(step);
       else this.#enterRoute(step, layer.place);
     } catch (error) {
@@ -470,7 +417,7 @@ export class Walk implements ParamListener {
     this.#keepBooks();
     if (++this.#paramRewrites <= MOST_PARAM_REWRITES) return this.#rewrite();
     this.#enterError(new Error(`Handlers of parameters have changed req.url ${MOST_PARAM_REWRITES} times, last to ${JSON.stringify(this.req.url)}: change it only where it differs`), null);
-    this.#show(this.url, this.#cutFrom, this.#cutTo);
+    this.view.showAll();
     this.#run();
   }
 
@@ -550,13 +497,12 @@ export class Walk implements ParamListener {
       const pattern = this.table.alternative(step.layer, match) as Pattern;
       req.params = pattern.bare ? new NoParams() : pattern.capture(this.table.cut(match), false, this.#failure === null);
     }
-    this.#show(this.url, 0, 0);
+    this.view.showAll();
     this.#showNext(step.layer.mount.level);
     // What an error handler is shown may be malformed; the route's other handlers must not be.
     this.#captured = this.#failure === null ? place : null;
     req.route = place.route;
-    const base = this.base + (match.loose ? this.#mountPath(step.layer) : step.base ?? this.#mountPath(step.layer));
-    this.#showBase(base);
+    this.view.showBase(match.loose ? this.#mountPath(step.layer) : step.base ?? this.#mountPath(step.layer));
   }
 
   /** Middleware sees the URL relative to its path. */
@@ -565,43 +511,18 @@ export class Walk implements ParamListener {
     this.#captured = null;
     this.#showNext(layer.level);
     if (base === '') {
-      this.#show(this.url, 0, 0);
-      this.#showBase(this.base);
+      this.view.showAll();
+      this.view.showBase('');
       req.params = new NoParams();
     } else if (base !== undefined && !match.loose) {
       req.params = new NoParams();
-      this.#showBeneath(base.length);
+      this.view.showBeneath(base.length, match.path);
     } else {
       const pattern = this.table.alternative(layer, match) as Pattern;
       const cut = this.table.cut(match);
       req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, false);
-      this.#showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.table.rules));
+      this.view.showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.table.rules), match.path);
     }
-  }
-
-  /** Shows the URL without so much of its path. */
-  #showBeneath(length: number): void {
-    const { url } = this;
-    const from = pathStart(url);
-    const rest = url.slice(from + length);
-    // 47 is "/": connect gives what is mounted a path, also where nothing is left.
-    const slashed = rest.charCodeAt(0) === 47;
-    this.#show(url.slice(0, from) + (slashed ? rest : '/' + rest), from, from + length);
-    this.#slashAdded = !slashed;
-    this.#showBase(this.base + this.match.path.slice(0, length));
-  }
-
-  #show(url: string, cutFrom: number, cutTo: number): void {
-    this.#cutFrom = cutFrom;
-    this.#cutTo = cutTo;
-    this.#slashAdded = false;
-    this.#seenUrl = url;
-    if (this.req.url !== url) this.req.url = url;
-  }
-
-  #showBase(base: string): void {
-    this.#seenBase = base;
-    if (this.req.baseUrl !== base) this.req.baseUrl = base;
   }
 
   /** As in Express `req.next` is the router's: in a route, past all its handlers. */
@@ -629,24 +550,17 @@ export class Walk implements ParamListener {
 
   #restore(): void {
     const { req } = this;
-    this.#show(this.url, 0, 0);
-    this.#showBase(this.base);
+    this.view.showAll();
+    this.view.showBase('');
     if (this.#outerParams === undefined) return;
     req.params = this.#outerParams;
     req.next = this.#outerNext;
   }
 }
 
-/** The target that one stands for where so much of it is not shown. */
-export function targetBehind({ path, slash }: Hidden, url: string): string {
-  const from = pathStart(url);
-  const rest = url.slice(from);
-  return url.slice(0, from) + path + (slash ? withoutSlash(rest) : rest);
-}
-
 /** The walk around one that begins there: the last to have begun may have been left running elsewhere, by a framework that stands between. */
 function enclosingAt(last: Walk | undefined, base: string): Walk | undefined {
-  for (let walk = last; walk !== undefined; walk = walk.parent) if (walk.encloses(base)) return walk;
+  for (let walk = last; walk !== undefined; walk = walk.parent) if (walk.view.encloses(base)) return walk;
   // The program has set req.baseUrl by itself.
   return last;
 }
@@ -654,14 +568,4 @@ function enclosingAt(last: Walk | undefined, base: string): Walk | undefined {
 /** Whether `next` was given an error: as in Express, only a truthy value is one, and no word to leave a route or router. */
 function isError(given: unknown): boolean {
   return Boolean(given) && given !== 'route' && given !== 'router';
-}
-
-/** A slash that the framework added does not become part of the target when only the query was changed. */
-function withoutSlash(url: string): string {
-  return url === '/' || url.startsWith('/?') ? url.slice(1) : url;
-}
-
-/** The new URL as middleware set it, without scheme and authority where the target has them. */
-function without(url: string, origin: string): string {
-  return origin !== '' && url.startsWith(origin) ? url.slice(origin.length) : url;
 }

@@ -1,0 +1,128 @@
+import type { Request } from '../http/request';
+import { pathOf, pathStart } from '../target';
+
+/** The part of a path that a view hides, and whether a slash was put before the rest. */
+export interface Hidden {
+  readonly path: string;
+  readonly slash: boolean;
+}
+
+const NOTHING_HIDDEN: Hidden = { path: '', slash: false };
+
+/** A walk's target, and the part of it that what is called sees as `req.url` behind `req.baseUrl`. */
+export class TargetView {
+  /** Target that is routed, relative to the application. */
+  url: string;
+  /** `req.baseUrl` on entry. */
+  readonly base: string;
+  readonly #req: Request;
+  /** What the view of the walk around hides from this one. */
+  readonly #outer: Hidden;
+  /** The range of `url` that is hidden. */
+  #from = 0;
+  #to = 0;
+  /** Whether what is shown begins with a slash that `url` does not have. */
+  #isSlashAdded = false;
+  /** `req.url` as it was shown last. */
+  #shownUrl: string;
+  /** `req.baseUrl` as it was shown last. */
+  #shownBase: string;
+
+  /** @param outer The view of the walk around. */
+  constructor(req: Request, outer: TargetView | undefined) {
+    const { url, baseUrl } = req;
+    this.#req = req;
+    this.url = url;
+    this.base = baseUrl;
+    this.#shownUrl = url;
+    this.#shownBase = baseUrl;
+    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(baseUrl);
+  }
+
+  /** Whether the program has changed `req.url` since it was shown. */
+  get isRewritten(): boolean {
+    return this.#req.url !== this.#shownUrl;
+  }
+
+  /** Shows the whole URL. */
+  showAll(): void {
+    this.#show(this.url, 0, 0);
+    this.#isSlashAdded = false;
+  }
+
+  /** Shows the URL without so much of its path. */
+  showBeneath(length: number, path: string): void {
+    const { url } = this;
+    const from = pathStart(url);
+    const rest = url.slice(from + length);
+    // 47 is "/": connect gives what is mounted a path, also where nothing is left.
+    const isSlashed = rest.charCodeAt(0) === 47;
+    this.#show(url.slice(0, from) + (isSlashed ? rest : '/' + rest), from, from + length);
+    this.#isSlashAdded = !isSlashed;
+    this.showBase(path.slice(0, length));
+  }
+
+  /** Shows `req.baseUrl` with the mount path of what is called. */
+  showBase(mountPath: string): void {
+    const base = this.base + mountPath;
+    this.#shownBase = base;
+    if (this.#req.baseUrl !== base) this.#req.baseUrl = base;
+  }
+
+  /** Makes what the program has set `req.url` to the target, and shows all of it. */
+  takeRewrite(): void {
+    const req = this.#req;
+    const { url } = this;
+    const given = req.url;
+    const rest = withoutOrigin(given, url.slice(0, this.#from));
+    this.url = given === this.#shownUrl ? url : url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
+    this.#shownUrl = req.url = this.url;
+    this.showBase('');
+    this.#from = this.#to = 0;
+  }
+
+  /** What is hidden where `req.baseUrl` is that: from middleware all that it says, from a route what it says beyond the mount path. */
+  hiddenAt(base: string): Hidden {
+    const path = this.encloses(base) ? base.slice(this.#baseAround.length) : '';
+    return { path, slash: pathOf(this.url) === path };
+  }
+
+  /** Whether what is called where `req.baseUrl` is that may have been called beneath this view. */
+  encloses(base: string): boolean {
+    const around = this.#baseAround;
+    return base.startsWith(around) && (base.length === around.length || base[around.length] === '/' || around.endsWith('/'));
+  }
+
+  /** The target that one of this view stands for in the walk around. */
+  targetAround(url: string): string {
+    return targetBehind(this.#outer, url);
+  }
+
+  get #baseAround(): string {
+    return this.#to > this.#from ? this.base : this.#shownBase;
+  }
+
+  #show(url: string, from: number, to: number): void {
+    this.#from = from;
+    this.#to = to;
+    this.#shownUrl = url;
+    if (this.#req.url !== url) this.#req.url = url;
+  }
+}
+
+/** The target that one stands for where so much of it is hidden. */
+export function targetBehind({ path, slash }: Hidden, url: string): string {
+  const from = pathStart(url);
+  const rest = url.slice(from);
+  return url.slice(0, from) + path + (slash ? withoutSlash(rest) : rest);
+}
+
+/** A slash that the framework added does not become part of the target when only the query was changed. */
+function withoutSlash(url: string): string {
+  return url === '/' || url.startsWith('/?') ? url.slice(1) : url;
+}
+
+/** The URL that middleware has set, without scheme and authority where the target has them. */
+function withoutOrigin(url: string, origin: string): string {
+  return origin !== '' && url.startsWith(origin) ? url.slice(origin.length) : url;
+}
