@@ -7,6 +7,7 @@ import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import { isRejection } from '../lib/signature/scheme';
 import { KeyedSecrets } from '../lib/signature/secret-source';
 import { check, config, failureOf, NONCE, NOW, reasonOf, schemeOf, SECRET, signed } from './support/signed-message';
+import { laterVerdictOf, partsOf, refusalOf, verdictOf } from './support/verdict';
 
 const json = { 'Content-Type': 'application/json' };
 
@@ -190,8 +191,8 @@ describe('the check of a message signature', () => {
 
   test('age is checked again when the body has come', () => {
     const { body, ...request } = signed({ method: 'POST', body: 'a' });
-    expect(schemeOf().checkHeaders(request, NOW + 299_999)).toBeNull();
-    expect(schemeOf().checkBytes(request, body, NOW + 300_001)).toMatchObject({ failure: 'expired' });
+    expect(refusalOf(schemeOf(), request, NOW + 299_999)).toBeNull();
+    expect(verdictOf(schemeOf(), request, body, NOW + 299_999, NOW + 300_001)).toMatchObject({ failure: 'expired' });
   });
 
   test('any secret of a rotation is accepted, at any place', () => {
@@ -268,11 +269,11 @@ describe('the check of a message signature', () => {
     const announced = (name: string, value: string) => ({ ...request, headers: { ...request.headers, [name]: value } });
     expect(body).toBeDefined();
     for (const [name, value] of [['content-length', '1'], ['transfer-encoding', 'chunked']] as const) {
-      expect(schemeOf().checkHeaders(announced(name, value), NOW)).toMatchObject({ failure: 'invalid', reason: 'the signature matches none of the secrets' });
-      expect(schemeOf({}, [SECRET, 'another']).checkHeaders(announced(name, value), NOW)).toBeNull();
+      expect(refusalOf(schemeOf(), announced(name, value), NOW)).toMatchObject({ failure: 'invalid', reason: 'the signature matches none of the secrets' });
+      expect(refusalOf(schemeOf({}, [SECRET, 'another']), announced(name, value), NOW)).toBeNull();
     }
-    expect(schemeOf().checkHeaders(announced('content-length', '0'), NOW)).toBeNull();
-    expect(schemeOf().checkHeaders(request, NOW)).toBeNull();
+    expect(refusalOf(schemeOf(), announced('content-length', '0'), NOW)).toBeNull();
+    expect(refusalOf(schemeOf(), request, NOW)).toBeNull();
   });
 
   test('a request target other than a path and query of visible ASCII is refused', () => {
@@ -293,7 +294,7 @@ describe('keys by id', () => {
   const verdict = async (scheme: MessageSignatureScheme, keyId?: string, body?: string) => {
     const { body: bytes, ...request } = signed({ keyId, body, method: 'POST' });
     const headers = { ...request.headers, ...(body === undefined ? {} : { 'content-length': String(body.length) }) };
-    return scheme.checkHeaders({ ...request, headers }, NOW) ?? await scheme.checkBytes({ ...request, headers }, bytes, NOW);
+    return laterVerdictOf(scheme, { ...request, headers }, bytes, NOW);
   };
   beforeEach(() => void lookups.splice(0));
 
@@ -318,7 +319,7 @@ describe('keys by id', () => {
     const { headers, ...rest } = signed({ keyId: 'alice' });
     const both = find((keyId) => (keyId === 'alice' ? SECRET : 'the-secret-of-bob'));
     const renamed = { ...rest, headers: { ...headers, 'signature-input': headers['signature-input']!.replace('alice', 'bob') } };
-    expect(await both.checkBytes(renamed, undefined, NOW)).toMatchObject({ failure: 'invalid' });
+    expect(verdictOf(both, renamed, undefined, NOW)).toMatchObject({ failure: 'invalid' });
   });
 
   test('a lookup that fails is a failure of its own, at once and later', async () => {
@@ -335,7 +336,7 @@ describe('keys by id', () => {
 
   test.each(['a,b', 'a b', 'x'.repeat(257), ''])('%j is no keyid', async (keyId) => {
     const { headers, ...rest } = handSigned(['@method', '@path', '@query'], { parameters: `;created=${NOW / 1000};nonce="${NONCE}";keyid="${keyId}"` });
-    expect(find(table).checkHeaders({ ...rest, headers }, NOW)).toMatchObject({ failure: 'invalid', reason: expect.stringContaining('keyid') });
+    expect(refusalOf(find(table), { ...rest, headers }, NOW)).toMatchObject({ failure: 'invalid', reason: expect.stringContaining('keyid') });
     expect(() => signMessage({ secret: SECRET, method: 'GET', target: '/', keyId })).toThrow(/keyId/);
   });
 });
@@ -343,7 +344,7 @@ describe('keys by id', () => {
 describe('describe', () => {
   test('shows lengths and hashes, and neither secret, signature nor what a header holds', () => {
     const received = signed({ method: 'POST', target: '/a?b=1', body: 'the body', headers: { Authorization: 'Bearer confidential' }, covers: ['Authorization'] });
-    const parts = schemeOf().describe(received, received.body);
+    const parts = partsOf(schemeOf(), received, received.body, NOW);
     expect(parts).toMatchObject({
       algorithm: 'hmac-sha256', method: 'POST', url: { text: '/a?b=1', length: 6 }, created: NOW / 1000, nonce: expect.any(String),
       body: { bytes: 8, sha256: Buffer.from(contentDigest('the body').slice(9, -1), 'base64').toString('hex') },
@@ -355,10 +356,9 @@ describe('describe', () => {
     for (const hidden of [SECRET, 'confidential', mac.toString('base64'), mac.toString('hex')]) expect(text).not.toContain(hidden);
   });
 
-  test('does with what cannot be parsed or is not there', () => {
-    expect(schemeOf().describe({ method: 'GET', target: '/', headers: {} }, undefined)).toMatchObject({ method: 'GET', body: { bytes: 0 } });
-    const { headers, ...rest } = handSigned(['@method', 'x-absent'], {});
-    expect(schemeOf({ includeBody: false }).describe({ ...rest, headers }, undefined)).toMatchObject({ body: 'not signed', base: undefined, components: { 'x-absent': undefined } });
+  test('does without a body that is not there, or not signed', () => {
+    expect(partsOf(schemeOf(), signed(), undefined, NOW)).toMatchObject({ method: 'GET', body: { bytes: 0 } });
+    expect(partsOf(schemeOf({ includeBody: false }), signed(), undefined, NOW)).toMatchObject({ body: 'not signed' });
   });
 });
 

@@ -7,6 +7,7 @@ import { isRejection } from '../lib/signature/scheme';
 import { KeyedSecrets, SharedSecrets, type SecretSource } from '../lib/signature/secret-source';
 import { WebhookScheme } from '../lib/signature/webhook/webhook';
 import { Running } from './support/running';
+import { verdictOf } from './support/verdict';
 import { ask, head, post, Wire } from './support/wire';
 
 const NOW = 1_700_000_000_000;
@@ -40,16 +41,16 @@ function signed(secret: string, keyId = 'ann'): { method: string; target: string
 describe('a signature is compared in constant time', () => {
   test.each([['the first', FIRST], ['the last', THIRD], ['none', 'another']])('with every secret, though %s has signed', async (_name, secret) => {
     const compare = comparisons();
-    const verdict = await scheme(new SharedSecrets([FIRST, SECOND, THIRD])).checkBytes(signed(secret), undefined, NOW);
+    const verdict = verdictOf(scheme(new SharedSecrets([FIRST, SECOND, THIRD])), signed(secret), undefined, NOW);
     expect([isRejection(verdict), compare.mock.calls.length]).toEqual([secret === 'another', 3]);
   });
 
   test('once for a key that nobody has, as for one that somebody has', async () => {
     const compare = comparisons();
     const keyed = scheme(new KeyedSecrets((keyId) => (keyId === 'ann' ? FIRST : undefined)));
-    expect(isRejection(await keyed.checkBytes(signed(FIRST), undefined, NOW))).toBe(false);
+    expect(isRejection(verdictOf(keyed, signed(FIRST), undefined, NOW))).toBe(false);
     expect(compare).toHaveBeenCalledTimes(1);
-    expect(isRejection(await keyed.checkBytes(signed(FIRST, 'eve'), undefined, NOW))).toBe(true);
+    expect(isRejection(verdictOf(keyed, signed(FIRST, 'eve'), undefined, NOW))).toBe(true);
     expect(compare).toHaveBeenCalledTimes(2);
   });
 
@@ -60,7 +61,7 @@ describe('a signature is compared in constant time', () => {
     const digests = async (keyId: string): Promise<number[]> => {
       made.mockClear();
       updated.mockClear();
-      expect(isRejection(await keyed.checkBytes(signed(FIRST, keyId), Buffer.alloc(10_000, '{'), NOW))).toBe(true);
+      expect(isRejection(verdictOf(keyed, signed(FIRST, keyId), Buffer.alloc(10_000, '{'), NOW))).toBe(true);
       return [made.mock.calls.length, ...updated.mock.calls.map(([data]) => Buffer.byteLength(data))];
     };
     const known = await digests('ann');
@@ -74,7 +75,7 @@ describe('a signature is compared in constant time', () => {
     const stripe = new WebhookScheme({ path: '/', preset: 'stripe', secrets: [FIRST, SECOND], maxAge: 300_000, clockSkew: 0 });
     const mac = (secret: string): string => createHmac('sha256', secret).update(`${NOW / 1000}.body`).digest('hex');
     const headers = { 'stripe-signature': `t=${NOW / 1000},v1=${mac(FIRST)},v1=${mac(SECOND)},v1=${mac(THIRD)}` };
-    expect(isRejection(stripe.checkBytes({ method: 'POST', target: '/', headers }, Buffer.from('body'), NOW))).toBe(false);
+    expect(isRejection(verdictOf(stripe, { method: 'POST', target: '/', headers }, Buffer.from('body'), NOW))).toBe(false);
     expect(compare).toHaveBeenCalledTimes(6);
   });
 });
@@ -82,8 +83,8 @@ describe('a signature is compared in constant time', () => {
 describe('the age of a signature', () => {
   test('is looked at again when the body is in', async () => {
     const one = scheme(new SharedSecrets([FIRST]));
-    expect(one.checkHeaders(signed(FIRST), NOW + 300_000)).toBeNull();
-    expect(await one.checkBytes(signed(FIRST), undefined, NOW + 300_001)).toMatchObject({ failure: 'expired' });
+    expect(isRejection(verdictOf(one, signed(FIRST), undefined, NOW + 300_000))).toBe(false);
+    expect(verdictOf(one, signed(FIRST), undefined, NOW + 300_000, NOW + 300_001)).toMatchObject({ failure: 'expired' });
   });
 
   test('is looked at again when its secret has been waited for, before the store is asked', async () => {

@@ -7,6 +7,8 @@ import Stripe from 'stripe';
 import { type Acceptance, isRejection, type Verdict } from '../lib/signature/scheme';
 import { WebhookScheme, type WebhookSchemeConfig } from '../lib/signature/webhook/webhook';
 
+import { partsOf, refusalOf, verdictOf } from './support/verdict';
+
 const NOW = 1_700_000_000_500;
 const SECONDS = 1_700_000_000;
 const MISSING = 'missing';
@@ -20,13 +22,10 @@ function scheme(preset: Preset, secrets: string | string[], rest: Partial<Webhoo
   return new WebhookScheme({ path: '/hook', preset, secrets: [secrets].flat(), maxAge: 300_000, clockSkew: 300_000, ...rest });
 }
 
-/** What both checks say: the failure, or 'accepted'. */
+/** What the check says: the failure, or 'accepted'. */
 function judge(checked: WebhookScheme, headers: IncomingHttpHeaders, body: string | Buffer = EVENT, now = NOW, method = 'POST'): string {
   const request = { method, target: '/hook', headers };
-  const early = checked.checkHeaders(request, now);
-  const verdict = checked.checkBytes(request, Buffer.from(body as string), now);
-  // What the headers alone condemn, the check of the bytes must not let through.
-  if (early !== null) expect(verdict).toEqual(early);
+  const verdict = verdictOf(checked, request, Buffer.from(body as string), now);
   return isRejection(verdict) ? verdict.failure : 'accepted';
 }
 
@@ -274,11 +273,11 @@ describe.each(PRESETS)('%s', (preset, secret, sign, headerName) => {
   test('gives one request one digest, whichever secret signed, and another to another', () => {
     const request = { method: 'POST', target: '/hook', headers: sign() };
     const both = scheme(preset, [OTHER_SECRET, secret]);
-    const digest = accepted(both.checkBytes(request, Buffer.from(EVENT), NOW)).digest;
+    const digest = accepted(verdictOf(both, request, Buffer.from(EVENT), NOW)).digest;
     expect(digest).toMatch(new RegExp(`^webhook:${preset}:/hook:[0-9a-f]{64}$`));
-    const other = accepted(both.checkBytes({ ...request, headers: sign(EVENT, { secret: OTHER_SECRET }) }, Buffer.from(EVENT), NOW)).digest;
+    const other = accepted(verdictOf(both, { ...request, headers: sign(EVENT, { secret: OTHER_SECRET }) }, Buffer.from(EVENT), NOW)).digest;
     expect(other).toBe(digest);
-    expect(accepted(both.checkBytes({ ...request, headers: sign('{}') }, Buffer.from('{}'), NOW)).digest).not.toBe(digest);
+    expect(accepted(verdictOf(both, { ...request, headers: sign('{}') }, Buffer.from('{}'), NOW)).digest).not.toBe(digest);
   });
 
   test('hashes bytes, never text: what decodes alike is told apart', () => {
@@ -296,17 +295,15 @@ describe.each(PRESETS)('%s', (preset, secret, sign, headerName) => {
   test('takes no body for an empty one', () => {
     const request = { method: 'POST', target: '/hook', headers: {} };
     const empty = preset === 'stripe' ? { 'stripe-signature': `t=${SECONDS},v1=${hex(secret, `${SECONDS}.`)}` } : sign('');
-    expect(isRejection(checked.checkBytes({ ...request, headers: empty }, undefined, NOW))).toBe(false);
-    expect(isRejection(checked.checkBytes({ ...request, headers: sign() }, undefined, NOW))).toBe(true);
+    expect(isRejection(verdictOf(checked, { ...request, headers: empty }, undefined, NOW))).toBe(false);
+    expect(isRejection(verdictOf(checked, { ...request, headers: sign() }, undefined, NOW))).toBe(true);
   });
 
   test('describes what was checked without secret or signature', () => {
-    for (const headers of [sign(), {}, { ...sign(), [headerName]: 'nonsense' }]) {
-      const text = JSON.stringify(checked.describe({ method: 'POST', target: '/hook', headers }, Buffer.from(EVENT)));
-      expect(text).toContain(`"bytes":${EVENT.length}`);
-      expect(text).not.toContain(secret);
-      expect(text).not.toContain(/[\w+/=]{43,}$/.exec(sign()[headerName] as string)![0]);
-    }
+    const text = JSON.stringify(partsOf(checked, { method: 'POST', target: '/hook', headers: sign() }, Buffer.from(EVENT), NOW));
+    expect(text).toContain(`"bytes":${EVENT.length}`);
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(/[\w+/=]{43,}$/.exec(sign()[headerName] as string)![0]);
   });
 });
 
@@ -330,8 +327,8 @@ describe.each(TIMED)('the time of %s', (preset, secret, sign, headerName) => {
 
   test('is checked again with the bytes', () => {
     const request = { method: 'POST', target: '/hook', headers: sign() };
-    expect(strict.checkHeaders(request, NOW)).toBeNull();
-    expect(strict.checkBytes(request, Buffer.from(EVENT), NOW + 61_000)).toMatchObject({ failure: 'expired' });
+    expect(refusalOf(strict, request, NOW)).toBeNull();
+    expect(verdictOf(strict, request, Buffer.from(EVENT), NOW, NOW + 61_000)).toMatchObject({ failure: 'expired' });
   });
 
   test('must not be NaN, on either side', () => {
@@ -348,17 +345,17 @@ describe.each(TIMED)('the time of %s', (preset, secret, sign, headerName) => {
     const request = { method: 'POST', target: '/hook', headers: sign() };
     for (const clockSkew of [0, 10_000]) {
       const checked = scheme(preset, secret, { maxAge: 60_000, clockSkew });
-      const { expires } = accepted(checked.checkBytes(request, Buffer.from(EVENT), NOW));
-      expect(isRejection(checked.checkBytes(request, Buffer.from(EVENT), SECONDS * 1000 + 60_999))).toBe(false);
+      const { expires } = accepted(verdictOf(checked, request, Buffer.from(EVENT), NOW));
+      expect(isRejection(verdictOf(checked, request, Buffer.from(EVENT), SECONDS * 1000 + 60_999))).toBe(false);
       expect(expires).toBeGreaterThan(SECONDS * 1000 + 60_999);
-      expect(isRejection(checked.checkBytes(request, Buffer.from(EVENT), expires))).toBe(true);
+      expect(isRejection(verdictOf(checked, request, Buffer.from(EVENT), expires))).toBe(true);
     }
   });
 });
 
 test('github signs no time: its signature never ends', () => {
   const request = { method: 'POST', target: '/hook', headers: github() };
-  const verdict = scheme('github', GITHUB_SECRET, { maxAge: 1, clockSkew: 0 }).checkBytes(request, Buffer.from(EVENT), NOW + 1e12);
+  const verdict = verdictOf(scheme('github', GITHUB_SECRET, { maxAge: 1, clockSkew: 0 }), request, Buffer.from(EVENT), NOW + 1e12);
   expect(accepted(verdict).expires).toBe(Infinity);
 });
 
@@ -381,7 +378,7 @@ describe('the lists of standard and stripe', () => {
     expect(list(`${asymmetric} ${good}`)).toBe('accepted');
     expect(list(asymmetric)).toBe(INVALID);
     // Told by the headers alone, before a byte of the body is read.
-    expect(checked.checkHeaders({ method: 'POST', target: '/hook', headers: { ...standard(), 'webhook-signature': asymmetric } }, NOW)).toMatchObject({ failure: 'invalid' });
+    expect(refusalOf(checked, { method: 'POST', target: '/hook', headers: { ...standard(), 'webhook-signature': asymmetric } }, NOW)).toMatchObject({ failure: 'invalid' });
     expect(list(good.replace('v1,', 'v2,'))).toBe(INVALID);
     expect(stripeList(`t=${SECONDS},v1=${stripeGood},v0=${'0'.repeat(64)}`)).toBe('accepted');
     // The fake signature of test mode must never stand in for a real one.

@@ -4,6 +4,7 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
+import type { PendingCheck } from './scheme';
 
 /** A request on its way, as far as its signatures are concerned. */
 export interface Checked {
@@ -47,10 +48,11 @@ export class SignatureCheck<C extends Checked> {
     const hook = this.#next(one);
     if (hook === undefined) return this.#host.admitted(one);
     const { req, res } = one;
-    if (!hook.admits(req, res)) return;
-    if (!hook.readsBody) return this.#decide(one, hook, undefined);
+    const check = hook.begin(req, res);
+    if (check === undefined) return;
+    if (!hook.readsBody) return this.#finish(one, hook, check, undefined);
     if (!hasBody(req)) {
-      if (forbidBody(req)) this.#decide(one, hook, undefined);
+      if (forbidBody(req)) this.#finish(one, hook, check, undefined);
       else hook.refuseConsumed(req, res);
       return;
     }
@@ -60,7 +62,7 @@ export class SignatureCheck<C extends Checked> {
       return;
     }
     this.#host.invite(one);
-    startCapture(req, this.#limit, (_, outcome) => this.#captured(one, hook, outcome));
+    startCapture(req, this.#limit, (_, outcome) => this.#captured(one, hook, check, outcome));
   }
 
   /** The next hook whose scope the request is in, and which has not checked it. */
@@ -72,16 +74,16 @@ export class SignatureCheck<C extends Checked> {
     return undefined;
   }
 
-  #captured(one: C, hook: SignatureHook, outcome: CaptureOutcome): void {
+  #captured(one: C, hook: SignatureHook, check: PendingCheck, outcome: CaptureOutcome): void {
     const { req, res } = one;
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') hook.refuseSize(req, res);
     else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-    else this.#decide(one, hook, req[kRawBody]);
+    else this.#finish(one, hook, check, req[kRawBody]);
   }
 
-  #decide(one: C, hook: SignatureHook, body: Buffer | undefined): void {
-    const admitted = hook.verifies(one.req, one.res, body);
+  #finish(one: C, hook: SignatureHook, check: PendingCheck, body: Buffer | undefined): void {
+    const admitted = hook.finish(one.req, one.res, check, body);
     if (admitted === true) this.#passed(one, hook);
     else if (admitted !== false) {
       admitted.then((passed) => {

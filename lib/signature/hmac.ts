@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { SignatureAlgorithm } from '../options/options';
 
 /** A key shared by client and server. A string stands for its UTF-8 bytes. */
@@ -14,10 +14,24 @@ export class HmacKey {
     this.#key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : secret);
   }
 
-  /** The HMAC of the three, one after the other, as lower-case hexadecimal; text counts as UTF-8. */
-  digest(head: string, body: string | Uint8Array | undefined, tail: string): string {
+  /** The HMAC of the parts, one after the other; a string counts as UTF-8. */
+  digest(head: string, body?: string | Uint8Array, tail?: string): Buffer {
     const hmac = createHmac(this.#algorithm, this.#key).update(head);
     if (body !== undefined) hmac.update(body);
-    return hmac.update(tail).digest('hex');
+    if (tail !== undefined) hmac.update(tail);
+    return hmac.digest();
   }
+}
+
+/**
+ * Whether one of the signatures is one of the digests, all of one length. In
+ * constant time and without stopping at the first match: neither the place of a
+ * wrong byte nor the secret that matched can be timed.
+ */
+export function matchesAny(signatures: readonly Uint8Array[], digests: readonly Uint8Array[]): boolean {
+  let matches = 0;
+  for (const digest of digests) {
+    for (const signature of signatures) matches |= Number(timingSafeEqual(signature, digest));
+  }
+  return matches === 1;
 }

@@ -12,7 +12,7 @@ import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
 import { BoundedWait, type Client, type Forsaken } from './bounded-wait';
-import { type Acceptance, isRejection, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
+import { type Acceptance, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope/scope';
 
 /** Whether the request may go on; what it refuses, the hook has answered. */
@@ -66,24 +66,26 @@ export class SignatureHook {
     return this.#scope.uncovered(routes);
   }
 
-  /** Checks what can be told before a byte of the body is read. */
-  admits(req: Request, res: Response): boolean {
-    const rejected = this.#scheme.checkHeaders(received(req), Date.now());
-    return rejected === null || this.#refuse(req, res, rejected);
+  /** Checks what can be told before a byte of the body is read; undefined for what it has refused. */
+  begin(req: Request, res: Response): PendingCheck | undefined {
+    const begun = this.#scheme.begin(received(req), Date.now());
+    if (!isRejection(begun)) return begun;
+    this.#refuse(req, res, begun);
+    return undefined;
   }
 
   /** Checks the signature over the bytes as received, and that it was not used before. */
-  verifies(req: Request, res: Response, body: Buffer | undefined): Admission {
-    const verdict = this.#judge(req, body, res);
+  finish(req: Request, res: Response, check: PendingCheck, body: Buffer | undefined): Admission {
+    const verdict = this.#judge(req, check, body, res);
     return verdict instanceof Promise ? verdict.then((ended) => this.#conclude(req, res, ended)) : this.#conclude(req, res, verdict);
   }
 
   /** Checks a request to switch protocols, which has no response, and answers what it refuses on the socket. */
   admitsUpgrade(req: Request, socket: Duplex): Admission {
+    let begun = this.#scheme.begin(received(req), Date.now());
     // Node hands what follows the headers to the listener unread, so a body could not be checked; since 26 as the request's own.
-    const rejected = this.#scheme.checkHeaders(received(req), Date.now())
-      ?? (this.readsBody && (hasBody(req) || !forbidBody(req)) ? rejection('invalid', 'a request to upgrade has a body') : null);
-    const verdict = rejected ?? this.#judge(req, undefined, socket);
+    if (!isRejection(begun) && this.readsBody && (hasBody(req) || !forbidBody(req))) begun = rejection('invalid', 'a request to upgrade has a body');
+    const verdict = isRejection(begun) ? begun : this.#judge(req, begun, undefined, socket);
     return verdict instanceof Promise ? verdict.then((ended) => this.#concludeUpgrade(req, socket, ended)) : this.#concludeUpgrade(req, socket, verdict);
   }
 
@@ -101,11 +103,10 @@ export class SignatureHook {
   }
 
   /** The scheme's verdict, and the store's. A failure of either is a verdict too: that nothing is known. */
-  #judge(req: Request, body: Buffer | undefined, client: Client): Outcome | Promise<Outcome> {
+  #judge(req: Request, check: PendingCheck, body: Buffer | undefined, client: Client): Outcome | Promise<Outcome> {
     try {
-      const request = received(req);
-      if (this.#debug) this.#logger.info({ parts: this.#scheme.describe(request, body) }, 'The request signature is checked');
-      const verdict = this.#scheme.checkBytes(request, body, Date.now());
+      if (this.#debug) this.#logger.info({ parts: check.describe(body) }, 'The request signature is checked');
+      const verdict = check.finish(body, Date.now());
       if (verdict instanceof Promise) {
         const wait = new BoundedWait(req, client, this.#timeout);
         // Nobody waits: then nothing is claimed, so that the client may send the same signature again.

@@ -34,6 +34,19 @@ export interface Acceptance {
 /** How a check ended. */
 export type Verdict = Rejection | Acceptance;
 
+/** The check of a request whose head is in order. It waits for the body. */
+export interface PendingCheck {
+  /**
+   * Checks the signature over the bytes as received; its age again, since time
+   * has passed meanwhile.
+   * @param body Undefined when there is none.
+   * @param now In milliseconds since the epoch.
+   */
+  finish(body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;
+  /** What is checked, part by part, for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
+  describe(body: Buffer | undefined): Readonly<Record<string, unknown>>;
+}
+
 /**
  * A way of signing requests. Pure: it knows neither server nor scope, and the
  * time is given to it.
@@ -43,22 +56,14 @@ export interface SignatureScheme {
   readonly challenge: string;
   /** Whether the body is part of what is signed, so that its bytes are needed. */
   readonly readsBody: boolean;
-  /** Checks what can be checked before a byte of the body is read: presence, grammar, age. Null means: nothing wrong so far. */
-  checkHeaders(request: ReceivedRequest, now: number): Rejection | null;
-  /**
-   * Checks the signature over the bytes as received, of a request that
-   * `checkHeaders` has let pass; its age again, since time has passed since.
-   * @param body Undefined when there is none.
-   */
-  checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;
-  /** What was checked, part by part, for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
-  describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>>;
+  /** Checks what can be checked before a byte of the body is read: presence, grammar, age. */
+  begin(request: ReceivedRequest, now: number): Rejection | PendingCheck;
   /** The JSON body that answers a failure. */
   failureBody(failure: Failure): ErrorBody;
 }
 
 /** Whether the check has refused. */
-export function isRejection(verdict: Verdict): verdict is Rejection {
+export function isRejection(verdict: object): verdict is Rejection {
   return 'failure' in verdict;
 }
 

@@ -2,6 +2,7 @@ import { isRejection, type Verdict } from '../../lib/signature/scheme';
 import { SharedSecrets } from '../../lib/signature/secret-source';
 import { type MessageSignatureConfig, MessageSignatureScheme } from '../../lib/signature/v2/message-signature';
 import { type MessageToSign, signMessage } from '../../lib/signature/v2/message-sign';
+import { verdictOf } from './verdict';
 
 export const NOW = 1_700_000_000_000;
 export const SECRET = 'the-secret-of-the-message-specs1';
@@ -31,12 +32,7 @@ export function signed(message: Partial<MessageToSign> = {}): Received {
 
 /** The whole check, in the order in which the hook makes it. */
 export function check({ method, target, headers, body }: Received, scheme = schemeOf(), now = NOW): Verdict {
-  const rejected = scheme.checkHeaders({ method, target, headers }, now);
-  const verdict = scheme.checkBytes({ method, target, headers }, body, now);
-  if (verdict instanceof Promise) throw new Error('the secrets of these specs are at hand');
-  // What the headers alone show must not pass once the body is there.
-  if (rejected !== null && !isRejection(verdict)) throw new Error(`checkHeaders alone refused: ${rejected.reason}`);
-  return rejected ?? verdict;
+  return verdictOf(scheme, { method, target, headers }, body, now);
 }
 
 /** The failure, undefined for what is accepted. */

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ErrorBody } from '../../errors';
-import { type Failure, failureBody, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
+import { checkAge } from '../age';
+import { type Failure, failureBody, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, type SecretSource, SharedSecrets } from '../secret-source';
 import { HmacKey, type Secret } from '../hmac';
 import { signedUrl } from './signed-data';
-import { checkAge, checkBody, checkDigest, checkHeaders, type SignatureConfig, type SignedRequest } from './verify';
+import { checkBody, checkDigest, checkHeaders, type SignatureConfig, type SignedRequest } from './verify';
 
 /** What the scheme needs beside {@link SignatureConfig}. */
 export interface HmacSchemeConfig extends SignatureConfig {
@@ -12,96 +13,110 @@ export interface HmacSchemeConfig extends SignatureConfig {
   readonly keyIdHeaderName: string;
 }
 
+/** What every check of a scheme goes by. */
+interface HmacParts {
+  readonly config: HmacSchemeConfig;
+  readonly source: SecretSource;
+  /** Keys that every client shares; none with a secret for each client. */
+  readonly keys: readonly HmacKey[];
+  /** A secret that nobody has. */
+  readonly decoy: Secret;
+}
+
 /** The format of INTERFACE section 5: one HMAC over method, URL, body and timestamp. */
 export class HmacScheme implements SignatureScheme {
   readonly challenge: string;
   readonly readsBody: boolean;
-  readonly #config: HmacSchemeConfig;
-  readonly #source: SecretSource;
+  readonly #parts: HmacParts;
   readonly #signatureName: string;
   readonly #timestampName: string;
   readonly #keyIdName: string;
-  /** Keys that every client shares; none with a secret for each client. */
-  readonly #keys: readonly HmacKey[];
-  /** A secret that nobody has. */
-  readonly #nobodys = randomBytes(32);
 
   constructor(config: HmacSchemeConfig, source: SecretSource) {
-    this.#config = config;
-    this.#source = source;
+    this.#parts = { config, source, keys: keysOf(source instanceof SharedSecrets ? source.find() : [], config), decoy: randomBytes(32) };
     this.readsBody = config.includeBody;
     this.challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
     this.#signatureName = config.headerName.toLowerCase();
     this.#timestampName = config.timestampHeaderName.toLowerCase();
     this.#keyIdName = config.keyIdHeaderName.toLowerCase();
-    this.#keys = this.#keysOf(source instanceof SharedSecrets ? source.find() : []);
   }
 
-  checkHeaders(request: ReceivedRequest, now: number): Rejection | null {
-    const rejected = checkHeaders(this.#signed(request), this.#config, now);
-    if (rejected !== null || !this.#source.named || isKeyId(this.#keyId(request))) return rejected;
-    return rejection('invalid', `the ${this.#config.keyIdHeaderName} header is absent or no key id: 1 to 256 visible ASCII characters, no comma`);
-  }
-
-  checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
-    const signed = this.#signed(request);
-    // Time has passed while the body came in.
-    const rejected = checkAge(Number(signed.timestamp), this.#config, now) ?? checkBody(request, body, this.#config);
-    if (rejected !== null) return rejected;
-    if (!this.#source.named) return this.#compare(signed, body, this.#keys, undefined);
-    const keyId = this.#keyId(request);
-    const secrets = this.#source.find(keyId);
-    if (secrets instanceof Promise) return secrets.then((found) => this.#compareNamed(signed, body, found, keyId));
-    return this.#compareNamed(signed, body, secrets, keyId);
-  }
-
-  describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
-    const { timestamp } = this.#signed(request);
-    const { algorithm, includeBody, includeQuery } = this.#config;
-    const url = signedUrl(request.target, includeQuery);
-    return {
-      algorithm,
-      method: request.method.toUpperCase(),
-      url: { text: url, length: url.length },
-      body: includeBody ? bodyParts(body) : 'not signed',
-      timestamp,
-      keyId: this.#source.named ? this.#keyId(request) : undefined,
-    };
-  }
-
-  failureBody(failure: Failure): ErrorBody {
-    return failureBody(failure, this.#config.headerName);
-  }
-
-  #compareNamed(signed: SignedRequest, body: Buffer | undefined, secrets: readonly Secret[], keyId: string | undefined): Verdict {
-    if (secrets.length > 0) return this.#compare(signed, body, this.#keysOf(secrets), keyId);
-    // Where a key is unknown, the answer takes as long as for a known one, whose HmacKey is made anew too.
-    checkDigest(signed, body, this.#config, this.#keysOf([this.#nobodys]));
-    return rejection('invalid', 'no secret is known for the key id');
-  }
-
-  #compare(signed: SignedRequest, body: Buffer | undefined, keys: readonly HmacKey[], keyId: string | undefined): Verdict {
-    const rejected = checkDigest(signed, body, this.#config, keys);
-    if (rejected !== null) return rejected;
-    return { digest: signed.signature as string, expires: Number(signed.timestamp) + this.#config.maxAge + this.#config.clockSkew, keyId };
-  }
-
-  #keysOf(secrets: readonly Secret[]): HmacKey[] {
-    return secrets.map((secret) => new HmacKey(this.#config.algorithm, secret));
-  }
-
-  #signed({ method, target, headers }: ReceivedRequest): SignedRequest {
-    return {
+  begin({ method, target, headers }: ReceivedRequest, now: number): Rejection | PendingCheck {
+    const { config, source } = this.#parts;
+    const signed: SignedRequest = {
       method,
       target,
       signature: headers[this.#signatureName] as string | undefined,
       timestamp: headers[this.#timestampName] as string | undefined,
     };
+    const rejected = checkHeaders(signed, config, now);
+    if (rejected !== null) return rejected;
+    if (!source.named) return new HmacCheck(this.#parts, signed, undefined);
+    const keyId = headers[this.#keyIdName];
+    if (isKeyId(keyId)) return new HmacCheck(this.#parts, signed, keyId);
+    return rejection('invalid', `the ${config.keyIdHeaderName} header is absent or no key id: 1 to 256 visible ASCII characters, no comma`);
   }
 
-  #keyId({ headers }: ReceivedRequest): string | undefined {
-    return headers[this.#keyIdName] as string | undefined;
+  failureBody(failure: Failure): ErrorBody {
+    return failureBody(failure, this.#parts.config.headerName);
   }
+}
+
+/** The check of one request. */
+class HmacCheck implements PendingCheck {
+  readonly #parts: HmacParts;
+  readonly #signed: SignedRequest;
+  readonly #keyId: string | undefined;
+
+  /** @param keyId Undefined where every client has the same keys. */
+  constructor(parts: HmacParts, signed: SignedRequest, keyId: string | undefined) {
+    this.#parts = parts;
+    this.#signed = signed;
+    this.#keyId = keyId;
+  }
+
+  finish(body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+    const { config, source, keys } = this.#parts;
+    const rejected = checkAge(Number(this.#signed.timestamp), config, now) ?? checkBody(this.#signed, body, config);
+    if (rejected !== null) return rejected;
+    if (this.#keyId === undefined) return this.#compare(body, keys);
+    const secrets = source.find(this.#keyId);
+    return secrets instanceof Promise ? secrets.then((found) => this.#compareNamed(body, found)) : this.#compareNamed(body, secrets);
+  }
+
+  describe(body: Buffer | undefined): Readonly<Record<string, unknown>> {
+    const { algorithm, includeBody, includeQuery } = this.#parts.config;
+    const { method, target, timestamp } = this.#signed;
+    const url = signedUrl(target, includeQuery);
+    return {
+      algorithm,
+      method: method.toUpperCase(),
+      url: { text: url, length: url.length },
+      body: includeBody ? bodyParts(body) : 'not signed',
+      timestamp,
+      keyId: this.#keyId,
+    };
+  }
+
+  #compareNamed(body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
+    const { config, decoy } = this.#parts;
+    if (secrets.length > 0) return this.#compare(body, keysOf(secrets, config));
+    // Where a key is unknown, the answer takes as long as for a known one, whose HmacKey is made anew too.
+    checkDigest(this.#signed, body, config, keysOf([decoy], config));
+    return rejection('invalid', 'no secret is known for the key id');
+  }
+
+  #compare(body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
+    const { config } = this.#parts;
+    const { signature, timestamp } = this.#signed;
+    const rejected = checkDigest(this.#signed, body, config, keys);
+    if (rejected !== null) return rejected;
+    return { digest: signature as string, expires: Number(timestamp) + config.maxAge + config.clockSkew, keyId: this.#keyId };
+  }
+}
+
+function keysOf(secrets: readonly Secret[], { algorithm }: HmacSchemeConfig): HmacKey[] {
+  return secrets.map((secret) => new HmacKey(algorithm, secret));
 }
 
 /** A body as the log may show it: how long it is, and which. */

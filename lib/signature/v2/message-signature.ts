@@ -1,11 +1,12 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ErrorBody } from '../../errors';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
 import { componentValue, isOriginForm, linesOf, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';
-import { type Failure, failureBody, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
+import { checkAge } from '../age';
+import { matchesAny, type Secret } from '../hmac';
+import { type Failure, failureBody, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, type SecretSource } from '../secret-source';
-import type { Secret } from '../hmac';
 
 /** What {@link MessageSignatureScheme} asks of a request. */
 export interface MessageSignatureConfig {
@@ -21,12 +22,12 @@ export interface MessageSignatureConfig {
   readonly covers?: readonly string[];
 }
 
-/** A request whose headers are in order, and what its signature is computed over. */
-interface SignedMessage {
-  readonly signature: MessageSignature;
-  readonly base: string;
-  /** Undefined where `content-digest` is not covered, or does not count. */
-  readonly digests: readonly ContentDigest[] | undefined;
+/** What every check of a scheme goes by. */
+interface MessageParts {
+  readonly config: MessageSignatureConfig;
+  readonly source: SecretSource;
+  /** Compared with where a key is unknown, so that the answer takes as long as for a known one. */
+  readonly decoy: readonly Secret[];
 }
 
 /** Headers that say what the bytes of a body mean: where there is one, it is covered. */
@@ -47,15 +48,11 @@ const NO_BODY = new Uint8Array(0);
 export class MessageSignatureScheme implements SignatureScheme {
   readonly challenge: string;
   readonly readsBody: boolean;
-  readonly #config: MessageSignatureConfig;
-  readonly #source: SecretSource;
+  readonly #parts: MessageParts;
   readonly #required: readonly string[];
-  /** Compared with where a key is unknown, so that the answer takes as long as for a known one. */
-  readonly #decoy: readonly Secret[] = [randomBytes(32)];
 
   constructor(config: MessageSignatureConfig, source: SecretSource) {
-    this.#config = config;
-    this.#source = source;
+    this.#parts = { config, source, decoy: [randomBytes(32)] };
     const target = config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
     const { covers = [] } = config;
     this.#required = [...new Set([...target, ...covers])];
@@ -64,66 +61,27 @@ export class MessageSignatureScheme implements SignatureScheme {
     this.challenge = `Signature header="Signature", algorithm="${ALGORITHM}", components="${[...covered].join(' ')}"`;
   }
 
-  checkHeaders(request: ReceivedRequest, now: number): Rejection | null {
-    const message = this.#read(request, now);
-    if (isRejected(message)) return message;
-    // The MAC covers the body's digest, not the body. So a body that nobody
-    // with a secret has sent is not even read. Keys are looked up but once.
-    if (!this.#config.includeBody || this.#source.named || !announcesBody(request)) return null;
-    const secrets = this.#source.find(undefined);
-    return secrets instanceof Promise ? null : this.#compare(message, secrets);
-  }
-
-  checkBytes(request: ReceivedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
-    // Time has passed while the body came in.
-    const message = this.#read(request, now);
-    if (isRejected(message)) return message;
-    const secrets = this.#source.find(this.#source.named ? message.signature.keyId : undefined);
-    if (secrets instanceof Promise) return secrets.then((found) => this.#judge(message, body, found));
-    return this.#judge(message, body, secrets);
-  }
-
-  describe(request: ReceivedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
+  begin(request: ReceivedRequest, now: number): Rejection | PendingCheck {
+    const { config, source } = this.#parts;
     const signature = parseMessageSignature(request.headers);
-    const sent = { algorithm: ALGORITHM, method: request.method, url: { text: request.target, length: request.target.length } };
-    const bytes = { bytes: body?.length ?? 0, sha256: sha256(body ?? NO_BODY) };
-    if (isRejected(signature)) return { ...sent, body: bytes };
-    const { components, text, created, expires, nonce, keyId } = signature;
-    const lines = linesOf(request);
-    const values = components.map((component) => {
-      const value = componentValue(request, component, lines);
-      return [component, TELLING.has(component) ? value : partOf(value)] as const;
-    });
-    const signed = signatureBase(request, components, text);
-    return {
-      ...sent,
-      body: this.#config.includeBody ? bytes : 'not signed',
-      components: Object.fromEntries(values),
-      created, expires, nonce, keyId,
-      base: 'base' in signed ? partOf(signed.base) : undefined,
-    };
-  }
-
-  failureBody(failure: Failure): ErrorBody {
-    return failureBody(failure, 'Signature');
-  }
-
-  /** Grammar, coverage and age. */
-  #read(request: ReceivedRequest, now: number): SignedMessage | Rejection {
-    const signature = parseMessageSignature(request.headers);
-    if (isRejected(signature)) return signature;
+    if (isRejection(signature)) return signature;
     if (!isOriginForm(request.target)) return rejection('invalid', 'the request target is not a path and query of visible ASCII');
-    if (this.#source.named && !isKeyId(signature.keyId)) {
+    if (source.named && !isKeyId(signature.keyId)) {
       return rejection('invalid', 'the parameter keyid is absent or no key id: 1 to 256 visible ASCII characters, no comma');
     }
     const uncovered = this.#uncovered(signature.components, request);
     if (uncovered !== undefined) return rejection('invalid', `the component ${uncovered} is not covered`);
     const lines = signatureBase(request, signature.components, signature.text);
     if ('lacks' in lines) return rejection('invalid', `the covered component ${lines.lacks} is none that this request has`);
-    const covered = this.#config.includeBody && signature.components.includes('content-digest');
+    const covered = config.includeBody && signature.components.includes('content-digest');
     const digests = covered ? parseContentDigest(request.headers['content-digest'] as string) : undefined;
     if (covered && digests === undefined) return rejection('invalid', 'the Content-Digest header holds no sha-256 or sha-512 of the right form');
-    return this.#checkTimes(signature, now) ?? { signature, base: lines.base, digests };
+    const check = new MessageCheck(this.#parts, request, signature, lines.base, digests);
+    return check.checkTimes(now) ?? check.checkEarly() ?? check;
+  }
+
+  failureBody(failure: Failure): ErrorBody {
+    return failureBody(failure, 'Signature');
   }
 
   /** A component that must be covered and is not. */
@@ -132,56 +90,102 @@ export class MessageSignatureScheme implements SignatureScheme {
       ?? MEANING.find((name) => headers[name] !== undefined && !components.includes(name));
   }
 
-  #checkTimes({ created, expires }: MessageSignature, now: number): Rejection | null {
-    const { maxAge, clockSkew } = this.#config;
-    const age = now - created * 1000;
-    if (expires !== undefined && !(now <= expires * 1000)) return rejection('expired', `the signature was to be used until ${expires} s since the epoch`);
-    // Stated as what is accepted, so that NaN is not.
-    if (age >= -clockSkew && age <= maxAge) return null;
-    if (age > maxAge) return rejection('expired', `the signature is ${age} ms old, and maxAge is ${maxAge} ms`);
-    return rejection('invalid', `the signature is ${-age} ms in the future, and clockSkew is ${clockSkew} ms`);
+}
+
+/** The check of one request, and what its signature is computed over. */
+class MessageCheck implements PendingCheck {
+  readonly #parts: MessageParts;
+  readonly #request: ReceivedRequest;
+  readonly #signature: MessageSignature;
+  readonly #base: string;
+  readonly #digests: readonly ContentDigest[] | undefined;
+  /** Whether the signature has been compared before the body was read. */
+  #isCompared = false;
+
+  /** @param digests Undefined where `content-digest` is not covered, or does not count. */
+  constructor(parts: MessageParts, request: ReceivedRequest, signature: MessageSignature, base: string, digests: readonly ContentDigest[] | undefined) {
+    this.#parts = parts;
+    this.#request = request;
+    this.#signature = signature;
+    this.#base = base;
+    this.#digests = digests;
   }
 
-  #judge(message: SignedMessage, body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
-    const { digests, signature: { created, expires, keyId, mac } } = message;
-    const rejected = this.#compare(message, secrets) ?? this.#checkContent(digests, body ?? NO_BODY);
+  checkTimes(now: number): Rejection | null {
+    const { created, expires } = this.#signature;
+    if (expires !== undefined && !(now <= expires * 1000)) return rejection('expired', `the signature was to be used until ${expires} s since the epoch`);
+    return checkAge(created * 1000, this.#parts.config, now);
+  }
+
+  /** The MAC covers the body's digest, not the body. So a body that nobody with a secret has sent is not even read. Keys are looked up but once. */
+  checkEarly(): Rejection | null {
+    const { config, source } = this.#parts;
+    if (!config.includeBody || source.named || !announcesBody(this.#request)) return null;
+    const secrets = source.find(undefined);
+    if (secrets instanceof Promise) return null;
+    this.#isCompared = true;
+    return this.#compare(secrets);
+  }
+
+  finish(body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+    const { source } = this.#parts;
+    const rejected = this.checkTimes(now);
     if (rejected !== null) return rejected;
-    const { maxAge, clockSkew } = this.#config;
+    if (this.#isCompared) return this.#checkContent(body ?? NO_BODY) ?? this.#accepted();
+    const secrets = source.find(source.named ? this.#signature.keyId : undefined);
+    return secrets instanceof Promise ? secrets.then((found) => this.#judge(body, found)) : this.#judge(body, secrets);
+  }
+
+  describe(body: Buffer | undefined): Readonly<Record<string, unknown>> {
+    const { method, target } = this.#request;
+    const { components, created, expires, nonce, keyId } = this.#signature;
+    const lines = linesOf(this.#request);
+    const values = components.map((component) => {
+      const value = componentValue(this.#request, component, lines);
+      return [component, TELLING.has(component) ? value : partOf(value)] as const;
+    });
+    return {
+      algorithm: ALGORITHM, method, url: { text: target, length: target.length },
+      body: this.#parts.config.includeBody ? { bytes: body?.length ?? 0, sha256: sha256(body ?? NO_BODY) } : 'not signed',
+      components: Object.fromEntries(values),
+      created, expires, nonce, keyId,
+      base: partOf(this.#base),
+    };
+  }
+
+  #judge(body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
+    return this.#compare(secrets) ?? this.#checkContent(body ?? NO_BODY) ?? this.#accepted();
+  }
+
+  #compare(secrets: readonly Secret[]): Rejection | null {
+    const isKnown = secrets.length > 0;
+    const macs = (isKnown ? secrets : this.#parts.decoy).map((secret) => messageMac(secret, this.#base));
+    const isMatch = matchesAny([this.#signature.mac], macs);
+    if (!isKnown) return rejection('invalid', 'no secret is known for the key id');
+    return isMatch ? null : rejection('invalid', 'the signature matches none of the secrets');
+  }
+
+  #checkContent(body: Uint8Array): Rejection | null {
+    if (!this.#parts.config.includeBody) return null;
+    const digests = this.#digests;
+    if (digests !== undefined) return digestsMatch(digests, body) ? null : rejection('invalid', 'Content-Digest is not the digest of the body');
+    return body.length === 0 ? null : rejection('invalid', 'the request has a body, and content-digest is not covered');
+  }
+
+  #accepted(): Verdict {
+    const { created, expires, keyId, mac } = this.#signature;
+    const { config: { maxAge, clockSkew }, source } = this.#parts;
     const end = created * 1000 + maxAge;
     return {
       digest: mac.toString('hex'),
       expires: (expires === undefined ? end : Math.min(end, expires * 1000)) + clockSkew,
-      keyId: this.#source.named ? keyId : undefined,
+      keyId: source.named ? keyId : undefined,
     };
-  }
-
-  /**
-   * Compares the signature with the one each secret gives, in constant time and
-   * without stopping at the first match: neither the place of a wrong byte nor
-   * the secret that matched can be timed.
-   */
-  #compare({ base, signature }: SignedMessage, secrets: readonly Secret[]): Rejection | null {
-    let matches = 0;
-    for (const secret of secrets.length > 0 ? secrets : this.#decoy) {
-      matches |= Number(timingSafeEqual(signature.mac, messageMac(secret, base)));
-    }
-    if (secrets.length === 0) return rejection('invalid', 'no secret is known for the key id');
-    return matches === 1 ? null : rejection('invalid', 'the signature matches none of the secrets');
-  }
-
-  #checkContent(digests: readonly ContentDigest[] | undefined, body: Uint8Array): Rejection | null {
-    if (!this.#config.includeBody) return null;
-    if (digests !== undefined) return digestsMatch(digests, body) ? null : rejection('invalid', 'Content-Digest is not the digest of the body');
-    return body.length === 0 ? null : rejection('invalid', 'the request has a body, and content-digest is not covered');
   }
 }
 
 function announcesBody({ headers }: ReceivedRequest): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
-}
-
-function isRejected(given: object): given is Rejection {
-  return 'failure' in given;
 }
 
 /** A part as the log may show it: a covered header may hold a token or a cookie. */
