@@ -55,7 +55,7 @@ describe('chunks', () => {
         taken.slice(0, -1).forEach((bytes, i) => expect(bytes.length).toBe(sizes[i % sizes.length]));
         expect(chunks.take(10)).toHaveLength(0);
       }),
-      { numRuns: runs(150) },
+      { numRuns: runs(75) },
     );
   });
 
@@ -103,7 +103,7 @@ describe('chunks', () => {
         expect(chunks.length).toBe(Buffer.byteLength(texts.join('')));
         expect(chunks.take(1e9)).toHaveLength(0);
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(30) },
     );
   });
 
@@ -118,7 +118,7 @@ describe('chunks', () => {
         expect(chunks.length).toBe(expected.length);
         expect(chunks.take(expected.length).equals(isKept ? expected : Buffer.alloc(0))).toBe(true);
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(30) },
     );
   });
 });

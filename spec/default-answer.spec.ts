@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, HttpError, XJsonResponseHandler } from 'waypost';
 import { LogRecorder, Running } from './support/running';
+import { runs } from './support/runs';
 import { ask, Wire } from './support/wire';
 
 /** What a handler or middleware may leave on a response. */
@@ -242,7 +243,7 @@ describe('an answer of waypost\'s own is right', () => {
         }
       };
       await exchange(isInner && kind !== 'a signature that is missing' ? inner : outer, kind);
-    }), { numRuns: 300 });
+    }), { numRuns: runs(60) });
   });
 });
 

@@ -4,6 +4,7 @@ import type { Handler } from 'waypost';
 import { parseJson } from '../lib/http/body/json';
 import { anyCharacter } from './support/any-character';
 import { Running } from './support/running';
+import { runs } from './support/runs';
 import { post } from './support/wire';
 
 const running = new Running();
@@ -97,7 +98,7 @@ describe('json-bigint, which parses and writes big integers its own way', () => 
   }
 
   it('reads what body.bigint reads', () => {
-    fc.assert(fc.property(body, (text) => expect(parseJson(text, true)).toEqual(settled(peer.parse(text)))), { numRuns: 3000 });
+    fc.assert(fc.property(body, (text) => expect(parseJson(text, true)).toEqual(settled(peer.parse(text)))), { numRuns: runs(500) });
   });
 
   it('sends bare integers that the server reads, and reads what res.xJson answers', async () => {
@@ -110,7 +111,7 @@ describe('json-bigint, which parses and writes big integers its own way', () => 
         expect({ sent, status }).toEqual({ sent, status: 200 });
         expect(settled(peer.parse(answer))).toEqual(returned(data));
       }),
-      { numRuns: 150 },
+      { numRuns: runs(40) },
     );
   });
 });

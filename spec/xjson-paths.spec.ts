@@ -34,9 +34,9 @@ describe('long arrays, which JSON.stringify is asked for first', () => {
         compared += values.length;
       }),
       // At length, more than 50,000 elements.
-      { numRuns: runs(200) },
+      { numRuns: runs(100) },
     );
-    expect(compared).toBeGreaterThanOrEqual(32 * runs(200));
+    expect(compared).toBeGreaterThanOrEqual(32 * runs(100));
   });
 
   it('equal a replacer on JSON.stringify where they hold BigInts, at the root and in envelopes', () => {
@@ -47,7 +47,7 @@ describe('long arrays, which JSON.stringify is asked for first', () => {
         // Deeper than the default limit is nothing here, and no string is longer.
         expectSame(stringify(data), oracle(data));
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(30) },
     );
   });
 
@@ -92,7 +92,7 @@ describe('rows, whose names and strings are copied from the row before', () => {
         expectAll(data, expected);
         expectAll({ data, big: 1n }, `{"data":${expected},"big":"1"}`, NO_LIMITS);
       }),
-      { numRuns: runs(100) },
+      { numRuns: runs(50) },
     );
   });
 
@@ -115,7 +115,7 @@ describe('rows, whose names and strings are copied from the row before', () => {
         const data = [...Array.from({ length: before / 100 }, () => 'x'.repeat(97)), ...rows];
         expectAll(data, oracle(data), NO_LIMITS);
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(30) },
     );
   });
 
@@ -153,7 +153,7 @@ describe('text', () => {
       fc.property(fc.array(fc.oneof(part, fc.record({ é: part, k: part })), { minLength: 1, maxLength: 60, size: 'max' }), (data) => {
         expectAll([data, data], JSON.stringify([data, data]));
       }),
-      { numRuns: runs(25) },
+      { numRuns: runs(12) },
     );
   });
 

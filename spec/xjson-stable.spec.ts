@@ -70,7 +70,7 @@ describe('stable: true', () => {
         expect(new Set(texts).size).toBe(1);
         expect(JSON.parse(texts[0] as string)).toEqual(JSON.parse(stringify(data)));
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(40) },
     );
   });
 
@@ -81,7 +81,7 @@ describe('stable: true', () => {
         const written = peer(data) as string;
         for (const made of all(data, size)) expectSame(made, written);
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(40) },
     );
   });
 
@@ -98,7 +98,7 @@ describe('stable: true', () => {
         fc.pre(written.length < 500_000);
         for (const made of all(root, size, { maxDepth: 6 })) expectSame(made, written);
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(40) },
     );
   });
 
@@ -112,7 +112,7 @@ describe('stable: true', () => {
         expect(sorted(made[0] as string)).toEqual(sorted(plain));
         expectSame((made[0] as string).length, plain.length);
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(100) },
     );
   });
 });

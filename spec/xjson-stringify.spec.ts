@@ -22,9 +22,9 @@ describe('data that JSON.stringify handles', () => {
         }
       }),
       // At length, more than 50,000 values.
-      { numRuns: runs(320) },
+      { numRuns: runs(160) },
     );
-    expect(compared).toBe(20 * runs(320));
+    expect(compared).toBe(20 * runs(160));
   });
 
   it('comes out the same when the work stops after every value', () => {
@@ -32,7 +32,7 @@ describe('data that JSON.stringify handles', () => {
       fc.property(many(plainData), (values) => {
         expectSame(serialize(values, {}, 2), JSON.stringify(values));
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(40) },
     );
   });
 });
@@ -47,7 +47,7 @@ describe('data with BigInts and cycles', () => {
           expectSame(stringify(value, NO_LIMITS), expected);
         }
       }),
-      { numRuns: runs(80) },
+      { numRuns: runs(40) },
     );
   });
 
@@ -61,7 +61,7 @@ describe('data with BigInts and cycles', () => {
         expectSame(serialize(data, limits, fuel), expected);
         expectSame(stringify(data, limits), expected);
       }),
-      { numRuns: runs(800) },
+      { numRuns: runs(400) },
     );
   });
 
@@ -70,7 +70,7 @@ describe('data with BigInts and cycles', () => {
     const value = fc.letrec((tie) => ({
       node: fc.oneof({ maxDepth: 6 }, text, fc.integer(), fc.bigInt(), fc.constant(null), fc.array(tie('node'), { maxLength: 4 }), fc.dictionary(fc.string({ maxLength: 5 }), tie('node'), { maxKeys: 4, noNullPrototype: true })),
     })).node;
-    fc.assert(fc.property(value, (data) => expectSame(serialize(data, NO_LIMITS), peer(data))), { numRuns: runs(1500) });
+    fc.assert(fc.property(value, (data) => expectSame(serialize(data, NO_LIMITS), peer(data))), { numRuns: runs(750) });
   });
 });
 
@@ -83,7 +83,7 @@ describe('strings', () => {
         const data = parts.map(([fill, times, end]) => ({ [fill.repeat(times)]: fill.repeat(times) + end + fill }));
         expectSame(serialize(data), JSON.stringify(data));
       }),
-      { numRuns: runs(60) },
+      { numRuns: runs(30) },
     );
   });
 
@@ -109,7 +109,7 @@ describe('strings', () => {
         expect(splits).toBe(false);
         expect(kept.length).toBeGreaterThanOrEqual(truncateStrings - 2);
       }),
-      { numRuns: runs(500) },
+      { numRuns: runs(250) },
     );
   });
 });
@@ -139,7 +139,7 @@ describe('BigInts', () => {
     const word = fc.tuple(half, half, fc.boolean()).map(([high, low, minus]) => ((high << 32n) | low) * (minus ? -1n : 1n));
     fc.assert(fc.property(fc.array(word, { minLength: 1, maxLength: 50 }), (values) => {
       expectSame(serialize(values), quoted(values));
-    }), { numRuns: runs(2000) });
+    }), { numRuns: runs(1000) });
   });
 });
 
@@ -152,7 +152,7 @@ describe('decimals', () => {
   it('are written as JSON.stringify writes them, and so are their neighbours', () => {
     fc.assert(fc.property(fc.array(fc.oneof(decimal, fc.double()), { minLength: 1, maxLength: 20 }), (values) => {
       expectSame(serialize(values), JSON.stringify(values));
-    }), { numRuns: runs(5000) });
+    }), { numRuns: runs(2500) });
   });
 
   it('integers of more than 32 bits, where eight digits end and where zeros stand within', () => {
