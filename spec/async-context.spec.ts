@@ -7,7 +7,7 @@ import { type Answer, ask, head, Wire } from './support/wire';
 
 const KEY = 'k'.repeat(32);
 /** Users at once, who share fewer connections. */
-const NAMES = Array.from({ length: 12 }, (_, i) => `user${i}`);
+const NAMES = Array.from({ length: 8 }, (_, i) => `user${i}`);
 
 const running = new Running();
 let folder: Folder;
@@ -33,7 +33,7 @@ afterEach(async () => {
 /** Notes each event of a response's end, and each call of the logger, for the request. */
 function routes(app: Application): void {
   app.get('/xjson/small', (req, res) => res.xJson({ toJSON: () => (users.note(req, 'small'), users.current) }));
-  app.get('/xjson/large', (req, res) => res.xJson(Array.from({ length: 3000 }, () => ({ toJSON: () => (users.note(req, 'large'), users.current) }))));
+  app.get('/xjson/large', (req, res) => res.xJson(Array.from({ length: 600 }, () => ({ toJSON: () => (users.note(req, 'large'), users.current) }))));
   app.get('/json', (req, res) => res.json({ toJSON: () => (users.note(req, 'json'), users.current) }));
   app.get('/redirect', (req, res) => {
     users.note(req, 'redirect');
@@ -83,7 +83,7 @@ const own = (name: string): string => name;
 
 const QUESTIONS: readonly Asked[] = [
   { path: '/xjson/small', status: 200, body: JSON.stringify },
-  { path: '/xjson/large', status: 200, body: (name) => JSON.stringify(Array(3000).fill(name)) },
+  { path: '/xjson/large', status: 200, body: (name) => JSON.stringify(Array(600).fill(name)) },
   { path: '/xjson/large', method: 'HEAD', status: 200 },
   { path: '/json', status: 200, body: JSON.stringify },
   { path: '/json.xJson', status: 200, body: JSON.stringify },

@@ -9,6 +9,7 @@ import { bodyKind, parseBody, type ParseOptions } from '../lib/http/body/body';
 import { Inflater } from '../lib/http/body/inflate';
 import { parseJson } from '../lib/http/body/json';
 import { parseQuery } from '../lib/http/query';
+import { runs } from './support/runs';
 
 const MIB = 1_048_576;
 const SUITE = join(__dirname, 'fixtures/json-test-suite/test_parsing');
@@ -193,8 +194,8 @@ describe('JSON', () => {
         refused++;
       }
       expect(await codeOf(given)).toBe(expected);
-    }), { numRuns: 2000 });
-    expect(refused).toBeGreaterThan(50);
+    }), { numRuns: runs(300) });
+    expect(refused).toBeGreaterThan(runs(300) / 100);
   });
 
   describe.each([false, true])('nesting does not overflow the stack, bigint %s', (bigint) => {
@@ -269,7 +270,7 @@ describe('bigint', () => {
         expect(parseJson(text, true)).toStrictEqual(readBack(data));
         expect(parseJson(text, false)).toStrictEqual(JSON.parse(text));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -321,7 +322,7 @@ describe('forms', () => {
         fc.pre(entries.every(([name]) => name !== '__proto__'));
         expect(await valueOf(new URLSearchParams(entries).toString(), FORM)).toStrictEqual(Object.fromEntries(entries));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(80) },
     );
   });
 
@@ -337,7 +338,7 @@ describe('charsets', () => {
       const bytes = Buffer.alloc(length, 'a text, ');
       for (const [at, change] of changes) bytes.set(change.subarray(0, Math.max(0, length - at)), Math.min(at, length));
       expect(await valueOf(bytes, { 'content-type': 'text/plain' })).toBe(bytes.toString('utf8').replace(/^\ufeff/, ''));
-    }), { numRuns: 300 });
+    }), { numRuns: runs(60) });
   });
 
   const typed = (type: string): IncomingHttpHeaders => ({ 'content-type': type });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { foldCase } from '../lib/routing/path';
 import { canonicalPath, tokens } from '../lib/signature/scope/canonical';
 import { SignatureScope } from '../lib/signature/scope/scope';
+import { runs } from './support/runs';
 import { growth } from './support/work-meter';
 
 const rules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
@@ -42,7 +43,7 @@ describe('the canonical form of a path', () => {
         fc.pre(!/[/\\;]/.test(decoded));
         expect(canonicalPath(`/_${path}`)).toBe(`/_${foldCase(decoded)}`);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(1000) },
     );
   });
 

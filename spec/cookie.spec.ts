@@ -3,6 +3,7 @@ import { parseSetCookie } from 'cookie';
 import fc from 'fast-check';
 import type { CookieOptions } from '../lib/http/cookie';
 import { type Handler, Parity, ResponseServer } from './support/response-server';
+import { runs } from './support/runs';
 
 const secret = 'a secret of some length';
 
@@ -55,7 +56,7 @@ describe('cookies as in Express 5', () => {
         const { ours, express } = await parity.both(withSecret((_, res) => res.cookie('n', value, { signed }).end()));
         expect(ours).toEqual(express);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions } from 'waypost';
 import { makeCertificate } from './support/certificate';
 import { LogRecorder, Running } from './support/running';
+import { runs } from './support/runs';
 import { head, Wire } from './support/wire';
 
 /** Longer than any spec may run: that a drain ended was not the timeout's doing. */
@@ -385,5 +386,5 @@ test('by any schedule, each request that has begun is answered whole, as by node
       server.once('close', () => clearInterval(idle));
     }));
     expect(readAll(heard, methods).map(({ status, body }) => ({ status, body }))).toEqual(expected);
-  }), { numRuns: 100 });
+  }), { numRuns: runs(30) });
 }, 60_000);

@@ -88,7 +88,7 @@ test('a request has the members of Express\'s, with the same values', async () =
   await fc.assert(fc.asyncProperty(headers, target, fc.constantFrom('GET', 'POST', 'DELETE', 'OPTIONS'), fc.boolean(), async (given, path, method, body) => {
     const sent = Object.fromEntries(Object.entries({ ...given, host: given.host ?? 'plain.example' }).filter(([, value]) => value !== undefined)) as Record<string, string>;
     await oracle.ask(path, body ? { method, headers: { ...sent, 'content-length': '2' }, body: '{}' } : { method, headers: sent });
-  }), { numRuns: 250 });
+  }), { numRuns: runs(100) });
 }, 600_000);
 
 const name = fc.constantFrom('X-A', 'x-b', 'Vary', 'Link', 'Cache-Control');
@@ -131,7 +131,7 @@ test('a response has the methods of Express\'s, with the same effect', async () 
   await fc.assert(fc.asyncProperty(fc.array(setting, { maxLength: 4 }), ending, asked, fc.constantFrom('GET', 'GET', 'HEAD', 'POST'), fc.constantFrom('', '?callback=f', '?callback=a.b[0];x'), async (before, last, headers, method, query) => {
     calls = [...before, last];
     await oracle.ask(`/calls${query}`, { method, headers: Object.fromEntries(Object.entries(headers).filter(([, one]) => one !== undefined)) });
-  }), { numRuns: runs(300) });
+  }), { numRuns: runs(150) });
 }, 600_000);
 
 test('format chooses as Express\'s does', async () => {
@@ -141,7 +141,7 @@ test('format chooses as Express\'s does', async () => {
     const status = await oracle.each(async (port) => (await ask(port, '/format', { headers: { accept } })).status);
     // Without a default the message differs: Express says no more than "Not Acceptable".
     if (status !== 406) await oracle.ask('/format', { headers: { accept } });
-  }), { numRuns: 80 });
+  }), { numRuns: runs(30) });
 });
 
 /** Ways to go on that older packages use, and `res.format` of Express itself. */
@@ -194,5 +194,5 @@ test('fresh tells what Express\'s tells, where the response has a validator', as
   await fc.assert(fc.asyncProperty(own, asked, async (validators, headers) => {
     calls = [validators as unknown as Call];
     await oracle.ask('/fresh', { headers: Object.fromEntries(Object.entries(headers).filter(([, one]) => one !== undefined)) });
-  }), { numRuns: 150 });
+  }), { numRuns: runs(60) });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { fieldsOf, isAscii, learnName, setKnown } from '../lib/http/fields';
 import { Response } from '../lib/http/response';
 import { anyCharacter } from './support/any-character';
+import { runs } from './support/runs';
 
 function response(): http.ServerResponse {
   return new http.ServerResponse({ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 } as http.IncomingMessage);
@@ -59,7 +60,7 @@ describe.each([
         else res.setHeader(field, 'some');
         expect(Object.keys(fields(res) ?? {})).toEqual(res.getHeaderNames());
       }
-    }), { numRuns: 500 });
+    }), { numRuns: runs(100) });
   });
 });
 
@@ -95,7 +96,7 @@ describe('a field whose name is known', () => {
       }
       expect(ours.getHeaders()).toEqual(theirs.getHeaders());
       expect(rawNames(ours)).toEqual(rawNames(theirs));
-    }), { numRuns: 2000 });
+    }), { numRuns: runs(400) });
   });
 
   test('is Node\'s to refuse once the head is out', () => {

@@ -8,7 +8,7 @@ import { layOut, type Place } from './support/program-list';
 import { type Listener, ProgramServer } from './support/program-server';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
-const RUNS = Number(process.env.ORDER_RUNS ?? 300);
+const RUNS = Number(process.env.ORDER_RUNS ?? 150);
 const LIMIT = 300_000;
 
 const ignore = (): void => undefined;

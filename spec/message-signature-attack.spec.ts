@@ -3,6 +3,7 @@ import { contentDigest } from '../lib/signature/v2/content-digest';
 import { messageMac, signatureBase } from '../lib/signature/v2/message-base';
 import { signMessage } from '../lib/signature/v2/message-sign';
 import { signRequest } from '../lib/signature/sign';
+import { runs } from './support/runs';
 import { failureOf, NONCE, NOW, type Received, reasonOf, schemeOf, SECRET, signed } from './support/signed-message';
 
 const json = { 'Content-Type': 'application/json' };
@@ -47,7 +48,7 @@ describe('whatever is signed', () => {
   test('is accepted as it was signed', () => {
     fc.assert(fc.property(contents, (content) => {
       expect(reasonOf(sign(content), wide)).toBe('');
-    }), { numRuns: 1_000 });
+    }), { numRuns: runs(150) });
   });
 
   test('has a signature that no other request shares', () => {
@@ -56,7 +57,7 @@ describe('whatever is signed', () => {
       const other: Content = { ...two, ...Object.fromEntries(same.map((name) => [name, one[name]])) };
       const [a, b] = [sign(one), sign(other)];
       expect(a.headers['signature'] === b.headers['signature']).toBe(meaning(one) === meaning(other));
-    }), { numRuns: 2_000 });
+    }), { numRuns: runs(300) });
   });
 
   test('cannot be handed on with another request', () => {
@@ -65,7 +66,7 @@ describe('whatever is signed', () => {
       const [signedOne, sent] = [sign(one), sign(other)];
       const stolen = { ...sent, headers: { ...sent.headers, signature: signedOne.headers['signature']! } };
       expect(failureOf(stolen, wide)).toBe(meaning(one) === meaning(other) ? undefined : 'invalid');
-    }), { numRuns: 2_000 });
+    }), { numRuns: runs(300) });
   });
 
   test('is refused once any one character of a header or the target, or any one bit of the body, differs', () => {
@@ -81,7 +82,7 @@ describe('whatever is signed', () => {
       fc.pre(!(where === 'target' && withoutEmptyQuery(changed) === withoutEmptyQuery(text!)));
       const sent = where === 'target' ? { ...received, target: changed } : { ...received, headers: { ...received.headers, [where]: changed } };
       expect(failureOf(sent, wide)).toMatch(/^(?:invalid|expired)$/);
-    }), { numRuns: 3_000 });
+    }), { numRuns: runs(600) });
   });
 
   test('is refused once a bit of the body differs, or bytes are added or cut', () => {
@@ -92,7 +93,7 @@ describe('whatever is signed', () => {
       if (how === 'flip') body[index % body.length]! ^= 1 << (index % 8);
       const sent = how === 'add' ? Buffer.concat([body, Buffer.from([index % 256])]) : how === 'cut' ? body.subarray(1) : body;
       expect(failureOf({ ...received, body: sent }, wide)).toBe('invalid');
-    }), { numRuns: 1_000 });
+    }), { numRuns: runs(150) });
   });
 
   function withoutEmptyQuery(target: string): string {
@@ -299,7 +300,7 @@ describe('the grammar of the two headers', () => {
       expect(failureOf({ method: 'GET', target: '/', headers: { ...headers, 'signature-input': input } })).toBe(one === signature ? undefined : 'invalid');
       const received = signed({ method: 'POST', body: 'a' });
       expect(failureOf({ ...received, headers: { ...received.headers, 'content-digest': three } })).toBe('invalid');
-    }), { numRuns: 1_000 });
+    }), { numRuns: runs(150) });
   });
 
   test('a covered digest must be readable, whoever signed it', () => {
@@ -331,7 +332,7 @@ describe('signMessage and the check', () => {
       const received = { ...signed({ ...content, ...client, body, headers, timestamp: NOW }), body };
       const lacking = (server.includeQuery && !client.includeQuery) || (server.includeBody && !client.includeBody && body.length > 0);
       expect(failureOf(received, schemeOf(server))).toBe(lacking ? 'invalid' : undefined);
-    }), { numRuns: 500 });
+    }), { numRuns: runs(80) });
   });
 
   test('a signature made twice is the same one, and with a new nonce another', () => {

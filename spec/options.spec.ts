@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import http from 'node:http';
 import { resolveOptions } from '../lib/options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../lib/options/options';
+import { runs } from './support/runs';
 
 const SECRET = 'a secret of more than thirty-two bytes';
 const PEM = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
@@ -186,7 +187,7 @@ describe('a wrong value', () => {
         expect(error).toBeInstanceOf(TypeError);
         expect((error as TypeError).message).toMatch(/^(unknown option "|the options|env|etag|logging|routing|body|server|security)/);
       }
-    }), { numRuns: 3000 });
+    }), { numRuns: runs(500) });
   });
 
   test('is not excused by a polluted Object.prototype, nor are options taken from it', () => {

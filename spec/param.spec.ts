@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { createServer, Router } from 'waypost';
 import { ExpressOracle } from './support/express-oracle';
 import { Running } from './support/running';
+import { runs } from './support/runs';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -187,7 +188,7 @@ describe('handlers of a parameter, as in Express,', () => {
       } finally {
         await oracle.close();
       }
-    }), { numRuns: 120 });
+    }), { numRuns: runs(40) });
   }, 120_000);
 });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { MemoryReplayStore, type RedisReplayClient, RedisReplayStore } from 'waypost';
 import { ChildProgram, FROM_LIB } from './support/child-program';
 import { read } from './support/document';
+import { runs } from './support/runs';
 
 const NOW = 1_700_000_000_000;
 
@@ -83,7 +84,7 @@ describe('MemoryReplayStore', () => {
           expect(store.size).toBeLessThanOrEqual(maxEntries);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60) },
     );
   });
 
@@ -101,7 +102,7 @@ describe('MemoryReplayStore', () => {
           granted.add(id);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -7,6 +7,7 @@ import type { RequestSettings } from '../lib/http/request-state';
 import { pathOf, queryOf } from '../lib/target';
 import { requestClass } from './support/request-class';
 import { Running } from './support/running';
+import { runs } from './support/runs';
 import { Wire } from './support/wire';
 
 const running = new Running();
@@ -155,7 +156,7 @@ describe('path and query', () => {
         const target = absolute ? url.href : url.href.slice(url.origin.length);
         expect([pathOf(target), queryOf(target)]).toEqual([url.pathname, url.search.slice(1)]);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(150) },
     );
   });
 

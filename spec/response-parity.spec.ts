@@ -85,7 +85,7 @@ describe('a response', () => {
     const requests = fc.constantFrom(head('GET /'), head('HEAD /'), head('GET /') + head('GET /second'), head('GET /', { Connection: 'close' }), 'GET / HTTP/1.0\r\n\r\n');
     await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 8 }), requests, fc.boolean(), async (steps, text, strict) => {
       expect(await play(ours, steps, text, strict)).toEqual(await play(node, steps, text, strict));
-    }), { numRuns: runs(750) });
+    }), { numRuns: runs(375) });
   });
 
   test.each<[string, BufferEncoding | undefined]>([['text', undefined], ['a text', 'utf8'], ['gr\u00fc\u00dfe', 'latin1'], ['\ud83d\ude00 '.repeat(20_000), 'utf8']])('is one write to the socket, of head and text: %#', async (text, encoding) => {

@@ -183,6 +183,9 @@ describe('while a check after a rewrite is under way, or once it has refused,', 
 });
 
 test('a refused upgrade closes its socket, though the client keeps it open', async () => {
+  const { setTimeout: later } = globalThis;
+  // The client is given two seconds.
+  const timers = jest.spyOn(globalThis, 'setTimeout').mockImplementation(((done: () => void, time: number, ...more: unknown[]) => Reflect.apply(later, undefined, [done, time === 2000 ? 20 : time, ...more]) as NodeJS.Timeout) as typeof later);
   const app = createServer({ logging: { logger }, security: { requestSignature: { secret: SECRET } } });
   app.on('upgrade', (_req, socket) => socket.end('switched'));
   const port = await running.start(app);
@@ -194,6 +197,8 @@ test('a refused upgrade closes its socket, though the client keeps it open', asy
   socket.write(request('GET', '/', { Connection: 'Upgrade', Upgrade: 'websocket' }));
   const [held] = await accepted;
   await once(held, 'close');
+  expect(timers.mock.calls.filter(([, time]) => time === 2000)).toHaveLength(1);
+  timers.mockRestore();
   expect(received).toContain(' 401 ');
   socket.destroy();
 });

@@ -10,7 +10,7 @@ const TARGETS = Number(process.env.SCOPE_TARGETS ?? 12_000);
 // Fixed, since a rare disguise must come up for each place to be reached; other seeds look further.
 const SEED = Number(process.env.SCOPE_SEED ?? 3);
 /** One target in so many is also sent signed, and to the same application without a check. */
-const SAMPLE = 8;
+const SAMPLE = 4;
 /** Misses that are shown of one application, each made as short as can be. */
 const SHOWN = 2;
 /** After which the attack on one scope fails, in milliseconds: many times what it needs. */
@@ -19,8 +19,13 @@ const SECRET = 'a secret of more than thirty-two bytes';
 
 const HOSTS: readonly Host[] = ['own', 'node', 'express'];
 const ROUTINGS = [0, 1, 2, 3, 4, 5, 6, 7].map((bits) => ({ caseSensitive: (bits & 1) === 0, ignoreTrailingSlash: (bits & 2) !== 0, ignoreDuplicateSlashes: (bits & 4) !== 0 }));
+/**
+ * The hosts of each routing that one scope is tried with: all at length, else one by turns, so that
+ * all scopes together still meet each pair. An application takes as long to make as a hundred targets to answer.
+ */
+const TURNS = TARGETS >= 50_000 ? HOSTS.length : 1;
 /** Targets for one application; some will be none to Node's parser. */
-const EACH = Math.ceil((TARGETS * 1.03) / (Object.keys(SCOPES).length * ROUTINGS.length * HOSTS.length));
+const EACH = Math.ceil((TARGETS * 1.03) / (Object.keys(SCOPES).length * ROUTINGS.length * TURNS));
 
 const folder = new GuardedFolder();
 const { stackTraceLimit } = Error;
@@ -92,12 +97,14 @@ async function described(world: GuardedWorld, { scope, routing, host, root }: Wo
   return `${short.method} ${short.target}${short.upgrade ? ' (upgrade)' : ''} reached ${what.join(' and ')}; ${JSON.stringify({ includeRoutes, excludeRoutes, routing, host, root })}`;
 }
 
-async function war(scope: GuardedScope, first: number): Promise<string[]> {
+async function war(scope: GuardedScope, number: number): Promise<string[]> {
   const misses: string[] = [];
-  let seed = first;
+  let seed = SEED + 1_000 * number;
   for (const [index, routing] of ROUTINGS.entries()) {
-    for (const [turn, host] of HOSTS.entries()) {
-      const root = (index + turn) % 2 === 0 ? 'waypost' : 'express';
+    for (let turn = 0; turn < TURNS; turn++) {
+      const at = (number + index + turn) % HOSTS.length;
+      const host = HOSTS[at] as Host;
+      const root = (index + at) % 2 === 0 ? 'waypost' : 'express';
       misses.push(...(await battle({ scope, routing, host, root, secret: SECRET }, seed++)));
     }
   }
@@ -105,8 +112,8 @@ async function war(scope: GuardedScope, first: number): Promise<string[]> {
 }
 
 describe('nothing guarded is reached without a signature, however its path is disguised', () => {
-  test.each(Object.entries(SCOPES).map(([name, scope], index) => ({ name, scope, seed: SEED + 1_000 * index })))('with a scope of $name', async ({ scope, seed }) => {
-    expect({ SCOPE_SEED: SEED, misses: await war(scope, seed) }).toEqual({ SCOPE_SEED: SEED, misses: [] });
+  test.each(Object.entries(SCOPES).map(([name, scope], number) => ({ name, scope, number })))('with a scope of $name', async ({ scope, number }) => {
+    expect({ SCOPE_SEED: SEED, misses: await war(scope, number) }).toEqual({ SCOPE_SEED: SEED, misses: [] });
   }, LIMIT);
 
   // Counts what the attacks above have done.

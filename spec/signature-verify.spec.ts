@@ -243,7 +243,7 @@ describe('checkBody', () => {
         });
         expectSame(cuts.length <= 1, true, [method, cuts]);
       }),
-      { numRuns: runs(4_000) },
+      { numRuns: runs(2_000) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { createServer, type WebhookConfig } from 'waypost';
 import { SignatureScope } from '../lib/signature/scope/scope';
+import { runs } from './support/runs';
 
 const RULES = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 
@@ -51,7 +52,7 @@ describe('webhooks whose paths have one in common', () => {
       const said = refusal(one, other);
       if (said !== '') refused++;
       expect([one, other, said !== '']).toEqual([one, other, common]);
-    }), { numRuns: 2000 });
-    expect(refused).toBeGreaterThan(100);
+    }), { numRuns: runs(250) });
+    expect(refused).toBeGreaterThan(runs(250) / 20);
   });
 });

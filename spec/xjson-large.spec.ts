@@ -4,6 +4,7 @@ import { Chunks } from '../lib/http/chunks';
 import { type FailureReport, sendXJson } from '../lib/http/xjson-response';
 import { Serializer } from '../lib/xjson/serializer';
 import { PlainServer } from './support/plain-server';
+import { runs } from './support/runs';
 
 /** The longest string that V8 makes on 64-bit machines with pointer compression off. */
 const LONGEST_STRING = 536_870_888;
@@ -51,9 +52,11 @@ describe('JSON longer than the longest string', () => {
   }, 120_000);
 
   it('is measured for HEAD', async () => {
-    server.listener = (_req, res) => sendXJson(res, [data, data, data, data, data, data, data, data], undefined, undefined, report);
+    // At length, longer than 32 bits can say.
+    const times = runs(1) > 1 ? 8 : 1;
+    server.listener = (_req, res) => sendXJson(res, Array.from({ length: times }, () => data), undefined, undefined, report);
     const answer = await ask('HEAD');
-    expect(answer.headers['content-length']).toBe(String(8 * (bytes + 1) + 1));
+    expect(answer.headers['content-length']).toBe(String(times * (bytes + 1) + 1));
     answer.resume();
     await once(answer, 'end');
   }, 120_000);
@@ -92,15 +95,15 @@ describe('the work on large data', () => {
     ['many rows', () => Array.from({ length: 20_000 }, (_, id) => ({ id, name: `row ${id}`, big: BigInt(id) })), 10],
     ['one long string', () => 'x'.repeat(20_000_000), 50],
     ['one long string that must be escaped', () => '"\n'.repeat(5_000_000), 20],
-    ['subtrees that occur again and again', () => shared(18), 50],
+    ['subtrees that occur again and again', () => shared(17), 50],
     ['a small object that is shared by everything', () => Array.from({ length: 300_000 }, () => SMALL), 50],
     ['long arrays of nothing', () => new Array(1_000_000), 50],
     ['properties that are left out', () => Array.from({ length: 50_000 }, () => ({ a: undefined, b: undefined, c: undefined, d: undefined })), 20],
-    ['great depth', () => deep(200_000), 30],
+    ['great depth', () => deep(20_000), 30],
     ['BigInts everywhere', () => Array.from({ length: 200_000 }, (_, i) => BigInt(i)), 24],
     ['a large Buffer', () => Buffer.alloc(1_000_000), 100],
-    ['a large typed array', () => new Float64Array(1_000_000), 100],
-    ['a large typed array of BigInts', () => new BigUint64Array(500_000), 50],
+    ['a large typed array', () => new Float64Array(200_000), 100],
+    ['a large typed array of BigInts', () => new BigUint64Array(150_000), 50],
     ['toJSON everywhere', () => Array.from({ length: 50_000 }, () => ({ toJSON: () => 1 })), 50],
   ];
 
@@ -180,7 +183,7 @@ describe('the work on large data', () => {
   }, 60_000);
 
   it('lets other requests be answered meanwhile', async () => {
-    const data = Array.from({ length: 500_000 }, (_, id) => ({ id, name: `row ${id}` }));
+    const data = Array.from({ length: 200_000 }, (_, id) => ({ id, name: `row ${id}` }));
     const order: string[] = [];
     let small: Promise<void> = Promise.resolve();
     server.listener = (req, res) => {

@@ -6,6 +6,7 @@ import { type FailureReport, kXJsonOptions, sendXJson, serializationFailure, XJs
 import type { XJsonOptions } from '../lib/xjson/options';
 import { Response } from '../lib/http/response';
 import { PlainServer } from './support/plain-server';
+import { runs } from './support/runs';
 import { type Answer, ask, type Question } from './support/wire';
 import { bigData, oracle } from './support/xjson-values';
 
@@ -64,7 +65,7 @@ describe('a response', () => {
         expect(got.headers['content-length']).toBe(String(got.bytes.length));
         expect(got.headers['transfer-encoding']).toBeUndefined();
       }),
-      { numRuns: 200 },
+      { numRuns: runs(50) },
     );
   });
 
@@ -159,7 +160,7 @@ describe('streaming', () => {
         expect(got.sizes).toHaveLength(Math.ceil(total / chunkSize));
         expect(got.answer.body).toBe(JSON.stringify(data));
       }),
-      { numRuns: 60 },
+      { numRuns: runs(20) },
     );
   });
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { configure } from 'safe-stable-stringify';
 import { stringify } from '../lib/xjson/stringify';
+import { expectSame } from './support/expect-same';
+import { runs } from './support/runs';
 import { serialize } from './support/xjson-text';
 import { bigData, cyclicData, oracle, plainData, text } from './support/xjson-values';
 
@@ -14,24 +16,25 @@ describe('data that JSON.stringify handles', () => {
       fc.property(many(plainData), (values) => {
         for (const value of values) {
           const expected = (JSON.stringify(value) as string | undefined) ?? 'null';
-          expect(serialize(value)).toBe(expected);
-          expect(stringify(value)).toBe(expected);
+          expectSame(serialize(value), expected);
+          expectSame(stringify(value), expected);
           compared++;
         }
       }),
-      { numRuns: 2500 },
+      // At length, more than 50,000 values.
+      { numRuns: runs(160) },
     );
-    expect(compared).toBeGreaterThanOrEqual(50_000);
-  }, 120_000);
+    expect(compared).toBe(20 * runs(160));
+  });
 
   it('comes out the same when the work stops after every value', () => {
     fc.assert(
       fc.property(many(plainData), (values) => {
-        expect(serialize(values, {}, 2)).toBe(JSON.stringify(values));
+        expectSame(serialize(values, {}, 2), JSON.stringify(values));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(40) },
     );
-  }, 60_000);
+  });
 });
 
 describe('data with BigInts and cycles', () => {
@@ -39,34 +42,35 @@ describe('data with BigInts and cycles', () => {
     fc.assert(
       fc.property(many(bigData), (values) => {
         for (const value of values) {
-          expect(serialize(value, NO_LIMITS)).toBe(oracle(value));
-          expect(stringify(value, NO_LIMITS)).toBe(oracle(value));
+          const expected = oracle(value);
+          expectSame(serialize(value, NO_LIMITS), expected);
+          expectSame(stringify(value, NO_LIMITS), expected);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(40) },
     );
-  }, 60_000);
+  });
 
   it('equals it with cycles and under any limits, however the work is cut', () => {
     fc.assert(
       fc.property(cyclicData, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 30 }), fc.integer({ min: 2, max: 9 }), (data, maxDepth, truncateStrings, fuel) => {
-        expect(serialize(data, NO_LIMITS)).toBe(oracle(data));
+        expectSame(serialize(data, NO_LIMITS), oracle(data));
         const limits = { maxDepth, truncateStrings };
         const expected = oracle(data, limits);
-        expect(serialize(data, limits)).toBe(expected);
-        expect(serialize(data, limits, fuel)).toBe(expected);
-        expect(stringify(data, limits)).toBe(expected);
+        expectSame(serialize(data, limits), expected);
+        expectSame(serialize(data, limits, fuel), expected);
+        expectSame(stringify(data, limits), expected);
       }),
-      { numRuns: 4000 },
+      { numRuns: runs(400) },
     );
-  }, 120_000);
+  });
 
   it('agrees with safe-stable-stringify where that is exact', () => {
     const peer = configure({ bigint: 'string', deterministic: false, circularValue: '[Circular]', maximumDepth: 50 } as never);
     const value = fc.letrec((tie) => ({
       node: fc.oneof({ maxDepth: 6 }, text, fc.integer(), fc.bigInt(), fc.constant(null), fc.array(tie('node'), { maxLength: 4 }), fc.dictionary(fc.string({ maxLength: 5 }), tie('node'), { maxKeys: 4, noNullPrototype: true })),
     })).node;
-    fc.assert(fc.property(value, (data) => expect(serialize(data, NO_LIMITS)).toBe(peer(data))), { numRuns: 3000 });
+    fc.assert(fc.property(value, (data) => expectSame(serialize(data, NO_LIMITS), peer(data))), { numRuns: runs(750) });
   });
 });
 
@@ -77,18 +81,18 @@ describe('strings', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(unit, length, unit), { minLength: 1, maxLength: 3 }), (parts) => {
         const data = parts.map(([fill, times, end]) => ({ [fill.repeat(times)]: fill.repeat(times) + end + fill }));
-        expect(serialize(data)).toBe(JSON.stringify(data));
+        expectSame(serialize(data), JSON.stringify(data));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(30) },
     );
-  }, 60_000);
+  });
 
   it('with names and values that need six bytes a unit, across the end of a block', () => {
     const wide = '\u0001'.repeat(80);
     const inner = [{ [wide]: { [wide]: { [wide]: [wide, wide, { [wide]: wide }], b: -Number.MIN_VALUE } } }];
     for (let before = 62_000; before < 65_600; before += 7) {
       const data = ['x'.repeat(before), inner, wide];
-      expect(serialize(data)).toBe(JSON.stringify(data));
+      expectSame(serialize(data), JSON.stringify(data));
     }
   });
 
@@ -105,7 +109,7 @@ describe('strings', () => {
         expect(splits).toBe(false);
         expect(kept.length).toBeGreaterThanOrEqual(truncateStrings - 2);
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(250) },
     );
   });
 });
@@ -134,8 +138,8 @@ describe('BigInts', () => {
     const half = fc.oneof(fc.constantFrom(0n, 1n, 0xffff_ffffn), fc.bigInt({ min: 0n, max: 0xffff_ffffn }));
     const word = fc.tuple(half, half, fc.boolean()).map(([high, low, minus]) => ((high << 32n) | low) * (minus ? -1n : 1n));
     fc.assert(fc.property(fc.array(word, { minLength: 1, maxLength: 50 }), (values) => {
-      expect(serialize(values)).toBe(quoted(values));
-    }), { numRuns: 2000 });
+      expectSame(serialize(values), quoted(values));
+    }), { numRuns: runs(1000) });
   });
 });
 
@@ -147,8 +151,8 @@ describe('decimals', () => {
 
   it('are written as JSON.stringify writes them, and so are their neighbours', () => {
     fc.assert(fc.property(fc.array(fc.oneof(decimal, fc.double()), { minLength: 1, maxLength: 20 }), (values) => {
-      expect(serialize(values)).toBe(JSON.stringify(values));
-    }), { numRuns: 5000 });
+      expectSame(serialize(values), JSON.stringify(values));
+    }), { numRuns: runs(2500) });
   });
 
   it('integers of more than 32 bits, where eight digits end and where zeros stand within', () => {

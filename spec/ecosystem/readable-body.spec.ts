@@ -95,7 +95,7 @@ const REFUSED: Record<string, Body> = {
   'malformed JSON': { bytes: Buffer.from('{"a":'), type: 'application/json' },
   'an unknown coding': { bytes: randomBytes(1000), type: 'application/json', coding: 'compress' },
   'JSON over the limit': { bytes: Buffer.from(JSON.stringify('x'.repeat(2_000_000))), type: 'application/json' },
-  'far over the limit': { bytes: randomBytes(5_000_000), type: 'text/plain' },
+  'far over the limit': { bytes: randomBytes(3_000_000), type: 'text/plain' },
 };
 
 const SECRET = 'an example secret, 32 bytes or more';
@@ -149,23 +149,27 @@ async function* sendings(path: string, { bytes, type, coding }: Body, signed = f
   yield Buffer.from(wire.text.slice(wire.text.indexOf('\r\n\r\n') + 4), 'latin1');
 }
 
+/** Sends it to all of the paths at once. */
+async function expectWhole(paths: readonly string[], body: Body, signed = false): Promise<void> {
+  const wrong = await Promise.all(paths.map(async (path) => {
+    let sent = 0;
+    for await (const received of sendings(path, body, signed)) if (received.equals(body.bytes)) sent++;
+    return sent === 2 ? [] : path;
+  }));
+  expect(wrong.flat()).toEqual([]);
+}
+
 describe.each(Object.keys(READERS).map((name, i) => [name, i] as const))('a body read by %s', (_name, i) => {
   test.each(Object.entries(BODIES))('is whole: %s', async (_what, body) => {
-    for (const place of ['route', 'above', 'bare', 'fallback']) {
-      for await (const received of sendings(`/${place}/${i}`, body)) expect(received.equals(body.bytes)).toBe(true);
-    }
+    await expectWhole(['route', 'above', 'bare', 'fallback'].map((place) => `/${place}/${i}`), body);
   });
 
   test.each(Object.entries(BODIES))('is whole after its signature was checked: %s', async (_what, body) => {
-    for (const place of ['route', 'bare', 'fallback']) {
-      for await (const received of sendings(`/${place}/${i}`, body, true)) expect(received.equals(body.bytes)).toBe(true);
-    }
+    await expectWhole(['route', 'bare', 'fallback'].map((place) => `/${place}/${i}`), body, true);
   });
 
   test.each(Object.entries(REFUSED))('is whole for middleware: %s', async (_what, body) => {
-    for (const place of ['above', 'bare', 'fallback']) {
-      for await (const received of sendings(`/${place}/${i}`, body)) expect(received.equals(body.bytes)).toBe(true);
-    }
+    await expectWhole(['above', 'bare', 'fallback'].map((place) => `/${place}/${i}`), body);
   });
 
   test('is at its end at once where there is none', async () => {
