@@ -60,7 +60,7 @@ describe('bodies that are to be inflated at once', () => {
     const packed = zlib.gzipSync('1');
     const outcomes: string[] = [];
     const one = (raw: Buffer): Promise<void> => new Promise((resolve) => inflater.inflate({
-      raw, coding: 'gzip', limit: 10, isForsaken: () => false,
+      raw, coding: 'gzip', limit: 10, isClientGone: () => false,
       done: (error, bytes) => {
         outcomes.push(error?.code ?? bytes.toString());
         resolve();
@@ -102,7 +102,7 @@ describe('bodies that are to be inflated at once', () => {
     for (let id = 0; id <= AT_ONCE; id++) {
       inflater.inflate({
         raw: Buffer.alloc(0), coding: 'gzip', limit: 10, done: () => void heard.push(id),
-        isForsaken: () => {
+        isClientGone: () => {
           throw new Error('of the next');
         },
       });
@@ -141,7 +141,7 @@ describe('bodies that are to be inflated at once', () => {
     const context = new AsyncLocalStorage<number>();
     const heard: [number, number | undefined][] = [];
     const all = Array.from({ length: 20 }, (_, id) => new Promise<void>((resolve) => context.run(id, () => inflater.inflate({
-      raw: zlib.gzipSync(String(id)), coding: 'gzip', limit: 100, isForsaken: () => false,
+      raw: zlib.gzipSync(String(id)), coding: 'gzip', limit: 100, isClientGone: () => false,
       done: (_error, bytes) => {
         heard.push([Number(bytes), context.getStore()]);
         resolve();
@@ -198,7 +198,7 @@ describe('what a body may inflate to', () => {
 
   function inflated(raw: Buffer, coding: string, limit: number): Promise<[HttpError | null, number | undefined]> {
     return new Promise((resolve) => {
-      new Inflater().inflate({ raw, coding, limit, isForsaken: () => false, done: (error, bytes) => resolve([error, bytes?.length]) });
+      new Inflater().inflate({ raw, coding, limit, isClientGone: () => false, done: (error, bytes) => resolve([error, bytes?.length]) });
     });
   }
 

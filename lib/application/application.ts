@@ -1,16 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { BodyReader } from './body-reader';
 import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
-import { HttpError, statusOf } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
-import { closeBehind } from '../http/connection';
 import { makeAssignable } from '../http/assignable';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from '../http/body/body';
 import { isClosedTo } from '../http/body/discard';
-import { Inflater } from '../http/body/inflate';
 import type { Request } from '../http/request';
-import { kExpectsContinue, kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isBehindCoded, isCoded, refuseCoding } from '../http/body/transfer-coding';
@@ -78,7 +75,7 @@ export class Application extends ConfiguredRouter {
   readonly #upgrades: Upgrades;
   /** What walks know of the application; no methods of its own, in place of which a program may put others. */
   readonly #host: WalkHost;
-  readonly #parse: ParseOptions;
+  readonly #bodies: BodyReader;
   // An application is a function, but has no function's prototype: Node and others call it by these.
   /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
   readonly apply = Function.prototype.apply;
@@ -102,17 +99,17 @@ export class Application extends ConfiguredRouter {
     this.#apart = apart;
     this.#given = own;
     this.#logger = logger;
-    this.#parse = { limit: options.body.limit, bigint: options.body.bigint, inflater: new Inflater() };
+    this.#bodies = new BodyReader(options.body);
     this.#classes = ownClasses(this[kShared]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
-      admitted: (one) => (one instanceof Walk ? this.#admit(one) : one.admitted()),
-      invite: (one) => this.#invite(one),
-      failed: (one, error) => this.#answerFailure(one, error),
+      admitted: (target) => (target instanceof Walk ? this.#admit(target) : target.admitted()),
+      invite: (target) => this.#bodies.invite(target),
+      failed: (target, error) => this.#answerFailure(target, error),
     });
     this.#host = {
-      obstacle: (walk) => this.#obstacle(walk),
+      obstacle: (walk) => this.#bodies.obstacle(walk),
       rewritten: (walk) => this.#rewritten(walk),
       retargeted: (walk, method, url, admitted) => this.#retargeted(walk, method, url, admitted),
       reclaim: (walk) => this.#reclaim(walk),
@@ -328,49 +325,7 @@ export class Application extends ConfiguredRouter {
 
   #admit(walk: Walk): void {
     if (walk.falls) this.#fall(walk);
-    else this.#read(walk);
-  }
-
-  /** Captures and parses the body if a route can take the request and the type is one that is parsed. */
-  #read(walk: Walk): void {
-    const { req } = walk;
-    if (!hasBody(req)) return walk.resume(walk.match);
-    this.#invite(walk);
-    const wanted = this.#options.body.parse && !walk.bodyRead && req.body === undefined
-      && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
-    if (!wanted) return walk.resume(walk.match);
-    walk.bodyRead = true;
-    startCapture(req, this.#options.body.limit, (_, outcome) => this.#captured(walk, outcome));
-  }
-
-  /** Tells a client that waits before it sends its body to go on. */
-  #invite({ req, res }: Pick<Walk, 'req' | 'res'>): void {
-    if (req[kExpectsContinue]) res.writeContinue();
-  }
-
-  #captured(walk: Walk, outcome: CaptureOutcome): void {
-    const { req } = walk;
-    if (outcome === 'aborted') return;
-    if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
-    const raw = req[kRawBody];
-    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
-    parseBody(raw, req, this.#parse, (error, value) => {
-      if (error === null) req.body = value;
-      else walk.bodyError = error;
-      walk.resume(walk.match);
-    });
-  }
-
-  /** The body could not be parsed: raised where the first handler of a route would run, unless something else read it. */
-  #obstacle(walk: Walk): unknown {
-    const error = walk.bodyError;
-    if (error === undefined) return undefined;
-    walk.bodyError = undefined;
-    const { req, res } = walk;
-    if (req.body !== undefined || isBeingRead(req)) return undefined;
-    // What is left of a body that is too large would have to be read off the wire before the next request.
-    if (statusOf(error) === 413) closeBehind(res);
-    return error;
+    else this.#bodies.read(walk);
   }
 
   /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */

@@ -4,7 +4,7 @@ import { OutgoingMessage, ServerResponse } from 'node:http';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Names that are kept in mind. An application has few; a client may have a say in more. */
-const MOST = 256;
+const MOST_NAMES = 256;
 /** What a field's value of ASCII does not hold (RFC 9110 section 5.5). */
 const UNFIT = /[^\t\x20-\x7e]/;
 
@@ -51,7 +51,7 @@ export function setKnown(res: ServerResponse, name: string, value: unknown): boo
 
 /** Keeps a name in mind that Node has just taken. */
 export function learnName(name: string): void {
-  if (known.size >= MOST) return;
+  if (known.size >= MOST_NAMES) return;
   // A copy: as a part of a longer text it would keep all of that.
   const own = Buffer.from(name, 'latin1').toString('latin1');
   known.set(own, own.toLowerCase());

@@ -68,7 +68,7 @@ function isBytes(given: unknown): given is Uint8Array {
 
 /** A path in place of the contents is the usual slip, and TLS would report it only at the first start. */
 function isPem(given: unknown): boolean {
-  if (Array.isArray(given)) return given.length > 0 && given.every((one: unknown) => isPem(isPemObject(one) ? one.pem : one));
+  if (Array.isArray(given)) return given.length > 0 && given.every((entry: unknown) => isPem(isPemObject(entry) ? entry.pem : entry));
   if (isBytes(given)) return Buffer.from(given.buffer, given.byteOffset, given.byteLength).includes('-----BEGIN ');
   return typeof given === 'string' && given.includes('-----BEGIN ');
 }

@@ -27,9 +27,9 @@ export function judge(pattern: Pattern, prefix: boolean, shape: Shape): Verdict 
     const segment = segments[i] as Segment;
     if (segment.kind === 'deep') return worse(verdict, judgeDeep(pattern, i, fixed, open, shape));
     if (i >= fixed) return open ? 'test' : 'never';
-    const one = judgeSegment(segment, shape.segments[i] as ShapeSegment);
-    if (one === 'never') return 'never';
-    verdict = worse(verdict, one);
+    const judged = judgeSegment(segment, shape.segments[i] as ShapeSegment);
+    if (judged === 'never') return 'never';
+    verdict = worse(verdict, judged);
   }
   if (prefix) return verdict;
   if (open) return segments.length > fixed ? 'test' : 'never';

@@ -57,9 +57,9 @@ function namesIn(patterns: readonly Pattern[]): Set<string> {
 export function readParam(name: unknown, handler: unknown): readonly string[] {
   if (typeof handler !== 'function') throw new TypeError(`param(${inspect(name)}, …) needs a function (req, res, next, value, name), got ${inspect(handler)}`);
   const names: unknown[] = Array.isArray(name) ? name : [name];
-  for (const one of names) {
-    if (typeof one !== 'string' || one === '') throw new TypeError(`param() needs the name of a parameter such as "id", got ${inspect(one)}`);
-    if (one.startsWith(':')) throw new TypeError(`param(${inspect(one)}, …) has a colon too many; write param(${inspect(one.slice(1))}, …)`);
+  for (const entry of names) {
+    if (typeof entry !== 'string' || entry === '') throw new TypeError(`param() needs the name of a parameter such as "id", got ${inspect(entry)}`);
+    if (entry.startsWith(':')) throw new TypeError(`param(${inspect(entry)}, …) has a colon too many; write param(${inspect(entry.slice(1))}, …)`);
   }
   return names as string[];
 }
@@ -119,7 +119,7 @@ export class ParamCalls {
       const hook = run.hooks[run.index++] as ParamHook;
       const value = this.#valueOf(hook, run.path);
       if (value === undefined) continue;
-      const known = this.#handled.findIndex((one) => one.hook.mount === hook.mount && one.hook.name === hook.name);
+      const known = this.#handled.findIndex((handled) => handled.hook.mount === hook.mount && handled.hook.name === hook.name);
       const before = this.#handled[known];
       // As in Express, a parameter that has failed has failed for every value.
       if (before !== undefined && (before.value === value || (before.error && before.error !== 'route'))) {

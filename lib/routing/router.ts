@@ -66,7 +66,7 @@ export class Router extends Mountable {
    * @throws TypeError for a wrong name, or what is no function.
    */
   param(name: string | readonly string[], handler: ParamHandler): this {
-    for (const one of readParam(name, handler)) this.#params.set(one, [...(this.#params.get(one) ?? []), handler]);
+    for (const each of readParam(name, handler)) this.#params.set(each, [...(this.#params.get(each) ?? []), handler]);
     this[kChanged]();
     return this;
   }
@@ -198,16 +198,16 @@ export class Router extends Mountable {
   /** Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
   [kReaches](router: Router): boolean {
     if (router === this) return true;
-    return this.#registrations.some((one) => {
-      if (one.kind === 'mount') return one.router[kReaches](router);
-      return one.kind === 'middleware' && one.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
+    return this.#registrations.some((registration) => {
+      if (registration.kind === 'mount') return registration.router[kReaches](router);
+      return registration.kind === 'middleware' && registration.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
     });
   }
 }
 
 function isPaths(given: unknown): boolean {
   if (typeof given === 'string' || given instanceof RegExp) return true;
-  return Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string' || one instanceof RegExp);
+  return Array.isArray(given) && given.length > 0 && given.every((path) => typeof path === 'string' || path instanceof RegExp);
 }
 
 function listPaths(given: Paths): readonly string[] {

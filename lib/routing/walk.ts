@@ -1,6 +1,6 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { Books } from './books';
+import { History } from './history';
 import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import { commonLevel, isWithin, type Layer, type Level, meetsRoute, type Mount, type Place } from './layer';
@@ -97,7 +97,7 @@ export class Walk implements ParamListener {
   /** The error that only error middleware meets. */
   #failure: Failure | null = null;
   /** Kept from the first event on that makes the order of steps say less. */
-  #books: Books | null = null;
+  #history: History | null = null;
   #captured: Place | null = null;
   /** Index of the step that `#takerFrom` found last, and from where on it looked. */
   #taker = -1;
@@ -210,7 +210,7 @@ export class Walk implements ParamListener {
    */
   #raise(error: unknown): void {
     const { layer } = this.match.plan.steps[--this.#index] as Step;
-    this.#keepBooks();
+    this.#keepHistory();
     const { apart } = this.table;
     this.#failure = new Failure(error, null, layer.mount, apart);
     if (apart) this.#index = 0;
@@ -239,7 +239,7 @@ export class Walk implements ParamListener {
     if (level !== this.#level) {
       if (!this.#signalFrom(level, error)) return;
     } else if (error !== undefined || rewritten) {
-      this.#keepBooks();
+      this.#keepHistory();
       this.#signal(error);
     } else {
       this.#leaveError();
@@ -261,24 +261,24 @@ export class Walk implements ParamListener {
   #signalFrom(level: Level, error: unknown): boolean {
     const isAround = isWithin(this.#level, level);
     if (!isAround && !isError(error)) return false;
-    const books = this.#leaveTo(level);
+    const history = this.#leaveTo(level);
     if (isError(error)) {
       this.#failure = new Failure(error, null, this.#level.mount, false);
       return true;
     }
-    if (error === 'router') books.leaveMount(level.mount);
+    if (error === 'router') history.leaveMount(level.mount);
     this.#leaveError();
     return true;
   }
 
   /** Leaves what lies within a level, or within what that has in common with the one the walk is at. */
-  #leaveTo(level: Level): Books {
-    const books = this.#keepBooks();
+  #leaveTo(level: Level): History {
+    const history = this.#keepHistory();
     const common = commonLevel(level, this.#level);
-    for (let left = this.#level; left !== common; left = left.parent as Level) books.leave(left);
+    for (let left = this.#level; left !== common; left = left.parent as Level) history.leave(left);
     this.#level = common;
     this.#paramRun = null;
-    return books;
+    return history;
   }
 
   /** Takes a call of `next` with an empty stack. All of it waits for that, as in Express: another may come before it, and what it is worth depends on where that has led. */
@@ -292,8 +292,8 @@ export class Walk implements ParamListener {
     const current = this.#current;
     // As in Express, only a truthy value is an error.
     if (isError(error)) return this.#enterError(error, current);
-    if (error === 'route' && current?.place != null) this.#keepBooks().leaveRoute(current.place);
-    if (error === 'router' && current !== null) this.#keepBooks().leaveMount(current.mount);
+    if (error === 'route' && current?.place != null) this.#keepHistory().leaveRoute(current.place);
+    if (error === 'router' && current !== null) this.#keepHistory().leaveMount(current.mount);
     this.#leaveError();
   }
 
@@ -312,8 +312,8 @@ export class Walk implements ParamListener {
   }
 
   /** From here on, what has run is written down; until here it follows from the place reached. */
-  #keepBooks(): Books {
-    if (this.#books !== null) return this.#books;
+  #keepHistory(): History {
+    if (this.#history !== null) return this.#history;
     const ran = new Set<number>();
     for (let i = 0; i < this.#index; i++) {
       const step = this.match.plan.steps[i] as Step;
@@ -321,7 +321,7 @@ export class Walk implements ParamListener {
         ran.add(step.layer.order);
       }
     }
-    return (this.#books = new Books(ran));
+    return (this.#history = new History(ran));
   }
 
   #rewrite(): void {
@@ -343,7 +343,7 @@ export class Walk implements ParamListener {
     while (this.#index < steps.length) {
       const step = steps[this.#index++] as Step;
       const { layer } = step;
-      if (this.#books?.skips(layer) === true) continue;
+      if (this.#history?.skips(layer) === true) continue;
       if (this.#failure === null ? layer.catches : !this.#failure.meets(layer)) continue;
       if ((step.test || match.loose) && !this.table.applies(step, match)) continue;
       if (this.#failure === null && step.sibling && this.#takenBySibling(step, this.#index)) continue;
@@ -365,10 +365,10 @@ export class Walk implements ParamListener {
   /** The mount of the next route that matches. It is the same from every place on the way there. */
   #takerFrom(from: number): Mount | null {
     const { steps } = this.match.plan;
-    if (this.#books === null && this.#takerSince <= from && from <= this.#taker) return (steps[this.#taker] as Step).layer.mount;
+    if (this.#history === null && this.#takerSince <= from && from <= this.#taker) return (steps[this.#taker] as Step).layer.mount;
     for (let i = from; i < steps.length; i++) {
       const step = steps[i] as Step;
-      if (step.layer.place === null || this.#books?.skips(step.layer) === true) continue;
+      if (step.layer.place === null || this.#history?.skips(step.layer) === true) continue;
       if (!this.table.applies(step, this.match)) continue;
       this.#takerSince = from;
       this.#taker = i;
@@ -414,7 +414,7 @@ export class Walk implements ParamListener {
   /** A handler of a parameter has made a new target: the layer has not run, and runs only if that leads to it. */
   #rewriteByParam(): void {
     this.#index--;
-    this.#keepBooks();
+    this.#keepHistory();
     if (++this.#paramRewrites <= MOST_PARAM_REWRITES) return this.#rewrite();
     this.#enterError(new Error(`Handlers of parameters have changed req.url ${MOST_PARAM_REWRITES} times, last to ${JSON.stringify(this.req.url)}: change it only where it differs`), null);
     this.view.showAll();
@@ -440,11 +440,11 @@ export class Walk implements ParamListener {
     const rewritten = this.isRewritten;
     // Where a mount's path holds the parameter, each layer within comes to the same.
     const place = this.#current?.place;
-    const books = isError(error) ? this.#leaveTo(mount.level) : this.#keepBooks();
+    const history = isError(error) ? this.#leaveTo(mount.level) : this.#keepHistory();
     this.#paramRun = null;
-    if (error === 'router') books.leaveMount(mount);
+    if (error === 'router') history.leaveMount(mount);
     else if (error !== 'route') this.#failure = new Failure(error, null, mount, false);
-    else if (place != null) books.leaveRoute(place);
+    else if (place != null) history.leaveRoute(place);
     this.#goOn(rewritten);
   }
 
@@ -454,7 +454,7 @@ export class Walk implements ParamListener {
     const { handler, level } = layer;
     this.#current = layer;
     this.#level = level;
-    this.#books?.add(layer);
+    this.#history?.add(layer);
     let result: unknown;
     try {
       const next = level.parent === null ? this.next : this.#nextOf(level);
@@ -477,7 +477,7 @@ export class Walk implements ParamListener {
     if (this.#over) return this.host.ended(this, true, raised);
     if (this.held) return this.#interrupt(raised);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
-    if (layer.level === this.#level) this.#keepBooks();
+    if (layer.level === this.#level) this.#keepHistory();
     else this.#leaveTo(layer.level);
     this.#enterError(raised, layer);
     this.#run();

@@ -7,7 +7,7 @@ export interface Client extends EventEmitter {
 }
 
 /** How a wait ended without what was waited for: the time was up, or the client had gone. */
-export type Forsaken = 'late' | 'gone';
+export type WaitEnd = 'late' | 'gone';
 
 /**
  * A wait that ends: for what is asked of others, a lookup of secrets or a
@@ -33,9 +33,9 @@ export class BoundedWait {
   }
 
   /** What the promise gives while someone waits for it; it must not be rejected. */
-  for<T>(asked: Promise<T>): Promise<T | Forsaken> {
+  for<T>(asked: Promise<T>): Promise<T | WaitEnd> {
     return new Promise((resolve) => {
-      const end = (answer: T | Forsaken): void => {
+      const end = (answer: T | WaitEnd): void => {
         this.#ended = true;
         clearTimeout(timer);
         this.#client.removeListener('close', left);

@@ -20,11 +20,11 @@ export interface Checked {
 /** What a check asks of the application it serves. */
 export interface CheckHost<C extends Checked> {
   /** Called when the request has all the signatures that it needs. */
-  admitted(one: C): void;
+  admitted(target: C): void;
   /** Called when its body is wanted, for which a client may wait to be asked. */
-  invite(one: C): void;
+  invite(target: C): void;
   /** Called with an error that no caller can catch. */
-  failed(one: C, error: unknown): void;
+  failed(target: C, error: unknown): void;
 }
 
 /**
@@ -44,15 +44,15 @@ export class SignatureCheck<C extends Checked> {
   }
 
   /** Begins, or goes on with the next hook whose scope the request is in. */
-  run(one: C): void {
-    const hook = this.#next(one);
-    if (hook === undefined) return this.#host.admitted(one);
-    const { req, res } = one;
+  run(target: C): void {
+    const hook = this.#next(target);
+    if (hook === undefined) return this.#host.admitted(target);
+    const { req, res } = target;
     const check = hook.begin(req, res);
     if (check === undefined) return;
-    if (!hook.readsBody) return this.#finish(one, hook, check, undefined);
+    if (!hook.readsBody) return this.#finish(target, hook, check, undefined);
     if (!hasBody(req)) {
-      if (forbidBody(req)) this.#finish(one, hook, check, undefined);
+      if (forbidBody(req)) this.#finish(target, hook, check, undefined);
       else hook.refuseConsumed(req, res);
       return;
     }
@@ -61,8 +61,8 @@ export class SignatureCheck<C extends Checked> {
       hook.refuseSize(req, res);
       return;
     }
-    this.#host.invite(one);
-    startCapture(req, this.#limit, (_, outcome) => this.#captured(one, hook, check, outcome));
+    this.#host.invite(target);
+    startCapture(req, this.#limit, (_, outcome) => this.#captured(target, hook, check, outcome));
   }
 
   /** The next hook whose scope the request is in, and which has not checked it. */
@@ -74,26 +74,26 @@ export class SignatureCheck<C extends Checked> {
     return undefined;
   }
 
-  #captured(one: C, hook: SignatureHook, check: PendingCheck, outcome: CaptureOutcome): void {
-    const { req, res } = one;
+  #captured(target: C, hook: SignatureHook, check: PendingCheck, outcome: CaptureOutcome): void {
+    const { req, res } = target;
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') hook.refuseSize(req, res);
     else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-    else this.#finish(one, hook, check, req[kRawBody]);
+    else this.#finish(target, hook, check, req[kRawBody]);
   }
 
-  #finish(one: C, hook: SignatureHook, check: PendingCheck, body: Buffer | undefined): void {
-    const admitted = hook.finish(one.req, one.res, check, body);
-    if (admitted === true) this.#passed(one, hook);
+  #finish(target: C, hook: SignatureHook, check: PendingCheck, body: Buffer | undefined): void {
+    const admitted = hook.finish(target.req, target.res, check, body);
+    if (admitted === true) this.#passed(target, hook);
     else if (admitted !== false) {
       admitted.then((passed) => {
-        if (passed) this.#passed(one, hook);
-      }).catch((error: unknown) => this.#host.failed(one, error));
+        if (passed) this.#passed(target, hook);
+      }).catch((error: unknown) => this.#host.failed(target, error));
     }
   }
 
-  #passed(one: C, hook: SignatureHook): void {
-    (one.checked ??= []).push(hook);
-    this.run(one);
+  #passed(target: C, hook: SignatureHook): void {
+    (target.checked ??= []).push(hook);
+    this.run(target);
   }
 }

@@ -11,7 +11,7 @@ import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
-import { BoundedWait, type Client, type Forsaken } from './bounded-wait';
+import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { type Acceptance, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope/scope';
 
@@ -142,7 +142,7 @@ export class SignatureHook {
   }
 
   #conclude(req: Request, res: Response, outcome: Outcome): boolean {
-    if (outcome === 'gone') return this.#forsake(req);
+    if (outcome === 'gone') return this.#abandon(req);
     if (outcome instanceof Unknown) {
       this.#logUnknown(req, outcome);
       if (!this.#isTaken(req, res)) answerJson(res, 503, UNAVAILABLE);
@@ -154,7 +154,7 @@ export class SignatureHook {
   }
 
   #concludeUpgrade(req: Request, socket: Duplex, outcome: Outcome): boolean {
-    if (outcome === 'gone') return this.#forsake(req);
+    if (outcome === 'gone') return this.#abandon(req);
     if (outcome instanceof Unknown) {
       this.#logUnknown(req, outcome);
       answerSocket(socket, 503, [], UNAVAILABLE);
@@ -170,7 +170,7 @@ export class SignatureHook {
   }
 
   /** Nobody is there to be answered, so nothing is done in their name. */
-  #forsake(req: Request): false {
+  #abandon(req: Request): false {
     this.#logger.debug(nameOf(req), 'Nobody waits any more for the check of the request signature');
     return false;
   }
@@ -211,7 +211,7 @@ class Unknown {
   constructor(readonly error: unknown) {}
 }
 
-type Outcome = Verdict | Unknown | Exclude<Forsaken, 'late'>;
+type Outcome = Verdict | Unknown | Exclude<WaitEnd, 'late'>;
 
 /** How long a client that was refused an upgrade may take to read it and close, in milliseconds. */
 const LINGER = 2000;

@@ -19,7 +19,7 @@ const { toJSON: dateToJson, toISOString: dateToText } = Date.prototype as unknow
 const { hasOwnProperty } = Object.prototype;
 
 /** Has a toJSON where a program has given all arrays or objects one. */
-const LIST = [] as { readonly toJSON?: unknown };
+const EMPTY_LIST = [] as { readonly toJSON?: unknown };
 
 /** What a walk goes by that begins beneath the root. */
 export interface Place {
@@ -84,7 +84,7 @@ export class DataWalk {
     if (typeof given === 'bigint') return this.#digits(given);
     if (typeof given !== 'object' || given === null) return silent(this.#primitive(given));
     const seen = this.#inside(given, level);
-    return seen === given || LIST.toJSON === undefined ? silent(seen) : seen;
+    return seen === given || EMPTY_LIST.toJSON === undefined ? silent(seen) : seen;
   }
 
   /** What stands for a value that is no container, and has no toJSON. */
@@ -117,7 +117,7 @@ export class DataWalk {
     // Where it was too much, the path tells what is large.
     if (this.#isCareful && this.left >= 0) this.path.pop();
     // A copy inherits what its source may not.
-    return seen === source || LIST.toJSON === undefined ? seen : silent(seen);
+    return seen === source || EMPTY_LIST.toJSON === undefined ? seen : silent(seen);
   }
 
   /** Whether the container is not looked into. */

@@ -79,7 +79,7 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
   if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING'), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
-    isForsaken: () => request.socket?.destroyed === true,
+    isClientGone: () => request.socket?.destroyed === true,
     done: (error, bytes) => (error === null ? finish(bytes, kind, charset, options, done) : done(error, undefined)),
   });
 }

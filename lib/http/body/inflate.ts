@@ -28,8 +28,8 @@ export interface Deflated {
   /** Most bytes that it may come to. */
   readonly limit: number;
   /** Whether nobody waits for it any more; asked of one that had to wait, once it is its turn. */
-  isForsaken(): boolean;
-  /** Called once; not at all for one that is forsaken. */
+  isClientGone(): boolean;
+  /** Called once; not at all for one whose client has gone. */
   done(error: HttpError | null, bytes: Buffer): void;
 }
 
@@ -58,7 +58,7 @@ export class Inflater {
   }
 
   #startLate(body: Deflated): void {
-    if (!body.isForsaken()) this.#start(body);
+    if (!body.isClientGone()) this.#start(body);
   }
 
   #start(body: Deflated): void {
@@ -89,7 +89,7 @@ export class Inflater {
     }
   }
 
-  /** Those that are forsaken leave their places to others. */
+  /** Those whose clients have gone leave their places to others. */
   #startNext(): void {
     for (const start of this.#waiting) {
       if (this.#running >= MOST_AT_ONCE) return;

@@ -14,7 +14,7 @@ type Identity = Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'mtimeMs' | 'size'>;
  * above it was moved, or that it was written to through mmap, leaves no trace on
  * the file.
  */
-const HOLDS = 1000;
+const KNOWN_FOR = 1000;
 
 /** Files that are kept in mind; then it begins anew. */
 const MOST_FILES = 1000;
@@ -27,7 +27,7 @@ const MOST_BYTES = 4_194_304;
  * A file that was changed within the last of them may be changed again and look
  * the same.
  */
-const STEP = 2000;
+const CLOCK_STEP = 2000;
 
 /** A file as it was found. */
 export class KnownFile {
@@ -45,11 +45,11 @@ export class KnownFile {
   }
 
   get isOld(): boolean {
-    return performance.now() - this.#at >= HOLDS;
+    return performance.now() - this.#at >= KNOWN_FOR;
   }
 
   /** Whether it is the file that looks so, unchanged. */
-  is({ ctimeMs, dev, ino, mtimeMs, size }: Identity): boolean {
+  matches({ ctimeMs, dev, ino, mtimeMs, size }: Identity): boolean {
     const own = this.#identity;
     return own.ino === ino && own.ctimeMs === ctimeMs && own.mtimeMs === mtimeMs && own.dev === dev && own.size === size;
   }
@@ -57,7 +57,7 @@ export class KnownFile {
   /** Whether another change would show. */
   get isSteady(): boolean {
     const { ctimeMs, mtimeMs } = this.#identity;
-    return Date.now() - Math.max(ctimeMs, mtimeMs) > STEP;
+    return Date.now() - Math.max(ctimeMs, mtimeMs) > CLOCK_STEP;
   }
 
   get size(): number {
@@ -86,7 +86,7 @@ export class KnownFiles {
   find(path: string, stats: Identity): KnownFile {
     const known = this.#files.get(path);
     if (known !== undefined) {
-      if (!known.isOld && known.is(stats)) {
+      if (!known.isOld && known.matches(stats)) {
         known.isAskedAgain = true;
         return known;
       }
@@ -113,7 +113,7 @@ export class KnownFiles {
     const keeps = file.isAskedAgain && length === file.size && file.isSteady;
     readPart(path, start, length, keeps, (error, bytes, stats) => {
       // A link may have led elsewhere in between.
-      if (bytes.length === length && stats !== undefined && file.is(stats)) this.#keep(path, file, bytes);
+      if (bytes.length === length && stats !== undefined && file.matches(stats)) this.#keep(path, file, bytes);
       done(error, bytes);
     });
   }
@@ -128,7 +128,7 @@ export class KnownFiles {
   /** Nobody may ask for a file again, and its bytes would stay. */
   #expireLater(): void {
     this.#expires = true;
-    this.#scope.runInAsyncScope(setTimeout, null, () => this.#expire(), HOLDS).unref();
+    this.#scope.runInAsyncScope(setTimeout, null, () => this.#expire(), KNOWN_FOR).unref();
   }
 
   #expire(): void {

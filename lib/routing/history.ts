@@ -1,7 +1,7 @@
 import type { Layer, Level, Mount, Place } from './layer';
 
 /** What has run and what was left in one walk, kept where the place it has reached no longer tells. */
-export class Books {
+export class History {
   /** Orders of the layers that have run. */
   readonly #ran: Set<number>;
   /** Routes and mounts that were left: by next('route') and next('router'), or by a `next` from around them. */

@@ -1,0 +1,60 @@
+import { HttpError, statusOf } from '../errors';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from '../http/body/body';
+import { Inflater } from '../http/body/inflate';
+import { closeBehind } from '../http/connection';
+import { kExpectsContinue } from '../http/request-state';
+import type { ResolvedOptions } from '../options/options';
+import type { Walk } from '../routing/walk';
+
+/** Captures and parses the bodies that the routes of an application can take. */
+export class BodyReader {
+  readonly #isParsing: boolean;
+  readonly #parse: ParseOptions;
+
+  constructor({ parse, limit, bigint }: ResolvedOptions['body']) {
+    this.#isParsing = parse;
+    this.#parse = { limit, bigint, inflater: new Inflater() };
+  }
+
+  /** Resumes the walk: at once, or with `req.body` where a route can take the request and its type is one that is parsed. */
+  read(walk: Walk): void {
+    const { req } = walk;
+    if (!hasBody(req)) return walk.resume(walk.match);
+    this.invite(walk);
+    const isWanted = this.#isParsing && !walk.bodyRead && req.body === undefined
+      && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
+    if (!isWanted) return walk.resume(walk.match);
+    walk.bodyRead = true;
+    startCapture(req, this.#parse.limit, (_, outcome) => this.#captured(walk, outcome));
+  }
+
+  /** Sends 100 Continue to a client that waits for it. */
+  invite({ req, res }: Pick<Walk, 'req' | 'res'>): void {
+    if (req[kExpectsContinue]) res.writeContinue();
+  }
+
+  /** The error of a body that could not be parsed; undefined where something else has read the body meanwhile. */
+  obstacle(walk: Walk): unknown {
+    const error = walk.bodyError;
+    if (error === undefined) return undefined;
+    walk.bodyError = undefined;
+    const { req, res } = walk;
+    if (req.body !== undefined || isBeingRead(req)) return undefined;
+    // What is left of a body that is too large would have to be read off the wire before the next request.
+    if (statusOf(error) === 413) closeBehind(res);
+    return error;
+  }
+
+  #captured(walk: Walk, outcome: CaptureOutcome): void {
+    const { req } = walk;
+    if (outcome === 'aborted') return;
+    if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
+    const raw = req[kRawBody];
+    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
+    parseBody(raw, req, this.#parse, (error, value) => {
+      if (error === null) req.body = value;
+      else walk.bodyError = error;
+      walk.resume(walk.match);
+    });
+  }
+}
