@@ -27,20 +27,20 @@ const VECTORS = [
 ] as const;
 
 test.each(VECTORS)('gives what RFC 4231 gives (%#)', (key, data, expected) => {
-  expect(new HmacKey('sha256', key).digest(data).toString('hex')).toBe(expected);
-  expect(new HmacKey('sha256', key).digest('', data).toString('hex')).toBe(expected);
+  expect(new HmacKey('sha256', key).digest(data)).toBe(expected);
+  expect(new HmacKey('sha256', key).digest('', data)).toBe(expected);
 });
 
 test('gives what createHmac gives, again and again with one key', () => {
   fc.assert(fc.property(algorithm, secret, fc.array(fc.tuple(text, body, text), { minLength: 1, maxLength: 4 }), (hash, given, messages) => {
     const key = new HmacKey(hash, given);
     for (const [head, middle, tail] of messages) {
-      expect(key.digest(head, middle, tail).toString('hex')).toBe(reference(hash, given, head, middle, tail));
+      expect(key.digest(head, middle, tail)).toBe(reference(hash, given, head, middle, tail));
     }
   }), { numRuns: 2000 });
 });
 
 test.each([65_535, 65_536, 65_537, 1_000_000])('gives the same for a body of %i bytes', (length) => {
   const bytes = crypto.randomBytes(length);
-  expect(new HmacKey('sha256', 'secret').digest('POST/', bytes, '1').toString('hex')).toBe(reference('sha256', 'secret', 'POST/', bytes, '1'));
+  expect(new HmacKey('sha256', 'secret').digest('POST/', bytes, '1')).toBe(reference('sha256', 'secret', 'POST/', bytes, '1'));
 });

@@ -14,12 +14,16 @@ export class HmacKey {
     this.#key = createSecretKey(typeof secret === 'string' ? Buffer.from(secret) : secret);
   }
 
-  /** The HMAC of the parts, one after the other; a string counts as UTF-8. */
-  digest(head: string, body?: string | Uint8Array, tail?: string): Buffer {
+  /**
+   * The HMAC of the parts, one after the other, as lower-case hexadecimal; a
+   * string counts as UTF-8. As bytes it would get memory of its own, which costs
+   * more than the way through a string.
+   */
+  digest(head: string, body?: string | Uint8Array, tail?: string): string {
     const hmac = createHmac(this.#algorithm, this.#key).update(head);
     if (body !== undefined) hmac.update(body);
     if (tail !== undefined) hmac.update(tail);
-    return hmac.digest();
+    return hmac.digest('hex');
   }
 }
 

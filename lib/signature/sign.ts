@@ -67,7 +67,7 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   const url = signedUrl(requestTarget(options.url), includeQuery);
   const body = includeBody ? checkedBody(options.body) : undefined;
   const mac = digest(new HmacKey(algorithm, signingSecret(options.secret)), checkedMethod(options.method), url, body, timestamp);
-  const headers = { [headerName]: mac.toString('hex'), [timestampHeaderName]: timestamp };
+  const headers = { [headerName]: mac, [timestampHeaderName]: timestamp };
   if (options.keyId !== undefined) headers[options.keyIdHeaderName ?? 'X-Key-Id'] = checkedKeyId(options.keyId);
   return headers;
 }
