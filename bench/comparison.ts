@@ -31,7 +31,7 @@ export async function startAll(bench: Bench, work: Case, size?: number, names: r
   const started = new Map<string, PeerProcess>();
   try {
     for (const name of names) {
-      const peer = await PeerProcess.start(name, work.name, size, { base: bench.settings.base, pins: bench.pins });
+      const peer = await PeerProcess.start(name, work.name, size, { base: bench.settings.base, without: bench.settings.without, pins: bench.pins });
       started.set(name, peer);
       await peer.check(work.exchange(size));
     }
@@ -211,7 +211,7 @@ export async function compareStarts(bench: Bench): Promise<Measure> {
 /** @returns milliseconds */
 async function timeStart({ settings, pins }: Bench, work: Case, name: string): Promise<number> {
   const from = performance.now();
-  const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, pins });
+  const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, without: settings.without, pins });
   try {
     await peer.check(work.exchange());
     return performance.now() - from;

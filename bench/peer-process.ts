@@ -31,12 +31,12 @@ export class PeerProcess {
    * @param size how many routes or middleware, where the case has such a number.
    * @throws Error when it ends before it listens.
    */
-  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; pins: Pins }): Promise<PeerProcess> {
+  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; pins: Pins }): Promise<PeerProcess> {
     const file = resolve(__dirname, `peers/${name === 'base' ? 'waypost' : name}.mjs`);
     const args = ['--require', resolve(__dirname, 'probe.cjs'), file, work, ...(size === undefined ? [] : [String(size)])];
     const [command, rest] = pinned(setup.pins.server, process.execPath, args);
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
-    if (name === 'base') env['WAYPOST_ROOT'] = setup.base;
+    if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
     const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env });
     // Some log every refused request; it is shown only when a peer does not start.
     let said = '';

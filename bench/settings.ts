@@ -13,6 +13,9 @@ const GROWTH_PEERS = ['node', 'fastify', 'express'];
 /** The parts of a run. */
 export type Part = 'cases' | 'start' | 'growth';
 
+/** What rests on Node's insides for speed alone, and can be switched off. */
+const FACTS = ['header-fields', 'held-body', 'unread-request'] as const;
+
 /** What was asked for on the command line. */
 export interface Settings {
   readonly parts: readonly Part[];
@@ -28,6 +31,8 @@ export interface Settings {
   readonly load: 'wrk' | 'autocannon' | undefined;
   /** Root of the other checkout that the peer `base` is built from. */
   readonly base: string | undefined;
+  /** A file of lib/http/node that the peer `base` goes without. */
+  readonly without: string | undefined;
   readonly checkOnly: boolean;
   /** Whether growth is measured at its ends only. */
   readonly quick: boolean;
@@ -44,6 +49,7 @@ const USAGE = `npm run bench -- [options]
   --connections n    connections of the load (50)
   --load tool        wrk or autocannon (wrk where it is installed)
   --base directory   a further peer: another checkout of waypost, built
+  --without name     the same without what a file of lib/http/node is for: ${FACTS.join(', ')}
   --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
   --check            only checks that all peers answer alike
   --quick            two rounds of one second, growth at its ends: a smoke test`;
@@ -57,6 +63,7 @@ const OPTIONS = {
   connections: { type: 'string' },
   load: { type: 'string' },
   base: { type: 'string' },
+  without: { type: 'string' },
   out: { type: 'string' },
   check: { type: 'boolean' },
   quick: { type: 'boolean' },
@@ -76,10 +83,11 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const quick = values.quick === true;
   const narrowed = values.cases !== undefined || values.peers !== undefined;
   const peers = list('--peers', values.peers, PEERS);
-  const base = values.base === undefined ? undefined : baseOf(values.base);
+  const without = values.without === undefined ? undefined : list('--without', values.without, FACTS)[0];
+  const base = values.base === undefined && without === undefined ? undefined : baseOf(values.base ?? resolve(__dirname, '..'));
   const rounds = whole('--rounds', values.rounds, quick ? 2 : 12);
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
-  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'load', 'base'] as const).some((name) => values[name] !== undefined);
+  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'load', 'base', 'without'] as const).some((name) => values[name] !== undefined);
   return {
     parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, ['cases', 'start', 'growth']),
     cases: list('--cases', values.cases, CASE_NAMES),
@@ -90,6 +98,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     connections: whole('--connections', values.connections, 50),
     load: values.load === undefined ? undefined : list('--load', values.load, ['wrk', 'autocannon'])[0],
     base,
+    without,
     checkOnly: values.check === true,
     quick,
     out: resolve(values.out ?? resolve(__dirname, partial ? 'results/partial' : 'results')),

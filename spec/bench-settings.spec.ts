@@ -34,6 +34,7 @@ describe('the command line of the benchmark', () => {
     [['--nonsense'], /^Unknown option '--nonsense'; the options are those of npm run bench -- --help$/],
     [['stray'], /^Unexpected argument 'stray'.*; the options are those of npm run bench -- --help$/],
     [['--rounds'], /'--rounds <value>'.*; the options are those of npm run bench -- --help$/],
+    [['--without', 'speed'], /^--without must be of header-fields, held-body, unread-request, got "speed"/],
     [['--base', __dirname], /^--base must be a checkout of waypost with dist\/ \(npm run build\), got "/],
   ])('%j is refused by name', (args, message) => {
     expect(() => readSettings(args)).toThrow(message);

@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import fc from 'fast-check';
-import { fieldsOf, isAscii, learnName, setKnown } from '../lib/http/fields';
+import { fieldsOf, isAscii, learnName, setKnown } from '../lib/http/node/header-fields';
 import { Response } from '../lib/http/response';
 import { anyCharacter } from './support/any-character';
 import { runs } from './support/runs';
@@ -17,14 +17,14 @@ function rawNames(res: http.ServerResponse): string[] {
   return (res as unknown as { getRawHeaderNames(): string[] }).getRawHeaderNames();
 }
 
-type Module = typeof import('../lib/http/fields');
+type Module = typeof import('../lib/http/node/header-fields');
 
 /** The module as it is loaded under that `node:http`. */
 function loadUnder(make: () => typeof http): Module {
   let found: Module | undefined;
   jest.isolateModules(() => {
     jest.doMock('node:http', make);
-    found = jest.requireActual<Module>('../lib/http/fields');
+    found = jest.requireActual<Module>('../lib/http/node/header-fields');
     jest.dontMock('node:http');
   });
   return found as Module;

@@ -2,18 +2,12 @@ import { IncomingMessage, type RequestListener, type ServerResponse } from 'node
 import type { Socket } from 'node:net';
 import { Duplex, type Readable } from 'node:stream';
 import type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+import { addHeaderLines, dropUnread, headSent } from '../http/node/injected-message';
 
 export type { InjectOptions, Response as InjectResponse } from 'light-my-request';
 
 /** A request as light-my-request makes it: a stream of the payload, with what Node's parser would have told. */
 type Blueprint = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
-
-/** What Node's parser, and its server, do by these names. */
-interface Parsed extends IncomingMessage {
-  _addHeaderLines(headers: readonly string[], count: number): void;
-  _dump(): void;
-  _consuming: boolean;
-}
 
 /** What light-my-request keeps on its response. */
 interface Recorded {
@@ -55,14 +49,13 @@ export class Injector {
 
   #dispatch(blueprint: Blueprint, res: ServerResponse, streamed: boolean): void {
     const socket = new InjectedSocket(blueprint, this.#encrypted);
-    const req = new this.#Request(socket as unknown as Socket) as Parsed;
+    const req = new this.#Request(socket as unknown as Socket);
     req.method = blueprint.method;
     req.url = blueprint.url;
     req.httpVersionMajor = 1;
     req.httpVersionMinor = 1;
     req.httpVersion = '1.1';
-    const headers = headerLines(blueprint, streamed);
-    req._addHeaderLines(headers, headers.length);
+    addHeaderLines(req, headerLines(blueprint, streamed));
     record(res, req, socket);
     feed(blueprint, req, socket);
     this.#listener(req, res);
@@ -141,7 +134,7 @@ function headerLines({ headers }: Blueprint, streamed: boolean): string[] {
 }
 
 /** Gives the payload to the request as Node's parser does. */
-function feed(blueprint: Blueprint, req: Parsed, socket: InjectedSocket): void {
+function feed(blueprint: Blueprint, req: IncomingMessage, socket: InjectedSocket): void {
   blueprint.on('data', (chunk: Buffer) => {
     if (!req.push(chunk)) blueprint.pause();
   });
@@ -159,7 +152,7 @@ function feed(blueprint: Blueprint, req: Parsed, socket: InjectedSocket): void {
 }
 
 /** Makes the library's response keep what is sent, whatever prototypes it gets on its way, and end as one of Node's server. */
-function record(res: ServerResponse, req: Parsed, socket: InjectedSocket): void {
+function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocket): void {
   const { stream, payloadChunks } = (res as unknown as Recorded)._lightMyRequest;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- they stay methods of the response
   const { writeHead, addTrailers } = Object.getPrototypeOf(res) as ServerResponse;
@@ -195,7 +188,7 @@ function record(res: ServerResponse, req: Parsed, socket: InjectedSocket): void 
     if (res.writableNeedDrain) res.emit('drain');
   });
   res.on('finish', () => {
-    if (!req._consuming) req._dump();
+    dropUnread(req);
     res.detachSocket(socket as unknown as Socket);
     process.nextTick(close, res);
   });
@@ -210,7 +203,7 @@ function close(res: ServerResponse): void {
 
 /** Node works out the length of a body that is sent in one piece; the library tells only what was set. */
 function addLength({ headers }: InjectResponse, res: ServerResponse): void {
-  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec((res as unknown as { _header: string })._header) ?? [];
+  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
   if (length !== undefined) headers['content-length'] ??= length;
 }
 

@@ -3,6 +3,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
+import { closeSparingEnded } from '../http/node/connection-work';
 import { kExpectsContinue } from '../http/request-state';
 import type { ListenCall } from './listen';
 import type { SafeLog } from '../safe-log';
@@ -173,7 +174,7 @@ export class Listener {
         this.#logger.info('The server has stopped');
         resolve();
       });
-      this.#sparingEnded(() => {
+      closeSparingEnded(this.#sockets, () => {
         // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
         if (server.listening) server.close();
         else server.closeIdleConnections();
@@ -182,18 +183,6 @@ export class Listener {
       // Not even a TLS handshake was begun.
       for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     });
-  }
-
-  /** Node takes a connection for idle whose response has ended, though its client still reads, and others wait behind it. */
-  #sparingEnded(close: () => void): void {
-    const responses = Array.from(this.#sockets, (socket) => socket._httpMessage as { finished: boolean } | null | undefined);
-    const ended = responses.filter((response) => response?.finished === true) as { finished: boolean }[];
-    for (const response of ended) response.finished = false;
-    try {
-      close();
-    } finally {
-      for (const response of ended) response.finished = true;
-    }
   }
 
   #release(socket: Connection): void {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
 import { pathOf } from '../target';
 import { isFresh } from './etag';
-import { fieldsOf } from './fields';
+import { fieldsOf } from './node/header-fields';
 import { JSON_TYPE } from './media-type';
 import { kOriginalMethod } from './request-state';
 import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';

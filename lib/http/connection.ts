@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { currentResponse, lastRequest } from './node/connection-work';
 import type { Request } from './request';
 
 /** Set on a connection whose server drains: the last request that is carried out there. */
@@ -9,13 +10,9 @@ const kLast = Symbol('waypost.socket.last');
 /** How long a connection that this side has closed is still listened to, in milliseconds. */
 const LINGER = 5000;
 
-/** A connection of a server, with what Node's declarations leave out. */
+/** A connection of a server. */
 export interface Connection extends Socket {
   [kLast]?: IncomingMessage;
-  /** The response that it is busy with; those of requests that were pipelined behind wait elsewhere. */
-  _httpMessage?: ServerResponse | null;
-  /** What reads its requests; null once another protocol has taken it over. */
-  parser?: { /** The request that was read last. */ readonly incoming?: Request | null } | null;
 }
 
 /**
@@ -24,14 +21,14 @@ export interface Connection extends Socket {
  * @returns Whether there is any such request, or the rest of one.
  */
 export function drainConnection(socket: Connection): boolean {
-  const first = socket._httpMessage;
-  if (first === undefined || first === null) {
+  const first = currentResponse(socket);
+  if (first === undefined) {
     // Answered before its body was in, of which nobody wants the rest.
-    const unread = socket.parser?.incoming?.complete === false;
+    const unread = lastRequest(socket)?.complete === false;
     if (unread) closeByHalves(socket);
     return unread;
   }
-  const request = socket.parser?.incoming ?? first.req;
+  const request = lastRequest(socket) ?? first.req;
   // Node answers some requests by itself, and a program may: those have no response here.
   const last: unknown = request === first.req ? first : (request as Request).res;
   if (last instanceof ServerResponse && !last.headersSent) last.shouldKeepAlive = false;
@@ -53,8 +50,8 @@ function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMes
 /** Node gives the connection to the next response before it says that one has closed. */
 function endBehind(socket: Connection, response: ServerResponse): void {
   response.once('close', () => {
-    const next = socket._httpMessage;
-    if (response.req === socket[kLast] || next === undefined || next === null) closeByHalves(socket);
+    const next = currentResponse(socket);
+    if (response.req === socket[kLast] || next === undefined) closeByHalves(socket);
     else endBehind(socket, next);
   });
 }
@@ -67,7 +64,7 @@ function endBehind(socket: Connection, response: ServerResponse): void {
 export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean {
   const socket = req.socket as Connection;
   // Handed on by who had it before.
-  if (socket.parser?.incoming !== req) return true;
+  if (lastRequest(socket) !== req) return true;
   const last = socket[kLast] ?? carryOutLast(socket, req);
   if (last === req) {
     if (!res.headersSent) res.shouldKeepAlive = false;

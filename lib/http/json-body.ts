@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 
 import { Chunks } from './chunks';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
-import { isAscii } from './fields';
+import { isAscii } from './node/header-fields';
 import { isBodiless } from './own-answer';
 import { kLatin1 } from './response-state';
 

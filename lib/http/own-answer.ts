@@ -1,5 +1,7 @@
 import { ServerResponse } from 'node:http';
 import { types } from 'node:util';
+import { isFree } from './node/connection-work';
+import { endsConnection, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -19,16 +21,6 @@ export interface OwnAnswer {
 
 /** Told of what kept an answer from being sent as it usually is; must not throw. */
 export type AnswerTrouble<R> = (res: R, error: unknown) => void;
-
-/** What Node's declarations leave out. */
-interface Insides {
-  /** Whether Node means to send a body. */
-  _hasBody?: boolean;
-  /** Whether Node means to end the connection behind it. */
-  _last?: boolean;
-  /** Calls `writeHead` where there is no head yet when a body comes. */
-  _implicitHeader?(): void;
-}
 
 /** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with another. */
 const STALE_FIELDS = new Set([
@@ -53,7 +45,7 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
     if (!res.headersSent) {
       prepare(res, res, answer, troubled);
       if (!isPrepared(res, answer)) throw new Error('What stands in the place of setHeader does not do its work');
-      if (Object.hasOwn(res, 'writeHead')) (res as Insides)._implicitHeader = () => writeHead(res, answer, troubled);
+      if (Object.hasOwn(res, 'writeHead')) writeHeadBy(res, () => writeHead(res, answer, troubled));
       const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : endWith(res, answer.body);
       // What stands in the place of `end` may be asynchronous, and fail later.
       if (types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
@@ -110,7 +102,7 @@ function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
 /** Makes the head ready, by the methods of the response or by Node's. */
 function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
   // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent. Without its request, only Node knows whether HEAD asked.
-  if (!isHead && (res as Partial<ServerResponse>).req) (res as Insides)._hasBody = true;
+  if (!isHead && (res as Partial<ServerResponse>).req) sendBody(res);
   for (const name of node.getHeaderNames.call(res)) {
     // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
     const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : body === undefined && (name === 'content-type' || name === 'content-length');
@@ -124,7 +116,7 @@ function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { st
     }
   }
   // A connection that ends behind the answer must not be promised: so a head that Node has refused may have said.
-  if (!res.shouldKeepAlive || (res as Insides)._last === true) methods.setHeader.call(res, 'Connection', 'close');
+  if (!res.shouldKeepAlive || endsConnection(res)) methods.setHeader.call(res, 'Connection', 'close');
   res.statusCode = status;
   res.statusMessage = '';
   res.chunkedEncoding = false;
@@ -143,7 +135,7 @@ function isPrepared(res: ServerResponse, { body }: OwnAnswer): boolean {
 /** Whether a program has taken the response from its socket, so that nothing it writes arrives. One that waits for its turn has no socket either. */
 function isDetached(res: ServerResponse): boolean {
   const { socket, req } = res as Partial<ServerResponse>;
-  return socket === null && (req?.socket as { _httpMessage?: unknown } | undefined)?._httpMessage === null && req?.socket.destroyed === false;
+  return socket === null && isFree(req?.socket) && req?.socket.destroyed === false;
 }
 
 /**
@@ -171,7 +163,7 @@ function destroy(res: ServerResponse): void {
  * one, the client waits for the body, and Node means to send it.
  */
 export function isBodiless(res: ServerResponse): boolean {
-  return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && (res as Insides)._hasBody !== true;
+  return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && !sendsBody(res);
 }
 
 function ignore(): void {

@@ -5,7 +5,7 @@ import { create as contentDisposition } from 'content-disposition';
 import encodeUrl from 'encodeurl';
 import vary from 'vary';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
-import { isAscii, learnName, setKnown } from './fields';
+import { isAscii, learnName, setKnown } from './node/header-fields';
 import { completeType, typeOf } from './media-type';
 import { kLatin1, kSettings, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';

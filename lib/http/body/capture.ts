@@ -1,12 +1,13 @@
 import { AsyncResource } from 'node:async_hooks';
-import { IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { peekAll } from '../node/buffered-body';
+import { giveBack, isHeldElsewhere } from '../node/held-body';
+import { pushOn } from '../node/parser-push';
 
 /** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
 export const kIntake = Symbol('waypost.request.intake');
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
-/** The bytes of a body that were captured, while the stream keeps them back until somebody reads. */
-const kHeld = Symbol('waypost.request.held');
 /** How the capture of this request ended; undefined until it has. */
 export const kCaptured = Symbol('waypost.request.captured');
 
@@ -35,11 +36,6 @@ export interface BodyStream extends IncomingMessage {
 
 /** Hears once how a capture ended. */
 export type CaptureListener<T extends BodyStream> = (request: T, outcome: CaptureOutcome) => void;
-
-/** Passes a chunk on to the stream as if nothing stood in between. */
-export function pushOn(request: IncomingMessage, chunk: Buffer | null): boolean {
-  return IncomingMessage.prototype.push.call(request, chunk);
-}
 
 /**
  * Whether the headers announce a body (RFC 9112 section 6.3). By the list of
@@ -96,8 +92,7 @@ function foregone(request: BodyStream, limit: number): CaptureOutcome | undefine
   // Reading ahead would hand these bytes to the listeners, and later once more.
   if (request.readableFlowing !== null && request.readableLength > 0) return 'consumed';
   if (request.destroyed) return 'aborted';
-  // All of it is off the wire and not in the stream: another copy of this module keeps it back, and will give it to whoever reads.
-  if (request.complete && request.readableLength === 0 && !(request as Askable)._readableState.ended) return 'consumed';
+  if (isHeldElsewhere(request)) return 'consumed';
   return Number(request.headers['content-length']) > limit ? 'tooLarge' : undefined;
 }
 
@@ -229,79 +224,4 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     this.#request[kIntake] = undefined;
     this.runInAsyncScope(settle<T>, undefined, this.#request, outcome, this.#done);
   }
-}
-
-/** A body's stream as Node keeps it: `reading` says whether it has asked for bytes that have not come. */
-interface Askable extends BodyStream {
-  [kHeld]?: Buffer | undefined;
-  /** Whether Node drops what is left of the body. */
-  readonly _dumped: boolean;
-  readonly _readableState: { readonly ended: boolean; readonly reading: boolean };
-}
-
-/**
- * Gives a body back to its stream. Where nobody reads, only when somebody
- * does: few bodies are read twice, and one that stands in a stream costs a
- * fifteenth of a small request, to take it out again unread. A property of its
- * own, since another framework's application takes the prototype away.
- */
-function giveBack(request: BodyStream, bytes: Buffer): boolean {
-  const stream = request as Askable;
-  if (stream._readableState.reading || isBeingRead(stream)) {
-    pushOn(stream, bytes);
-    return pushOn(stream, null);
-  }
-  stream[kHeld] = bytes;
-  stream._read = readHeld;
-  return true;
-}
-
-/** The stream's `_read` while it keeps its body back. */
-function readHeld(this: Askable, size: number): void {
-  const bytes = this[kHeld];
-  this[kHeld] = undefined;
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is to be the request's method
-  const { _read } = IncomingMessage.prototype;
-  this._read = _read;
-  if (this._dumped) {
-    // Nobody will read. Since Node 26 `_dump` does not make a stream flow that seems empty: it asks it once.
-    this.resume();
-  } else {
-    // It notes that somebody reads, so that the response does not drop what is left.
-    _read.call(this, size);
-    if (bytes !== undefined) pushOn(this, bytes);
-    // The end comes later, as it may off the wire: who has read can wait for something else before he listens for it.
-    setImmediate(endHeld, this);
-    return;
-  }
-  pushOn(this, null);
-}
-
-function endHeld(stream: Askable): void {
-  if (stream.destroyed) return;
-  pushOn(stream, null);
-  // Who took all by one call of read() does not ask again, and Node tells the end when it is asked. Not while paused.
-  if (stream.readableLength === 0 && (stream.readableFlowing !== false || stream.listenerCount('readable') > 0)) stream.read(0);
-}
-
-/** Everything the stream has buffered, read without leaving a trace of the reading. */
-function peekAll(request: IncomingMessage): Buffer | null {
-  // Reading an empty stream that has ended would set its 'end' off.
-  if (request.readableLength === 0) return null;
-  const message = request as IncomingMessage & { _consuming: boolean; _readableState: { dataEmitted: boolean } };
-  const consuming = message._consuming;
-  const parts: Buffer[] = [];
-  // Since Node 26 one call answers one chunk.
-  while (request.readableLength > 0) {
-    const part = request.read() as Buffer | null;
-    if (part === null) break;
-    parts.push(part);
-  }
-  // Bytes that nobody could check must not be read by anybody.
-  if (request.readableLength > 0) request.destroy();
-  // Node drops the rest of a body that nobody began to read; this did not begin.
-  message._consuming = consuming;
-  // WHATWG consumers refuse a stream that was ever read from.
-  message._readableState.dataEmitted = false;
-  return parts.length === 1 ? parts[0] as Buffer : Buffer.concat(parts);
 }

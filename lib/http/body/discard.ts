@@ -1,36 +1,9 @@
-import { EventEmitter } from 'node:events';
-import { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
-import { type BodyStream, type Intake, kIntake, pushOn } from './capture';
 import { closeByHalves } from '../connection';
-
-/** True on a response that was given a callback for what it wrote. */
-export const kCallsBack = Symbol('waypost.response.callsBack');
-
-interface CallingBack {
-  readonly [kCallsBack]?: boolean;
-}
-
-/** Emitters count the events that somebody listens for. */
-interface Counted {
-  readonly _eventsCount: number;
-}
-
-/** What a stream goes by. */
-interface Marked {
-  readonly _readableState: Record<'ended' | 'endEmitted' | 'destroyed' | 'closed' | 'closeEmitted', boolean>;
-}
-
-const marksAreHeeded = marksTell();
-// As it is now: tracers replace it, on requests or for all.
-// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-const { emit } = EventEmitter.prototype;
-
-/** Node's own way to pull an unread body off the wire, which the response calls when it has finished. */
-interface Dumpable {
-  _dump(): void;
-}
+import { pushOn } from '../node/parser-push';
+import { endUnread } from '../node/unread-request';
+import { type BodyStream, type Intake, kIntake } from './capture';
 
 /**
  * Discards what nobody took of a body, when its response has finished. Up to
@@ -43,9 +16,7 @@ export function discardRest(request: BodyStream, limit: number): void {
     // Every byte is off the wire, and who has begun to read in this turn keeps
     // them: Node would take the listeners away. Who has paused before the first
     // byte was read has not begun.
-    if (request.readableFlowing === true) return;
-    if (isUnheard(request)) return markEnded(request);
-    (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
+    if (request.readableFlowing !== true) endUnread(request);
     return;
   }
   if (request[kIntake] instanceof Discard) return;
@@ -61,39 +32,6 @@ export function discardRest(request: BodyStream, limit: number): void {
  */
 export function isClosedTo({ socket }: IncomingMessage): boolean {
   return (socket as Socket | undefined)?.writableEnded === true && !socket.readableEnded;
-}
-
-/**
- * Whether nobody would hear a request end. To have an empty stream flow, end
- * and close takes Node four turns of its queue, a twentieth of the time of a
- * small request. Who listens to the response for its end, or has given it a
- * callback, may come to listen to the request then, so there must be nobody
- * either: Node itself is the one.
- */
-function isUnheard(request: BodyStream): boolean {
-  const { res } = request as { res?: unknown };
-  return marksAreHeeded
-    && request.readableLength === 0
-    && (request as unknown as Counted)._eventsCount === 0
-    && request.emit === emit
-    && res instanceof ServerResponse && (res as CallingBack)[kCallsBack] !== true && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
-}
-
-/** Leaves a stream as it is when it has ended, and has told so. */
-function markEnded(stream: Readable): void {
-  const state = (stream as unknown as Marked)._readableState;
-  state.ended = true;
-  state.endEmitted = true;
-  state.destroyed = true;
-  state.closed = true;
-  state.closeEmitted = true;
-}
-
-/** Whether the marks are what this Node goes by. */
-function marksTell(): boolean {
-  const stream = new Readable();
-  markEnded(stream);
-  return stream.readableEnded && stream.destroyed && stream.closed && !stream.readable && !stream.readableAborted;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { OutgoingMessage, ServerResponse } from 'node:http';
+import { holds } from './fact';
 
 /** Header fields by their names in lower case; what they hold is for `getHeader` to tell. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -10,22 +11,6 @@ const UNFIT = /[^\t\x20-\x7e]/;
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 const { setHeader } = OutgoingMessage.prototype;
-const kFields = fieldsSymbol();
-/** Names that Node has taken before, in lower case by how they were written. */
-const known = new Map<string, string>();
-
-/**
- * The fields that are set; null for none. Node keeps them in an object under a
- * symbol of its own, and each of its public ways to ask for more than one of
- * them makes a list of its names anew: for a response with four fields, a
- * fiftieth of all that the request costs. Where Node keeps them otherwise, the
- * public way is taken.
- */
-export function fieldsOf(res: ServerResponse): Fields | null {
-  if (kFields !== undefined) return (res as unknown as Record<symbol, Fields | null>)[kFields] as Fields | null;
-  return res.getHeaderNames().length === 0 ? null : res.getHeaders();
-}
-
 /** Without a prototype's properties, as Node's own object. A class, since V8 keeps the properties of what a class made in slots, by its shape. */
 class FieldTable {
   [name: string]: unknown;
@@ -33,11 +18,28 @@ class FieldTable {
 Object.setPrototypeOf(FieldTable.prototype, null);
 delete (FieldTable.prototype as { constructor?: unknown }).constructor;
 
+const kSymbol = fieldsSymbol();
+/** Undefined where Node keeps fields otherwise. */
+const kFields = kSymbol !== undefined && holds('header-fields', () => isHeeded(kSymbol)) ? kSymbol : undefined;
+/** Names that Node has taken before, in lower case by how they were written. */
+const known = new Map<string, string>();
+
+/**
+ * The fields that are set; null for none. The fact: Node keeps them in an object
+ * under a symbol of its own, by name in lower case, each with its name as it was
+ * written. Each of its public ways to ask for more than one of them makes a list
+ * of the names anew.
+ */
+export function fieldsOf(res: ServerResponse): Fields | null {
+  if (kFields !== undefined) return (res as unknown as Record<symbol, Fields | null>)[kFields] as Fields | null;
+  return res.getHeaderNames().length === 0 ? null : res.getHeaders();
+}
+
 /**
  * Does what Node's `setHeader` does, for a name that it has taken before.
  * Node checks the name and makes it lower case each time, and its object begins
- * as `{ __proto__: null }`, which V8 makes a hash table of: a tenth of the work
- * of a small response. Answers false where it is Node's to do, or to refuse.
+ * as `{ __proto__: null }`, which V8 makes a hash table of. Answers false where
+ * it is Node's to do, or to refuse.
  */
 export function setKnown(res: ServerResponse, name: string, value: unknown): boolean {
   const lower = known.get(name);
@@ -83,4 +85,16 @@ function fieldsSymbol(): symbol | undefined {
     const field = (held as Record<string, unknown>)['x-probe'];
     return Array.isArray(field) && field.length === 2 && field[0] === 'X-Probe' && field[1] === 'some';
   });
+}
+
+/** Whether Node goes by what is written there. */
+function isHeeded(symbol: symbol): boolean {
+  const message = new OutgoingMessage();
+  const table = new FieldTable() as Record<string, unknown>;
+  table['x-probe'] = ['X-Probe', 'some'];
+  (message as unknown as Record<symbol, unknown>)[symbol] = table;
+  const isRead = message.getHeader('x-PROBE') === 'some' && message.hasHeader('X-Probe') && message.getHeaderNames().join() === 'x-probe';
+  message.setHeader('X-Other', '1');
+  message.removeHeader('X-Probe');
+  return isRead && message.getHeaderNames().join() === 'x-other' && Object.keys(table).join() === 'x-other';
 }

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** What Node keeps on a connection of an HTTP server. */
+interface Working {
+  _httpMessage?: ServerResponse | null;
+  /** Null once another protocol has taken it over. */
+  parser?: { readonly incoming?: IncomingMessage | null } | null;
+}
+
+/** The response that a connection is busy with; undefined for none. Those of requests that were pipelined behind wait elsewhere. */
+export function currentResponse(socket: Socket): ServerResponse | undefined {
+  return (socket as Working)._httpMessage ?? undefined;
+}
+
+/** The request that was read last from a connection; undefined for none. */
+export function lastRequest(socket: Socket): IncomingMessage | undefined {
+  return (socket as Working).parser?.incoming ?? undefined;
+}
+
+/** Whether a connection of an HTTP server waits for its next request, as far as it shows. */
+export function isFree(socket: Socket | undefined): boolean {
+  return (socket as Working | undefined)?._httpMessage === null;
+}
+
+/**
+ * Closes a server, and spares connections whose response has ended, though
+ * their client still reads and others wait behind it. The fact: Node takes a
+ * connection for idle by `finished` of its response.
+ */
+export function closeSparingEnded(sockets: Iterable<Socket>, close: () => void): void {
+  const ended: { finished: boolean }[] = [];
+  for (const socket of sockets) {
+    const response = currentResponse(socket);
+    if (response !== undefined && (response as { finished: boolean }).finished) ended.push(response);
+  }
+  for (const response of ended) response.finished = false;
+  try {
+    close();
+  } finally {
+    for (const response of ended) response.finished = true;
+  }
+}

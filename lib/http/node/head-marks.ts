@@ -1,0 +1,31 @@
+import type { ServerResponse } from 'node:http';
+
+/** What Node keeps on a response, and calls on it. */
+interface Marked {
+  /** Whether a body is sent. Clear after the head of a 204 or 304 that was refused. */
+  _hasBody?: boolean;
+  /** Whether the connection ends behind it. */
+  _last?: boolean;
+  /** Called where there is no head yet when a body comes. */
+  _implicitHeader?(): void;
+}
+
+/** Whether Node sends a body that the response is given. */
+export function sendsBody(res: ServerResponse): boolean {
+  return (res as Marked)._hasBody === true;
+}
+
+/** Has Node send a body, whatever a head that was refused has said. */
+export function sendBody(res: ServerResponse): void {
+  (res as Marked)._hasBody = true;
+}
+
+/** Whether a head, even one that was refused, has said that the connection ends. */
+export function endsConnection(res: ServerResponse): boolean {
+  return (res as Marked)._last === true;
+}
+
+/** Has the head written in another way where `end` finds none. */
+export function writeHeadBy(res: ServerResponse, write: () => void): void {
+  (res as Marked)._implicitHeader = write;
+}

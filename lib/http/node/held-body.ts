@@ -1,0 +1,85 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { holds } from './fact';
+import { pushOn } from './parser-push';
+
+/** The bytes of a body that was captured, while its stream does not have them. */
+const kHeld = Symbol('waypost.request.held');
+
+/** What Node keeps of a request's stream. */
+interface HeldBody extends IncomingMessage {
+  [kHeld]?: Buffer | undefined;
+  /** Whether Node drops what is left of the body. */
+  readonly _dumped?: boolean;
+  /** `reading`: bytes were asked for that have not come. */
+  readonly _readableState: { readonly ended: boolean; readonly reading: boolean };
+}
+
+/**
+ * The fact: a stream asks its `_read` for bytes when somebody reads, and notes
+ * in `_readableState.reading` that it has asked, in `ended` that its end came.
+ */
+const asksWhenRead = holds('held-body', () => {
+  const message = new IncomingMessage(new Socket()) as HeldBody;
+  const { reading, ended } = message._readableState;
+  let asked = 0;
+  message._read = () => {
+    asked++;
+  };
+  message.read(0);
+  const isNoted = (message._readableState as { reading: boolean }).reading;
+  const other = new Readable({ read: () => undefined }) as unknown as HeldBody;
+  other.push(null);
+  return !reading && !ended && asked === 1 && isNoted && other._readableState.ended;
+});
+
+/**
+ * Gives a captured body back to its stream. Where nobody reads, only when
+ * somebody does: few bodies are read twice, and to have one in the stream and
+ * out again unread is work. A property of its own, since another framework's
+ * application takes the prototype away.
+ */
+export function giveBack(request: IncomingMessage, bytes: Buffer): boolean {
+  const stream = request as HeldBody;
+  const isBeingRead = stream.readableFlowing !== null || stream.readableDidRead;
+  if (!asksWhenRead || isBeingRead || stream._readableState.reading) {
+    pushOn(stream, bytes);
+    return pushOn(stream, null);
+  }
+  stream[kHeld] = bytes;
+  stream._read = readHeld;
+  return true;
+}
+
+/** Whether all of a body is off the wire and not in its stream: another copy of this module holds it, and gives it to whoever reads. */
+export function isHeldElsewhere(request: IncomingMessage): boolean {
+  return asksWhenRead && request.complete && request.readableLength === 0 && !(request as HeldBody)._readableState.ended;
+}
+
+/** The stream's `_read` while its body is held. */
+function readHeld(this: HeldBody, size: number): void {
+  const bytes = this[kHeld];
+  this[kHeld] = undefined;
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is to be the request's method
+  const { _read } = IncomingMessage.prototype;
+  this._read = _read;
+  if (this._dumped === true) {
+    // Nobody will read. Since Node 26 `_dump` does not make a stream flow that seems empty: it asks it once.
+    this.resume();
+    pushOn(this, null);
+    return;
+  }
+  // It notes that somebody reads, so that the response does not drop what is left.
+  _read.call(this, size);
+  if (bytes !== undefined) pushOn(this, bytes);
+  // The end comes later, as it may off the wire: who has read can wait for something else before he listens for it.
+  setImmediate(endHeld, this);
+}
+
+function endHeld(stream: HeldBody): void {
+  if (stream.destroyed) return;
+  pushOn(stream, null);
+  // Who took all by one call of read() does not ask again, and Node tells the end when it is asked. Not while paused.
+  if (stream.readableLength === 0 && (stream.readableFlowing !== false || stream.listenerCount('readable') > 0)) stream.read(0);
+}
