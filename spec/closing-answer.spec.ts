@@ -58,3 +58,62 @@ describe.each(['its own server', 'node:http'])('an answer that closes its connec
     expect(wire.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 });
+
+const UPGRADE = head('GET /ws', { Connection: 'Upgrade', Upgrade: 'websocket' });
+
+/** An application that notes what it carries out; requests to `/slow` are answered when told. */
+function noting(options: CreateServerOptions): { app: Application; seen: string[]; answer: () => void; asked: Promise<void> } {
+  const app = createServer(options);
+  const seen: string[] = [];
+  let answer = (): void => undefined;
+  let told = (): void => undefined;
+  const asked = new Promise<void>((resolve) => { told = resolve; });
+  app.get('/slow', (_req, res) => {
+    answer = () => void res.send('slow');
+    told();
+  });
+  app.post('/', (req, res) => res.send(req.body));
+  app.get('/next', (_req, res) => {
+    seen.push('next');
+    res.send('next');
+  });
+  app.on('upgrade', (_req, socket) => {
+    seen.push('upgrade');
+    socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+  });
+  return { app, seen, answer: () => answer(), asked };
+}
+
+describe('behind an answer that closes its connection nothing is carried out', () => {
+  test.each([
+    ['a body past the limit', 413, ['Content-Length: 40']], ['a transfer coding', 501, ['Transfer-Encoding: gzip, chunked']],
+  ])('%s, with an answer before it that takes its time', async (_name, status, fields) => {
+    for (const behind of [head('GET /next'), UPGRADE, head('GET /next') + UPGRADE]) {
+      const { app, seen, answer, asked } = noting(SMALL);
+      const wire = await Wire.open(await running.start(app));
+      wire.write(head('GET /slow') + request(fields) + behind);
+      await asked;
+      answer();
+      await wire.end;
+      expect(wire.text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', `HTTP/1.1 ${status}`]);
+      expect(seen).toEqual([]);
+    }
+  });
+
+  test('an upgrade behind the last request of a connection that is drained', async () => {
+    const { app, seen, answer, asked } = noting(SMALL);
+    const port = await running.start(app);
+    const wire = await Wire.open(port);
+    wire.write(head('GET /slow'));
+    await asked;
+    const closed = app.close();
+    const parsed = once(app.server as Server, 'upgrade');
+    wire.write(UPGRADE);
+    await parsed;
+    answer();
+    await wire.end;
+    await closed;
+    expect(wire.text).toMatch(/^HTTP\/1\.1 200 [^]*slow$/);
+    expect(seen).toEqual([]);
+  });
+});

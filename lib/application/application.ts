@@ -5,12 +5,13 @@ import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
 import { makeAssignable } from '../http/assignable';
-import { isClosedTo } from '../http/body/discard';
+import { cutOff } from '../http/own-answer';
+import { isBehindLast, isClosedTo } from '../http/connection';
 import type { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
-import { isBehindCoded, isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from '../logger';
@@ -266,7 +267,7 @@ export class Application extends ConfiguredRouter {
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
     if (req[kOriginalUrl] === undefined) {
-      if (isClosedTo(req) || isBehindCoded(req)) {
+      if (isClosedTo(req) || isBehindLast(req)) {
         req.resume();
         return;
       }
@@ -361,24 +362,36 @@ export class Application extends ConfiguredRouter {
 
   /** The list has ended. */
   #ended(walk: Walk, failed: boolean, error: unknown): void {
-    const { req, res, outer } = walk;
+    const { req, outer } = walk;
     if (outer !== undefined) {
       this.#restoreSuffix(walk);
       req[kWalk] = walk.around;
       outer(failed ? error : undefined);
     } else if (failed) {
       this.#answerFailure(walk, error);
-    } else if (res.headersSent || res[kAnswering]) {
-      // A handler has answered, or is about to, and called next() besides.
-    } else if (this.#fallback !== null) {
-      // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
-      this.#restoreSuffix(walk);
-      walk.view.url = req.url;
-      walk.falls = true;
-      this.#check(walk);
     } else {
-      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? walk.table.methods(walk.match) : null);
+      try {
+        this.#untaken(walk);
+      } catch (failure) {
+        this.#answerFailure(walk, failure);
+      }
     }
+  }
+
+  /** Nothing in the list has taken the request. */
+  #untaken(walk: Walk): void {
+    const { req, res } = walk;
+    // A handler has answered, or is about to, and called next() besides.
+    if (res.headersSent || res[kAnswering]) return;
+    if (this.#fallback === null) {
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? walk.table.methods(walk.match) : null);
+      return;
+    }
+    // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
+    this.#restoreSuffix(walk);
+    walk.view.url = req.url;
+    walk.falls = true;
+    this.#check(walk);
   }
 
   #fall(walk: Walk): void {
@@ -387,14 +400,20 @@ export class Application extends ConfiguredRouter {
     guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
   }
 
+  /** Whatever a program has left on request and response: a walk may go on from a timer, where a throw would end the process. */
   #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
-    if (res.writableEnded) {
-      this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
-      return;
+    try {
+      if (res.writableEnded) {
+        this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
+        return;
+      }
+      // An Express application that the request was handed to meanwhile has put its own on.
+      if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
+      answerError(res, error);
+    } catch (failure) {
+      this.#logger.error({ err: failure }, 'The response failed');
+      cutOff(res);
     }
-    // An Express application that the request was handed to meanwhile has put its own on.
-    if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
-    answerError(res, error);
   }
 }
 

@@ -41,7 +41,7 @@ export class BodyReader {
     const { req, res } = walk;
     if (req.body !== undefined || isBeingRead(req)) return undefined;
     // What is left of a body that is too large would have to be read off the wire before the next request.
-    if (statusOf(error) === 413) closeBehind(res);
+    if (statusOf(error) === 413 && !req.complete) closeBehind(req, res);
     return error;
   }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { guardedCall } from '../guarded-call';
 import { giveOwnTarget } from '../http/adoption';
+import { isClosedTo, isUpgradeBehindLast } from '../http/connection';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
 import type { SignatureHook } from '../signature/hook';
@@ -29,6 +30,11 @@ export class Upgrades {
   readonly take = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
+    // What has the answer before it may still be sent on the socket, and then closes it.
+    if (isClosedTo(message) || isUpgradeBehindLast(message)) {
+      socket.resume();
+      return;
+    }
     const req = message as Request;
     giveOwnTarget(req);
     this.#check(req, socket, head, 0);

@@ -4,7 +4,7 @@ import { pathOf } from '../target';
 import { isFresh } from './etag';
 import { fieldsOf } from './node/header-fields';
 import { JSON_TYPE } from './media-type';
-import { kOriginalMethod } from './request-state';
+import { kOriginalMethod, kOriginalUrl } from './request-state';
 import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';
 import { type ConfiguredResponse, kAnswering, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
@@ -19,7 +19,9 @@ const LONGEST_TEXT = 65_536;
 /** What the answer to a request that nothing has taken speaks of. */
 interface Received {
   readonly method: string;
-  readonly originalUrl: string;
+  /** A string, unless a program has put something else there. */
+  readonly originalUrl: unknown;
+  readonly [kOriginalUrl]?: string | undefined;
 }
 
 /** Fields of an error's own that would belie the default answer. */
@@ -123,17 +125,19 @@ export function answerJson(res: ConfiguredResponse, status: number, body: object
  * sections 9.3.7 and 15.5.6).
  * @param methods Methods of the routes that match the path; null where they are not to be told.
  */
-export function answerUnmatched({ method, originalUrl }: Received, res: ConfiguredResponse, methods: Iterable<string> | null): void {
+export function answerUnmatched(received: Received, res: ConfiguredResponse, methods: Iterable<string> | null): void {
+  const { method, originalUrl } = received;
+  const url = typeof originalUrl === 'string' ? originalUrl : received[kOriginalUrl] ?? '';
   const allowed = methods === null ? [] : [...methods].sort();
   // A route of the method itself has declined the request: then nothing is wrong with the method.
   if (allowed.length === 0 || allowed.includes(method)) {
-    answerRefusal(res, 404, method, originalUrl, NO_FIELDS);
+    answerRefusal(res, 404, method, url, NO_FIELDS);
     return;
   }
   if (!allowed.includes('OPTIONS')) allowed.push('OPTIONS');
   const fields: AnswerField[] = [['Allow', allowed.join(', ')]];
   if (method === 'OPTIONS') answerJson(res, 204, undefined, fields);
-  else answerRefusal(res, 405, method, originalUrl, fields);
+  else answerRefusal(res, 405, method, url, fields);
 }
 
 function answerRefusal(res: ConfiguredResponse, status: number, method: string, url: string, fields: readonly AnswerField[]): void {

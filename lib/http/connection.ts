@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { currentResponse, lastRequest } from './node/connection-work';
 import type { Request } from './request';
 
-/** Set on a connection whose server drains: the last request that is carried out there. */
+/** Set on a connection that ends: the last request that is carried out there. */
 const kLast = Symbol('waypost.socket.last');
 
 /** How long a connection that this side has closed is still listened to, in milliseconds. */
@@ -76,13 +76,36 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
 
 /**
  * Has a response whose head is not sent end its connection, by halves: closed at
- * once, the answer would be lost to a client that has sent its next request already.
+ * once, the answer would be lost to a client that has sent its next request
+ * already. That one is not carried out.
  */
-export function closeBehind(res: ServerResponse): void {
+export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
   res.shouldKeepAlive = false;
-  const { socket } = res.req as { socket: Socket | null };
-  if (socket !== null) socket.destroySoon = () => closeByHalves(socket);
+  // A request that a program made has none.
+  const socket = req.socket as Connection | null | undefined;
+  if (socket !== null && socket !== undefined) carryOutLast(socket, req);
+}
+
+/** Whether a request came behind the one that its connection closes behind. Not asked of one that was handed on by who had it before. */
+export function isBehindLast(req: IncomingMessage): boolean {
+  const socket = req.socket as Connection | null | undefined;
+  return socket?.[kLast] !== undefined && socket[kLast] !== req && lastRequest(socket) === req;
+}
+
+/** The same of a request to switch protocols, whose socket no parser reads any more. */
+export function isUpgradeBehindLast(req: IncomingMessage): boolean {
+  const last = (req.socket as Connection)[kLast];
+  return last !== undefined && last !== req;
+}
+
+/**
+ * Whether this side has closed the connection, while the client goes on: what
+ * it sends is not carried out (RFC 9112 section 9.6), for the client sends it
+ * again elsewhere. Where the client has ended its side, Node ends the other.
+ */
+export function isClosedTo({ socket }: IncomingMessage): boolean {
+  return (socket as Socket | null | undefined)?.writableEnded === true && !socket.readableEnded;
 }
 
 /** Ends this side, and listens on for a while. */

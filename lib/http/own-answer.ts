@@ -144,7 +144,12 @@ function isDetached(res: ServerResponse): boolean {
  * and is all that the client gets to see, so it is cut in the next.
  */
 export function cutOff(res: ServerResponse): void {
-  if (!res.writableEnded) setImmediate(destroy, res);
+  try {
+    if (res.writableEnded) return;
+  } catch {
+    // Whatever a program has put there.
+  }
+  setImmediate(destroy, res);
 }
 
 /** Whatever stands in the way: a response may be frozen, and its `destroy` another. */

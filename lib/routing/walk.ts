@@ -166,7 +166,12 @@ export class Walk implements ParamListener {
 
   /** Whether URL or method are no longer what the walk has shown last. */
   get isRewritten(): boolean {
-    return this.view.isRewritten || this.req.method !== this.method;
+    try {
+      return this.view.isRewritten || this.req.method !== this.method;
+    } catch {
+      // To be read again, where the error has somewhere to go.
+      return true;
+    }
   }
 
   #findBesides(): readonly Beside[] | null {
@@ -325,14 +330,14 @@ export class Walk implements ParamListener {
   }
 
   #rewrite(): void {
-    this.view.takeRewrite();
-    this.method = this.req.method;
-    this.#captured = null;
     this.held = true;
+    this.#captured = null;
     try {
+      this.view.takeRewrite();
+      this.method = this.req.method;
       this.host.rewritten(this);
     } catch (error) {
-      // A method or URL that is no string: it must not end the process, where the walk goes on from a timer.
+      // A method or URL that is no string, or can't be read: it must not end the process, where the walk goes on from a timer.
       this.#interrupt(error);
     }
   }

@@ -93,7 +93,7 @@ export class SignatureHook {
   refuseSize(req: Request, res: Response): void {
     this.#logRefusal(req, 'the body is larger than body.limit');
     if (this.#isTaken(req, res)) return;
-    closeBehind(res);
+    if (!req.complete) closeBehind(req, res);
     answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
   }
 

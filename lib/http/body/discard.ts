@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeByHalves } from '../connection';
 import { pushOn } from '../node/parser-push';
@@ -12,7 +11,8 @@ import { type BodyStream, type Intake, kIntake } from './capture';
  * @param limit Most bytes that are discarded, in bytes.
  */
 export function discardRest(request: BodyStream, limit: number): void {
-  if (request.complete) {
+  // What a program made without a socket gets no more bytes.
+  if (request.complete || !(request as { socket?: Socket | null }).socket) {
     // Every byte is off the wire, and who has begun to read in this turn keeps
     // them: Node would take the listeners away. Who has paused before the first
     // byte was read has not begun.
@@ -23,15 +23,6 @@ export function discardRest(request: BodyStream, limit: number): void {
   request[kIntake]?.abort();
   request[kIntake] = new Discard(request, limit);
   request.resume();
-}
-
-/**
- * Whether this side has closed the connection, while the client goes on: what
- * it sends is not carried out (RFC 9112 section 9.6), for the client sends it
- * again elsewhere. Where the client has ended its side, Node ends the other.
- */
-export function isClosedTo({ socket }: IncomingMessage): boolean {
-  return (socket as Socket | undefined)?.writableEnded === true && !socket.readableEnded;
 }
 
 /**

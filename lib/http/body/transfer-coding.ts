@@ -1,14 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 import { HttpError, statusText } from '../../errors';
 import { answerJson } from '../answer';
 import { closeBehind } from '../connection';
 import type { ConfiguredResponse } from '../response-state';
-
-/** Set on a socket once a request on it was refused for its transfer coding. */
-const kRefused = Symbol('waypost.socket.refusedCoding');
-
-type RefusedSocket = Socket & { [kRefused]?: boolean };
 
 /**
  * Whether a body comes in transfer codings that Node does not take off: all
@@ -36,18 +30,11 @@ function isPlain({ httpVersionMajor, httpVersionMinor }: IncomingMessage, coding
 }
 
 /**
- * Whether a request came behind such a one on its connection. Who cut the
- * messages apart otherwise sees no second request there, so none is carried out.
+ * Answers 501, and closes the connection behind it. Who cut the messages apart
+ * otherwise sees no second request there, so none is carried out.
  */
-export function isBehindCoded({ socket }: IncomingMessage): boolean {
-  return (socket as RefusedSocket | null)?.[kRefused] === true;
-}
-
-/** Answers 501, and closes the connection behind it. */
 export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
   const { status, message } = HttpError.of('UNSUPPORTED_TRANSFER_CODING');
-  const socket = request.socket as RefusedSocket | null;
-  if (socket !== null) socket[kRefused] = true;
-  closeBehind(res);
+  closeBehind(request, res);
   answerJson(res, status, { error: statusText(status), message });
 }

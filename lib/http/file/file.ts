@@ -125,8 +125,8 @@ export class FileTransfer {
 
   #isAmbiguous(): boolean {
     const { req } = this.#res;
-    const { originalUrl = req.url ?? '' } = req as { originalUrl?: string };
-    return Boolean(this.#options.root) && isAmbiguousPath(this.#path, originalUrl);
+    const { originalUrl } = req as { originalUrl?: unknown };
+    return Boolean(this.#options.root) && isAmbiguousPath(this.#path, typeof originalUrl === 'string' ? originalUrl : req.url ?? '');
   }
 
   /**

@@ -1,0 +1,108 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { type Application, createServer, express, type NextFunction, type Request, type Response, Router } from 'waypost';
+import { Running } from './support/running';
+import { head, Wire } from './support/wire';
+
+const running = new Running();
+afterEach(() => running.close());
+
+type Change = (req: Request, res: Response) => unknown;
+
+function throwing(target: object, name: string): void {
+  Object.defineProperty(target, name, {
+    configurable: true,
+    get: () => {
+      throw new Error(`${name} can't be read`);
+    },
+    set: () => undefined,
+  });
+}
+
+function fixed(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: false, configurable: true });
+}
+
+const ODD: Record<string, unknown> = { undefined: undefined, null: null, 'a number': 5, 'an object': {}, 'a symbol': Symbol('odd'), 'a URL': new URL('http://a/b'), 'an empty string': '' };
+
+/** What a program may leave on a request or response, by mistake or to replace it. */
+const CHANGES: Record<string, Change> = {
+  ...Object.fromEntries(['url', 'originalUrl', 'method', 'baseUrl'].flatMap((name) => [
+    ...Object.entries(ODD).map(([kind, value]) => [`req.${name} = ${kind}`, (req: Request) => Object.assign(req, { [name]: value })] as const),
+    // Node's own server reads the method again.
+    ...(name === 'method' ? [] : [[`req.${name} that throws`, (req: Request) => throwing(req, name)] as const]),
+    [`req.${name} that can't be written`, (req: Request) => fixed(req, name, req[name as 'url'])] as const,
+  ])),
+  ...Object.fromEntries(['params', 'next', 'body', 'route'].map((name) => [`req.${name} that can't be written`, (req: Request) => fixed(req, name, 1)])),
+  'res.writableEnded that throws': (_req, res) => throwing(res, 'writableEnded'),
+  'res.req = {}': (_req, res) => Object.assign(res, { req: {} }),
+  'res.req = null': (_req, res) => Object.assign(res, { req: null }),
+  'no res.req': (_req, res) => Reflect.deleteProperty(res, 'req'),
+  'req.res = null': (req) => Object.assign(req, { res: null }),
+  'req.socket = null': (req) => Object.assign(req, { socket: null }),
+  'res.statusCode = a symbol': (_req, res) => Object.assign(res, { statusCode: Symbol('odd') }),
+  'res.statusMessage with a line feed': (_req, res) => Object.assign(res, { statusMessage: 'a\r\nb' }),
+};
+
+/** Where the request goes when `next` is called in a later turn. */
+const WAYS: Record<string, { register: (app: Application, change: (req: Request, res: Response, next: NextFunction) => void) => unknown; request: string }> = {
+  'nothing takes it': { register: (app, change) => app.use(change), request: head('GET /none') },
+  'nothing takes it behind a route': { register: (app, change) => app.get('/a/b', change), request: head('GET /a/b') },
+  'nothing takes it behind a router': { register: (app, change) => app.use('/a', Router().use(change)), request: head('GET /a/b') },
+  'its body is too large': { register: (app, change) => app.use(change).post('/a', (_req, res) => res.send('a')), request: `${head('POST /a', { 'Content-Type': 'text/plain', 'Content-Length': 40 })}${'x'.repeat(40)}` },
+  'its body is malformed': { register: (app, change) => app.use(change).post('/a', (_req, res) => res.send('a')), request: `${head('POST /a', { 'Content-Type': 'application/json', 'Content-Length': 1 })}{` },
+  'an error is raised': { register: (app, change) => app.use((req, res, next) => change(req, res, () => next(new Error('raised')))), request: head('GET /a') },
+};
+
+// An error that nobody catches fails the test, as it would end a process.
+describe.each(Object.keys(WAYS))('where %s, what a program has left ends nothing', (way) => {
+  test.each(Object.keys(CHANGES))('%s', async (name) => {
+    const { register, request } = WAYS[way] as (typeof WAYS)[string];
+    for (const make of [createServer, express]) {
+      const app = make({ env: 'production', logging: { level: 'silent' }, body: { limit: 20 } }) as Application;
+      app.get('/well', (_req, res) => res.send('well'));
+      const gone = new Promise<void>((resolve) => {
+        register(app, (req, res, next) => {
+          const { socket } = req;
+          CHANGES[name]?.(req, res);
+          setImmediate(() => {
+            next();
+            // A response whose request was taken away may stay open, as it does under Node itself.
+            setImmediate(() => setImmediate(() => {
+              socket.end();
+              resolve();
+            }));
+          });
+        });
+      });
+      const port = await running.start(app);
+      const wire = await Wire.open(port);
+      wire.write(request);
+      await gone;
+      await wire.end;
+      expect(await Wire.tell(port, head('GET /well', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 200 [^]*well$/);
+      await running.close();
+    }
+  });
+});
+
+test.each(Object.entries(ODD).filter(([kind]) => kind !== 'an empty string'))('an originalUrl that is %s leaves the default answer what it is', async (_kind, value) => {
+  const port = await running.app((app) => app.use((req, _res, next) => {
+    Object.assign(req, { originalUrl: value });
+    setImmediate(next);
+  }));
+  expect(await Wire.tell(port, head('GET /none', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 404 [^]*"Cannot GET \/none"\}$/);
+});
+
+test.each(['parsed', 'signed', 'coded'])('a request that a program has made without a socket is refused: its body is %s', async (kind) => {
+  const secret = 'the secret of these specs, 32 bytes or more';
+  const app = createServer({ env: 'production', logging: { level: 'silent' }, body: { limit: 10 }, ...(kind === 'signed' ? { security: { requestSignature: { secret } } } : {}) });
+  app.post('/', (_req, res) => res.send('in'));
+  const Message = IncomingMessage as unknown as new () => IncomingMessage;
+  const req = Object.assign(new Message(), { method: 'POST', url: '/', httpVersionMajor: 1, httpVersionMinor: 1 });
+  const fields = kind === 'coded' ? ['Transfer-Encoding', 'gzip, chunked'] : ['Content-Type', 'text/plain', 'Content-Length', '20'];
+  req.rawHeaders.push(...fields);
+  for (let i = 0; i < fields.length; i += 2) req.headers[(fields[i] as string).toLowerCase()] = fields[i + 1];
+  const res = new ServerResponse(req);
+  app(req, res);
+  expect([res.writableEnded, res.statusCode]).toEqual([true, kind === 'coded' ? 501 : kind === 'signed' ? 401 : 413]);
+});
