@@ -60,7 +60,7 @@ export function createLogger(
 }
 
 /**
- * Answers the value if it has every method of a {@link Logger}.
+ * Returns the value if it has every method of a {@link Logger}.
  *
  * @param name How the option is called in the error.
  * @throws TypeError that names the methods it lacks.

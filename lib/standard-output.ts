@@ -43,7 +43,7 @@ export class StandardOutput {
     }
   }
 
-  /** Answers whether all of it was taken. */
+  /** Returns whether all of it was taken. */
   #writeAll(bytes: Buffer): boolean {
     let from = 0;
     const now = performance.now();
@@ -87,7 +87,7 @@ function opened(): number {
   return 1;
 }
 
-/** Answers how many bytes were taken: none where the reader of a pipe is behind. @throws Error of the system for anything else. */
+/** Returns how many bytes were taken: none where the reader of a pipe is behind. @throws Error of the system for anything else. */
 function tryToWrite(bytes: Buffer, from: number): number {
   try {
     return writeSync((descriptor ??= opened()), bytes, from);

@@ -196,7 +196,7 @@ describe('a replay store', () => {
       const port = await running.app(count, single(storeOf(() => answer), { logging: { logger: recorder } }));
       const { status, json } = await ask(port, '/a', { headers: headersOf('GET', '/a') });
       expect([status, json]).toEqual([503, UNAVAILABLE]);
-      expect(recorder.text).toContain('claim() must answer true or false');
+      expect(recorder.text).toContain('claim() must return true or false');
       expect(runs).toBe(0);
     },
   );

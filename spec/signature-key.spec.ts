@@ -68,7 +68,7 @@ describe.each([['at once', direct], ['later', later]])('a secret that is found %
       const answer = await who(port, keyId, secret);
       expect([answer.status, answer.json]).toEqual([503, UNKNOWN]);
     }
-    expect(logger.text).toContain('answered what is no secret');
+    expect(logger.text).toContain('returned what is no secret');
   });
 });
 

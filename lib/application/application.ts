@@ -48,7 +48,7 @@ export type MountListener = (parent: Application) => unknown;
 /** A listener of plain `node:http`. */
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
-/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor answers a function that has this class's methods */
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods */
 /** The application is a request listener, and middleware of connect, Express or another application. */
 export interface Application {
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
@@ -168,7 +168,7 @@ export class Application extends ConfiguredRouter {
   }
 
   /**
-   * As `start`, but answers the server at once, as in Express; errors go to the callback, else to the server's `error`
+   * As `start`, but returns the server at once, as in Express; errors go to the callback, else to the server's `error`
    * event. What else Node's `server.listen` takes is handed on to it, such as the path of a socket.
    */
   listen(callback?: StartCallback): NodeServer;
@@ -185,7 +185,7 @@ export class Application extends ConfiguredRouter {
     return server;
   }
 
-  /** Drains and stops the server. Called again meanwhile, it answers the same promise. */
+  /** Drains and stops the server. Called again meanwhile, it returns the same promise. */
   close(options: CloseOptions = {}): Promise<void> {
     const { timeout } = options;
     if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {

@@ -58,7 +58,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   }
 
   /**
-   * Changes a setting, or with the name alone answers it. Those in
+   * Changes a setting, or with the name alone returns it. Those in
    * {@link KnownSettings} have an effect at once, also on applications that are
    * mounted here; other names are the program's own.
    * @throws TypeError for a value that the setting can't have.

@@ -17,7 +17,7 @@ export class Adoption {
   }
 
   /**
-   * Adopts what the application is called with, and answers how to leave it again.
+   * Adopts what the application is called with, and returns how to leave it again.
    * @throws TypeError for what is neither Node's nor made of it.
    */
   adopt(req: Request, res: Response, next: Next | undefined): Next | undefined {

@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
 
-/** Reads one option: answers its value, or its default where nothing was given, or throws a TypeError. */
+/** Reads one option: returns its value, or its default where nothing was given, or throws a TypeError. */
 export type Field<T> = (given: unknown, name: string, warnings: string[]) => T;
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 

@@ -133,7 +133,7 @@ export type ScopeEntry = string | { readonly path: string; readonly methods?: re
 
 /** `security.requestSignature`: how requests are signed (INTERFACE section 2.5). */
 export interface RequestSignatureConfig {
-  /** The shared secret, or several while one replaces another; 32 bytes or more each. A function answers those of a key id. */
+  /** The shared secret, or several while one replaces another; 32 bytes or more each. A function returns those of a key id. */
   secret: string | readonly string[] | SecretLookup;
   /** Name of the header that names the client's key; where `secret` is a function. @default 'X-Key-Id' */
   keyIdHeaderName?: string;
@@ -168,10 +168,10 @@ export interface RequestSignatureConfig {
   timeout?: number;
 }
 
-/** Answers the secrets of a key id; undefined or null where nobody has such a key. */
+/** Returns the secrets of a key id; undefined or null where nobody has such a key. */
 export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswer>;
 
-/** What a {@link SecretLookup} answers. */
+/** What a {@link SecretLookup} returns. */
 export type SecretAnswer = string | readonly string[] | null | undefined;
 
 /** `security.requestSignature.replay`: that each signature is used once. */

@@ -39,7 +39,7 @@ export interface Found {
 }
 
 /**
- * find-my-way, told of shapes only. A lookup answers some shape that the path
+ * find-my-way, told of shapes only. A lookup returns some shape that the path
  * has, the most specific first; no route can match a path that has no shape.
  */
 export class Engine {
@@ -47,7 +47,7 @@ export class Engine {
   // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
   readonly #router = findMyWay({ maxParamLength: Infinity, querystringParser: nothing });
 
-  /** Adds the shape of a pattern, or answers the one that is there. */
+  /** Adds the shape of a pattern, or returns the one that is there. */
   add(pattern: readonly Segment[]): Shape {
     const segments = shapeOf(pattern);
     const path = enginePath(segments);

@@ -40,7 +40,7 @@ export type PathParams<Path extends string> = string extends Path
 
 type NamesOf<Path extends string> = Path extends string ? Names<Bare<Unescaped<Path>>> : never;
 
-/** One member for each of several patterns, so that `keyof` answers what all of them capture. */
+/** One member for each of several patterns, so that `keyof` gives what all of them capture. */
 type Captured<Path extends string> = Path extends string ? Record<NamesOf<Path>, string> : never;
 
 /** Each escaped character as a point, which is no part of a name. */

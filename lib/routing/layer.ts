@@ -57,7 +57,7 @@ export interface Layer {
 
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
 
-/** Lays out everything that is registered in a router and in those mounted in it; answers the outermost level too. */
+/** Lays out everything that is registered in a router and in those mounted in it; returns the outermost level too. */
 export function layOut(router: Router, rules: PathRules): { layers: Layer[]; outermost: Level } {
   const layers: Layer[] = [];
   const mount = mountOf(router, null, 0);

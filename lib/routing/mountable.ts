@@ -1,6 +1,6 @@
 /**
  * What a router and an application have in common. What the constructor
- * answers is the given object with the subclass's methods: so an application
+ * returns is the given object with the subclass's methods: so an application
  * can be a function and still have private fields.
  */
 export abstract class Mountable {

@@ -116,7 +116,7 @@ function escaped(pattern: string, char: string | undefined): string {
   return char;
 }
 
-/** Reads `:name` or `:name(constraint)` at `start`; answers where it ends. */
+/** Reads `:name` or `:name(constraint)` at `start`; returns where it ends. */
 function parseParam(pattern: string, text: string, start: number, parts: Part[], names: Set<string>): number {
   NAME.lastIndex = start + 1;
   const name = NAME.exec(text)?.[0];

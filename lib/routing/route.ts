@@ -11,7 +11,7 @@ export interface RouteHandlers {
   readonly handlers: readonly AnyHandler[];
 }
 
-/** Registers handlers of one route, for each method; what `route(path)` answers. */
+/** Registers handlers of one route, for each method; what `route(path)` returns. */
 export class Route {
   /** The pattern, or the first of several. */
   readonly path: string;

@@ -261,7 +261,7 @@ export class Walk implements ParamListener {
    * Takes note of a call of `next` from another level than the walk is at: one
    * that is late, or the second. As in Express it goes on behind what it is
    * around, the guards there that have not gone on, and all that they guard.
-   * Answers false where it counts for nothing: its level has been left.
+   * Returns false where it counts for nothing: its level has been left.
    */
   #signalFrom(level: Level, error: unknown): boolean {
     const isAround = isWithin(this.#level, level);

@@ -235,7 +235,7 @@ function claimsOf(req: Request, store: ReplayStore): Claims {
 function settled(first: unknown, verdict: Acceptance): Verdict {
   if (first === false) return rejection('invalid', 'the signature was used before');
   // A store that forgets its `return` knows nothing of replays.
-  if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must answer true or false, and answered ${typeof first}`);
+  if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must return true or false, and returned ${typeof first}`);
   // A store that took long may have been asked after it forgot.
   if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
   return verdict;

@@ -33,7 +33,7 @@ export class KeyedSecrets implements SecretSource {
     this.#lookup = lookup;
   }
 
-  /** @throws TypeError for an answer that is no secret; and what the lookup throws. */
+  /** @throws TypeError for a returned value that is no secret; and what the lookup throws. */
   find(keyId: string): readonly Secret[] | Promise<readonly Secret[]> {
     const answer = this.#lookup(keyId);
     // Queries of some database packages are thenables and no promises.
@@ -58,9 +58,9 @@ export function isKeyId(text: unknown): text is string {
 function secretsOf(answer: SecretAnswer): readonly Secret[] {
   if (answer === undefined || answer === null) return [];
   const secrets: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
-  // A table asked for `constructor` answers a function; an empty key could be used by anyone.
+  // A table asked for `constructor` returns a function; an empty key could be used by anyone.
   if (secrets.every(isSecret)) return secrets;
-  throw new TypeError('security.requestSignature.secret answered what is no secret; answer a non-empty string, an array of them, or undefined');
+  throw new TypeError('security.requestSignature.secret returned what is no secret; return a non-empty string, an array of them, or undefined');
 }
 
 // HMAC pads a short key with NULs, so a secret of nothing else is the empty one.

@@ -62,7 +62,7 @@ const INTEGERS = ['maxDepth', 'truncateStrings', 'chunkSize'] as const;
 const FLAGS = ['includeNonEnumerable', 'enableStreaming', 'stable'] as const;
 
 /**
- * Answers the options it was given, once they are known to be right.
+ * Returns the options it was given, once they are known to be right.
  * @throws TypeError that names the option, what it must be and what was given.
  */
 export function checkXJsonOptions(options: unknown): XJsonOptions {

@@ -14,7 +14,7 @@ export function textOf(data: unknown, seen: unknown, walk: DataWalk, rules: Rule
   try {
     return JSON.stringify(seen);
   } catch (error) {
-    // A BigInt or a cycle that no walk sees: in a box, or out of a getter that answers another value each time.
+    // A BigInt or a cycle that no walk sees: in a box, or out of a getter that returns another value each time.
     if (!(error instanceof TypeError)) throw error;
     walk.isRefused = true;
     return safeText(data, rules.guarded(), walk, place);

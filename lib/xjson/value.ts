@@ -28,7 +28,7 @@ export function unboxed(box: unknown): unknown {
   return box;
 }
 
-/** How many elements there are. A proxy may answer anything for its length (ECMA-262, LengthOfArrayLike). */
+/** How many elements there are. A proxy may return anything for its length (ECMA-262, LengthOfArrayLike). */
 export function lengthOf(array: { readonly length: number }): number {
   const given = array.length;
   if ((given >>> 0) === given) return given;

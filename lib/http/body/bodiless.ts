@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /**
  * Holds a request to having no body: the first byte of one ends the connection,
- * and nobody is given it. Answers false where bytes have come already.
+ * and nobody is given it. Returns false where bytes have come already.
  *
  * For a request that was checked as one without a body. The headers do not tell
  * for certain: Node hands on only the first thousand of them (or as many as

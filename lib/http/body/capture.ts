@@ -20,7 +20,7 @@ export type CaptureOutcome = 'complete' | 'tooLarge' | 'aborted' | 'consumed';
 
 /** What stands between Node's parser and a request's stream while it is set. */
 export interface Intake {
-  /** Takes a chunk, or null at the end; answers whether the socket shall go on reading. */
+  /** Takes a chunk, or null at the end; returns whether the socket shall go on reading. */
   push(chunk: Buffer | null): boolean;
   /** The connection is gone, or nobody wants the body any more. */
   abort(): void;

@@ -38,7 +38,7 @@ export function fieldsOf(res: ServerResponse): Fields | null {
 /**
  * Does what Node's `setHeader` does, for a name that it has taken before.
  * Node checks the name and makes it lower case each time, and its object begins
- * as `{ __proto__: null }`, which V8 makes a hash table of. Answers false where
+ * as `{ __proto__: null }`, which V8 makes a hash table of. Returns false where
  * it is Node's to do, or to refuse.
  */
 export function setKnown(res: ServerResponse, name: string, value: unknown): boolean {

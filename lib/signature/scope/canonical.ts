@@ -74,7 +74,7 @@ function decodeFully(path: string): string {
  * a level. That finds the same as pass after pass, since no two escapes and no
  * two sequences of bytes can overlap.
  *
- * @param decodeLast Decodes what the characters end with, and answers whether it did.
+ * @param decodeLast Decodes what the characters end with, and returns whether it did.
  */
 function collapse(text: string, decodeLast: (characters: string[]) => boolean): string {
   const characters: string[] = [];

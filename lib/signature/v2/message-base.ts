@@ -21,7 +21,7 @@ export function isOriginForm(target: string): boolean {
 /**
  * The signature base of RFC 9421 section 2.5: a line for each covered
  * component, then the parameters. Every value ends with its line, so nothing
- * can move from one to the next. If a component has no value the answer is the
+ * can move from one to the next. If a component has no value the result is the
  * component.
  * @param components Names without parameters.
  * @param parameters The inner list as it stands in `Signature-Input`.
