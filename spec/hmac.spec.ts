@@ -27,8 +27,8 @@ const VECTORS = [
 ] as const;
 
 test.each(VECTORS)('gives what RFC 4231 gives (%#)', (key, data, expected) => {
-  expect(new HmacKey('sha256', key).digest(data)).toBe(expected);
-  expect(new HmacKey('sha256', key).digest('', data)).toBe(expected);
+  expect(new HmacKey('sha256', key).digest(data, undefined, '')).toBe(expected);
+  expect(new HmacKey('sha256', key).digest('', data, '')).toBe(expected);
 });
 
 test('gives what createHmac gives, again and again with one key', () => {
@@ -40,7 +40,8 @@ test('gives what createHmac gives, again and again with one key', () => {
   }), { numRuns: 2000 });
 });
 
-test.each([65_535, 65_536, 65_537, 1_000_000])('gives the same for a body of %i bytes', (length) => {
+test.each([4000, 4075, 4076, 4077, 4096, 4097, 65_536, 1_000_000])('gives the same for a body of %i bytes, each time', (length) => {
   const bytes = crypto.randomBytes(length);
-  expect(new HmacKey('sha256', 'secret').digest('POST/', bytes, '1')).toBe(reference('sha256', 'secret', 'POST/', bytes, '1'));
+  const key = new HmacKey('sha256', 'secret');
+  for (let i = 0; i < 3; i++) expect(key.digest('POST/', bytes, '1')).toBe(reference('sha256', 'secret', 'POST/', bytes, '1'));
 });

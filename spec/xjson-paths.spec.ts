@@ -72,7 +72,34 @@ describe('what is read', () => {
   });
 });
 
-describe('rows, whose names and strings are copied from the row before', () => {
+describe('data that is another each time it is read', () => {
+  it('is written as one of the times had it', () => {
+    let deep: unknown = 'end';
+    for (let i = 0; i < 600; i++) deep = [deep];
+    for (const most of [1, 2, 3, 4]) {
+      let reads = 0;
+      const text = stringify({ get a() { return reads++ < most ? deep : 1; } });
+      expect([JSON.stringify({ a: deep }), '{"a":1}']).toContain(text);
+    }
+  });
+
+  it('is read a bounded number of times where it is cyclic', () => {
+    let reads = 0;
+    let calls = 0;
+    const data: Record<string, unknown> = { get x() { return ++reads; }, o: { toJSON: () => ++calls } };
+    data['y'] = data;
+    expect(stringify(data)).toMatch(/^\{"x":\d+,"o":\d+,"y":"\[Circular\]"\}$/);
+    expect(Math.max(reads, calls)).toBeLessThanOrEqual(40);
+  });
+});
+
+test('a proxy of many names has them in the order that it gives them', () => {
+  const names = [...Array.from({ length: 5000 }, (_, i) => `name${i}`), '5', '3'];
+  const data = new Proxy(Object.fromEntries(names.map((name) => [name, name])), { ownKeys: () => names });
+  expect(stringify(data)).toBe(JSON.stringify(data));
+});
+
+describe('rows with names and strings as in the row before', () => {
   const NAMES = ['id', 'name', 'é', 'größe', '€', '名前', '😀', '\ud83d', 'a"b', 'line\n', '', 'x'.repeat(80), 'x'.repeat(81), 'é'.repeat(80), '\u0001'.repeat(80), 'k'.repeat(4097), '0', '__proto__', 'constructor'];
   const value = fc.oneof({ weight: 5, arbitrary: fc.oneof(text, fc.integer(), fc.constant(undefined), fc.double()) }, { weight: 1, arbitrary: fc.constant('é'.repeat(200)) });
   const row = fc.letrec((tie) => ({
@@ -96,7 +123,7 @@ describe('rows, whose names and strings are copied from the row before', () => {
     );
   });
 
-  it('across the ends of blocks', () => {
+  it('across the ends of pieces', () => {
     const rows = Array.from({ length: 12 }, (_, id) => ({ id, größe: 1.5, ['n'.repeat(79)]: 'wide €', inner: { id, z: ['a', { id }] } }));
     for (let before = 64_000; before < 65_700; before += 13) {
       const data = ['x'.repeat(before), rows];
@@ -119,7 +146,7 @@ describe('rows, whose names and strings are copied from the row before', () => {
     );
   });
 
-  it('that stop after a long name, at the end of a block', () => {
+  it('that stop after a long name, at the end of a piece', () => {
     const wide = (unit: string): string => unit.repeat(80);
     const row = { ['k'.repeat(4097)]: wide('\u0001'), [wide('\u0002')]: wide('\u0003') };
     for (let before = 61_380; before < 61_460; before++) {
@@ -130,7 +157,7 @@ describe('rows, whose names and strings are copied from the row before', () => {
     }
   });
 
-  it('with more different names than are kept in mind', () => {
+  it('with many different names', () => {
     const data = Array.from({ length: 3 }, () => Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`name${i}`, { [`inner${i}`]: i, text: i % 3 === 0 ? 'same' : `other${i % 5}` }])));
     expectAll(data, JSON.stringify(data));
   });

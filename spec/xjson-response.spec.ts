@@ -7,7 +7,7 @@ import type { XJsonOptions } from '../lib/xjson/options';
 import { Response } from '../lib/http/response';
 import { PlainServer } from './support/plain-server';
 import { runs } from './support/runs';
-import { type Answer, ask, type Question } from './support/wire';
+import { type Answer, ask, head, type Question, Wire } from './support/wire';
 import { bigData, oracle } from './support/xjson-values';
 
 const server = new PlainServer();
@@ -488,4 +488,21 @@ describe('XJsonResponseHandler', () => {
     expect(Object.hasOwn(res, 'xJson')).toBe(false);
     expect(res[kXJsonOptions]).toMatchObject({ maxDepth: 3 });
   });
+});
+
+test.each([[undefined], ['grün']])('a field that is set in the place of writeHead goes out as Latin-1 beside data beyond ASCII (status message %p)', async (statusMessage) => {
+  server.listener = (_req, res) => {
+    const { writeHead } = res;
+    if (statusMessage !== undefined) res.statusMessage = statusMessage;
+    else {
+      res.writeHead = function (this: ServerResponse, ...args: unknown[]) {
+        this.setHeader('X-Name', 'Zoë');
+        return writeHead.apply(this, args as never);
+      } as never;
+    }
+    sendXJson(res, { name: 'Zürich €' }, undefined, undefined, new Report());
+  };
+  const text = await Wire.tell(server.port, head('GET /', { Connection: 'close' }));
+  expect(text).toContain(statusMessage === undefined ? '\r\nX-Name: Zo\xeb\r\n' : 'HTTP/1.1 200 gr\xfcn\r\n');
+  expect(Buffer.from(text.slice(text.indexOf('\r\n\r\n') + 4), 'latin1').toString()).toBe('{"name":"Zürich €"}');
 });

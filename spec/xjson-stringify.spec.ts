@@ -75,7 +75,7 @@ describe('data with BigInts and cycles', () => {
 });
 
 describe('strings', () => {
-  it('of every length around the edges of blocks and segments', () => {
+  it('of every length around the edges of pieces and segments', () => {
     const unit = fc.constantFrom('a', 'é', '€', '😀', '\ud83d', '"', '\u0001');
     const length = fc.oneof(fc.integer({ min: 60, max: 100 }), fc.integer({ min: 4090, max: 4100 }), fc.integer({ min: 65_400, max: 65_560 }));
     fc.assert(
@@ -87,7 +87,7 @@ describe('strings', () => {
     );
   });
 
-  it('with names and values that need six bytes a unit, across the end of a block', () => {
+  it('with names and values that need six bytes a unit, across the end of a piece', () => {
     const wide = '\u0001'.repeat(80);
     const inner = [{ [wide]: { [wide]: { [wide]: [wide, wide, { [wide]: wide }], b: -Number.MIN_VALUE } } }];
     for (let before = 62_000; before < 65_600; before += 7) {

@@ -42,13 +42,16 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
 function endWith(res: ServerResponse, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
   else if (length === json.length) res.end(json, 'latin1');
-  else if (hasAsciiHead(res)) {
+  else {
+    // Fields may be set as late as here, in the place of `writeHead`.
     res.writeHead(res.statusCode);
-    res.end(json, 'utf8');
-  } else res.end(Buffer.from(json).toString('latin1'), 'latin1');
+    if (hasAsciiHead(res)) res.end(json, 'utf8');
+    else res.end(Buffer.from(json).toString('latin1'), 'latin1');
+  }
 }
 
 function hasAsciiHead(res: ServerResponse & { readonly [kLatin1]?: boolean }): boolean {
+  if (!isAscii(res.statusMessage)) return false;
   const known = res[kLatin1];
   if (known !== undefined) return !known;
   const fields = res.getHeaders();

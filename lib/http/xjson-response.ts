@@ -11,7 +11,7 @@ import { stringify } from '../xjson/stringify';
 import { type Sliced, turns } from './turns';
 import { unsendable } from './unsendable';
 
-export { type FailureReport, type SerializationFailure, serializationFailure } from './serialization-failure';
+export { type FailureReport, serializationFailure } from './serialization-failure';
 
 /** Where a response keeps the options that middleware gave for its `xJson`. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');

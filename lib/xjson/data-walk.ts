@@ -12,7 +12,7 @@ const CONVERSION = 32;
 /** Levels that are walked: deeper, recursion might overflow the stack of who has called deep in it. */
 const DEEPEST = 400;
 /** Levels that are walked without looking for cycles: few data is deeper, and a cycle always is. */
-const SHALLOW = 50;
+const SHALLOW = 16;
 
 const { toJSON: dateToJson, toISOString: dateToText } = Date.prototype as unknown as Readonly<Record<string, unknown>>;
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called for others

@@ -220,5 +220,5 @@ function frameOf(value: object, { hidden, sorted }: Rules): Frame {
   const numbers = hidden ? -1 : numbersIn(value);
   const keys = numbers >= 0 ? null : hidden ? Object.getOwnPropertyNames(value) : Object.keys(value);
   if (sorted && (hidden || !types.isTypedArray(value))) keys?.sort();
-  return { ...begun, keys, isList: false, isMany: !hidden && keys !== null, length: keys?.length ?? numbers, open: '{', close: '}' };
+  return { ...begun, keys, isList: false, isMany: !hidden && keys !== null && !types.isProxy(value), length: keys?.length ?? numbers, open: '{', close: '}' };
 }

@@ -10,8 +10,7 @@ export interface XJsonOptions {
   /**
    * Deepest level of objects and arrays that is written, the root being level 1.
    * A container below it becomes `"[Object]"` or `"[Array]"`, an empty one stays
-   * as it is.
-   * A positive integer, in levels.
+   * as it is. A positive integer, in levels.
    * @default 20
    */
   maxDepth?: number | undefined;

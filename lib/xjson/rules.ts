@@ -1,7 +1,6 @@
 import { XJSON_DEFAULTS, type XJsonOptions } from './options';
 
-/** How much of data is written. */
-export interface Limits {
+interface Limits {
   /** Levels of containers. */
   readonly depth: number;
   /** Units of a string. */

@@ -17,6 +17,8 @@ export function stringify(data: unknown, options?: XJsonOptions): string {
   const text = wholeText(data, Rules.of(options === undefined ? {} : checkXJsonOptions(options)), Infinity);
   if (!(text instanceof DataWalk)) return text ?? 'null';
   const parts: string[] = [];
-  new Serializer(data, options ?? {}, { add: (part) => parts.push(part), clear: () => parts.splice(0) }).run(Infinity);
-  return parts.join('');
+  const serializer = new Serializer(data, options ?? {}, { add: (part) => parts.push(part), clear: () => parts.splice(0) });
+  serializer.run(Infinity);
+  // A getter may have returned less this time.
+  return serializer.text ?? parts.join('');
 }

@@ -6,7 +6,7 @@ import { type Inflater, isInflated } from './inflate';
 import { parseJson } from './json';
 import { parseForm } from '../query';
 
-export { type CaptureListener, type CaptureOutcome, hasBody, isBeingRead, kCaptured, kIntake, kRawBody, startCapture } from './capture';
+export { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from './capture';
 
 /** The kinds of body that are parsed. */
 export type BodyKind = 'json' | 'form' | 'text';
