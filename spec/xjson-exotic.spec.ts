@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { XJsonOptions } from '../lib/xjson/options';
 import { stringify } from '../lib/xjson/stringify';
 import { expectSame } from './support/expect-same';
+import { withProperty } from './support/with-property';
 import { serialize } from './support/xjson-text';
 import { bigData, expected, linked, oracle, rawJSON } from './support/xjson-values';
 
@@ -28,15 +29,6 @@ function looped(more: object): object {
 function expectAll(make: () => unknown, text: string, options: XJsonOptions = {}): void {
   for (const piece of [undefined, 1, 2, 5, 17, 60, 200]) expectSame(serialize(make(), options, piece), text, piece);
   expectSame(stringify(make(), options), text);
-}
-
-function withProperty(prototype: object, key: string, value: unknown, work: () => void): void {
-  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
-  try {
-    work();
-  } finally {
-    Reflect.deleteProperty(prototype, key);
-  }
 }
 
 describe('what JSON.stringify does not read', () => {

@@ -3,6 +3,7 @@ import type { XJsonOptions } from '../lib/xjson/options';
 import { stringify } from '../lib/xjson/stringify';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';
+import { withProperty } from './support/with-property';
 import { serialize } from './support/xjson-text';
 import { bigData, oracle, type OracleOptions, plainData, text } from './support/xjson-values';
 
@@ -12,15 +13,6 @@ const NO_LIMITS = { maxDepth: 1e6, truncateStrings: 1e9 };
 function expectAll(data: unknown, expected: string, options: XJsonOptions = {}): void {
   for (const piece of [undefined, 1, 5, 60]) expectSame(serialize(data, options, piece), expected, piece);
   expectSame(stringify(data, options), expected);
-}
-
-function withPrototype(prototype: object, key: string, value: unknown, work: () => void): void {
-  Object.defineProperty(prototype, key, { value, configurable: true, writable: true });
-  try {
-    work();
-  } finally {
-    Reflect.deleteProperty(prototype, key);
-  }
 }
 
 describe('long arrays, which JSON.stringify is asked for first', () => {
@@ -248,7 +240,7 @@ describe('large Buffers and typed arrays, whose elements are written one by one'
     const data = { buffer: Buffer.alloc(5000), floats: floats(), list: [1] };
     let expected = '';
     let got: string[] = [];
-    withPrototype(prototype(), 'toJSON', function (this: unknown) { return Array.isArray(this) ? `list of ${this.length}` : this; }, () => {
+    withProperty(prototype(), 'toJSON', function (this: unknown) { return Array.isArray(this) ? `list of ${this.length}` : this; }, () => {
       expected = JSON.stringify(data);
       got = [serialize(data), serialize(data, {}, 2), serialize(data), stringify(data)];
     });
@@ -259,7 +251,7 @@ describe('large Buffers and typed arrays, whose elements are written one by one'
     const data = [new BigInt64Array(5000).fill(3n), ...Array.from({ length: 40 }, (_, i) => BigInt(i))];
     for (const toJSON of [function (this: bigint) { return Number(this); }, function (this: bigint, key: string) { return `${this}@${key}`; }, () => undefined]) {
       let pair: string[] = [];
-      withPrototype(BigInt.prototype, 'toJSON', toJSON, () => { pair = [JSON.stringify(data), serialize(data), serialize(data, {}, 2), serialize(data), stringify(data)]; });
+      withProperty(BigInt.prototype, 'toJSON', toJSON, () => { pair = [JSON.stringify(data), serialize(data), serialize(data, {}, 2), serialize(data), stringify(data)]; });
       expect(new Set(pair).size).toBe(1);
     }
   });

@@ -80,7 +80,7 @@ export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = no
   };
 }
 
-export function plainObject(given: unknown, name: string): Record<string, unknown> {
+function plainObject(given: unknown, name: string): Record<string, unknown> {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return refuse(name, 'an object', describeKind(given));
   const prototype = Object.getPrototypeOf(given) as object | null;
   // An Object.prototype of another realm is as good as ours.

@@ -51,7 +51,7 @@ export class Path {
 }
 
 /** Cuts a path that starts with `/` into segments, as the rules have it. */
-export function splitPath(path: string, rules: PathRules): string[] {
+function splitPath(path: string, rules: PathRules): string[] {
   let segments = path.slice(1).split('/');
   if (rules.ignoreDuplicateSlashes) {
     segments = segments.filter((segment, index) => segment !== '' || index === segments.length - 1);

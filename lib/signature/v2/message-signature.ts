@@ -89,7 +89,6 @@ export class MessageSignatureScheme implements SignatureScheme {
     return this.#required.find((name) => !components.includes(name))
       ?? MEANING.find((name) => headers[name] !== undefined && !components.includes(name));
   }
-
 }
 
 /** The check of one request, and what its signature is computed over. */
