@@ -148,8 +148,6 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kQuery, undefined],
   [kQueryUrl, undefined],
   [kQueryText, undefined],
-  ['rawBody', undefined],
-  ['signatureKeyId', undefined],
   ['originalUrl', ''],
   ['baseUrl', ''],
   ['_dump', dump],
