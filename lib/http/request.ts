@@ -3,6 +3,7 @@ import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, 
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
+import { dumpByNode } from './node/unread-request';
 import { RequestHead } from './request-head';
 import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
@@ -130,9 +131,18 @@ function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefine
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
-/** Calls discardRest in Node's place, which would drop a body without end and without counting. */
+/**
+ * Calls discardRest in Node's place, which would drop a body without end and
+ * without counting. Node calls it when the response has finished, where a throw
+ * ends the process: it takes over where a program has put other things in the
+ * place of what is looked at.
+ */
 function dump(this: Request): void {
-  discardRest(this, this[kSettings].discardLimit);
+  try {
+    discardRest(this, this[kSettings].discardLimit);
+  } catch {
+    dumpByNode(this);
+  }
 }
 
 const DEFAULTS: [PropertyKey, unknown][] = [

@@ -41,7 +41,12 @@ const { emit } = EventEmitter.prototype;
 /** Ends a request that is off the wire and that nobody has read, when its response has finished. */
 export function endUnread(request: IncomingMessage): void {
   if (isUnheard(request)) markEnded(request);
-  else (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
+  else dumpByNode(request);
+}
+
+/** Drops what is left of a body as Node does: without end, and without counting. */
+export function dumpByNode(request: IncomingMessage): void {
+  (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
 }
 
 /**
