@@ -148,9 +148,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   ['baseUrl', ''],
 ];
 
-dropUnreadBy(Request.prototype as Request, function () {
-  discardRest(this, this[kSettings].discardLimit);
-});
+dropUnreadBy(Request.prototype as Request, (request) => discardRest(request, request[kSettings].discardLimit));
 makeAssignable(Request.prototype, ['app', 'fresh', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
 for (const [name, value] of DEFAULTS) {
