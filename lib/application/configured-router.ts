@@ -1,12 +1,13 @@
 import { inspect } from 'node:util';
 import { makeAssignable } from '../http/assignable';
-import type { HostApplication } from '../http/host-application';
-import { noViews } from '../http/views';
+import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
 import type { Handler, Handlers, MixedHandlers, PathParams } from '../routing/handler';
 import { kChanged, kRegister, kUsed, type Paths, Router } from '../routing/router';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
+import type { ViewEngine } from './view';
+import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
 
 /** What an application asks itself for; by symbols, as in {@link Router}. */
 export const kShared = Symbol('waypost.application.shared');
@@ -17,13 +18,17 @@ export const kOnMount = Symbol('waypost.application.onMount');
  * What an application is besides a listener: a router with settings, and a
  * place in the application that it is mounted in, both as in Express.
  */
-export class ConfiguredRouter extends Router implements HostApplication {
+export class ConfiguredRouter extends Router implements ViewHost {
   /** Values for the whole application. `settings` are there too. */
   locals: Record<string, unknown>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
   mountpath: string | readonly string[] = '/';
   /** The application that it is mounted in. */
   parent: ConfiguredRouter | undefined = undefined;
+  /** The engines of views by extension, dot included. */
+  engines = Object.create(null) as Record<string, ViewEngine>;
+  /** The views that were rendered with `cache`, by name. */
+  cache = Object.create(null) as Record<string, RenderableView>;
   readonly #settings: Settings;
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
@@ -119,14 +124,24 @@ export class ConfiguredRouter extends Router implements HostApplication {
     return this.parent === undefined ? '' : this.parent.path() + String(this.mountpath);
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  engine(extension: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`app.engine(${inspect(extension)})`));
+  /**
+   * Has views with an extension rendered by a function. Without one, the package of the extension's name is loaded.
+   * @throws TypeError for what is no function.
+   */
+  engine(extension: string, engine: ViewEngine): this {
+    addEngine(this, extension, engine);
+    return this;
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  render(view: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`app.render(${inspect(view)})`));
+  /**
+   * Renders a view (see the settings `views` and `view engine`) with the locals of the application and the options.
+   * @throws Error where it is not known which engine renders it, or that can't be loaded; what else fails the callback is told.
+   */
+  render(name: string, callback: RenderCallback): void;
+  render(name: string, options: object | null | undefined, callback: RenderCallback): void;
+  render(name: string, second: object | null | undefined, third?: RenderCallback): void {
+    if (typeof second === 'function') renderView(this, name, undefined, second as RenderCallback);
+    else renderView(this, name, second, third);
   }
 
   /** Calls back whenever it is mounted, with the application that it is mounted in. */
@@ -138,6 +153,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   protected override [kUsed](path: Paths, entry: unknown): void {
     if (!(entry instanceof ConfiguredRouter)) return;
     entry.#settings.inherit(this.#settings);
+    Object.setPrototypeOf(entry.engines, this.engines);
     entry.mountpath = path;
     entry.parent = this;
     entry[kChanged]();

@@ -1,9 +1,11 @@
+import type { RenderCallback } from './views';
+
 /**
  * What `req.app` and `res.app` show of the application: what middleware of
  * other packages asks it for. A program that needs more keeps its own `app`.
  */
 export interface HostApplication {
-  /** Values for the whole application, such as what its views would be given. */
+  /** Values for the whole application, its views among them. */
   locals: Record<string, unknown>;
   /** The settings as they stand; to change one, `set` it. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -19,6 +21,9 @@ export interface HostApplication {
   disabled(name: string): boolean;
   /** The path of the application as mounted, from the outermost on. */
   path(): string;
+  /** Renders a view, for the callback. */
+  render(name: string, callback: RenderCallback): void;
+  render(name: string, options: object | null | undefined, callback: RenderCallback): void;
 }
 
 /** What a request or response without an application answers by. */
@@ -31,4 +36,7 @@ export const NO_APPLICATION: HostApplication = Object.freeze({
   enabled: () => false,
   disabled: () => true,
   path: () => '',
+  render(name: string): void {
+    throw new Error(`The view "${name}" can't be rendered: the response belongs to no application`);
+  },
 });

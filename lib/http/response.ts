@@ -24,7 +24,7 @@ import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
-import { noViews } from './views';
+import { type RenderCallback, sendView } from './views';
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -244,9 +244,18 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     this.sendFile(options.root ? path : resolve(path), { ...options, headers }, callback);
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  render(view: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`res.render(${inspect(view)})`));
+  /**
+   * Renders a view of the application and sends it as HTML, or hands it to the callback. It is given the locals of the
+   * application, those of this response, and the options, the later before the earlier. Without a callback an error
+   * goes to error middleware.
+   *
+   * @throws Error where it is not known which engine renders it, or that can't be loaded.
+   */
+  render(view: string, callback?: RenderCallback): void;
+  render(view: string, options?: object | null, callback?: RenderCallback): void;
+  render(view: string, second?: object | null, third?: RenderCallback): void {
+    if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
+    else sendView(this as unknown as Response, view, second, third);
   }
 
   override writeContinue(callback?: () => void): void {
