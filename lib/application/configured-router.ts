@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { makeAssignable } from '../http/assignable';
+import type { Unchecked } from '../http/unchecked';
 import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
@@ -20,7 +21,7 @@ export const kOnMount = Symbol('waypost.application.onMount');
  */
 export class ConfiguredRouter extends Router implements ViewHost {
   /** Values for the whole application. `settings` are there too. */
-  locals: Record<string, unknown>;
+  locals: Express.Locals & Record<string, Unchecked>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
   mountpath: string | readonly string[] = '/';
   /** The application that it is mounted in. */
@@ -71,7 +72,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
   set<Name extends keyof KnownSettings>(name: Name, value: KnownSettings[Name]): this;
   set(name: string, value: unknown): this;
   set<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  set(name: string): unknown;
+  set(name: string): Unchecked;
   set(...given: [name: string, value?: unknown]): unknown {
     const [name, value] = given;
     if (typeof name !== 'string') throw new TypeError(`set() needs the name of a setting, got ${inspect(name)}`);
@@ -89,7 +90,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
 
   /** With one argument, the value of a setting; else as in {@link Router}: handles GET, and HEAD unless a HEAD route of the same shape exists. */
   override get<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  override get(name: string): unknown;
+  override get(name: string): Unchecked;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
