@@ -42,7 +42,7 @@ const levels = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/'] },
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'express.d.ts'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -104,6 +104,10 @@ export default tseslint.config(
       '@typescript-eslint/no-require-imports': 'off',
       'no-sparse-arrays': 'off',
     },
+  },
+  {
+    files: ['express.js'],
+    languageOptions: { sourceType: 'commonjs' },
   },
   {
     files: ['**/*.mjs', '**/*.js', '**/*.cjs'],
