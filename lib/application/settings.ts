@@ -61,8 +61,13 @@ export class Settings {
   readonly #children = new Set<Settings>();
   /** Whether `trust proxy` is only the default, and gives way to a parent's. */
   #trustsByDefault: boolean;
+  /** Whether `etag` is more than the default. */
+  #setsEtag = false;
+  readonly #showing: readonly string[];
 
-  constructor({ env, development, etag, routing, server }: ResolvedOptions, fixed: FixedSettings) {
+  /** @param showing Names of the environments in which error details reach a client. */
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: FixedSettings, showing: readonly string[]) {
+    this.#showing = showing;
     this.#trustsByDefault = server.trustProxy === false;
     const entityTag = entityTagOf(etag);
     Object.assign(this.values, {
@@ -81,8 +86,9 @@ export class Settings {
     });
     this.shared = {
       ...fixed,
-      development,
+      development: showing.includes(env),
       etag: entityTag,
+      fileEtag: true,
       stringify: undefined,
       files: new KnownFiles(),
       jsonpCallback: 'callback',
@@ -120,6 +126,7 @@ export class Settings {
   #make(name: string, value: unknown): { name: string; value: unknown } | undefined {
     switch (name) {
       case 'etag':
+        this.#setsEtag = true;
         return { name: 'etag fn', value: entityTagOf(value) };
       case 'query parser':
         return { name: 'query parser fn', value: queryParserOf(value) };
@@ -140,7 +147,9 @@ export class Settings {
   #share(): void {
     const { shared, values } = this;
     const made = values['etag fn'];
-    shared.development = values['env'] === 'development';
+    shared.development = this.#showing.includes(values['env'] as string);
+    // False by default with `createServer`, where it is of what is made anew each time.
+    shared.fileEtag = !this.#setsEtag || typeof made === 'function';
     shared.etag = typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined;
     shared.stringify = jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape']));
     shared.jsonpCallback = String(values['jsonp callback name']);
@@ -160,9 +169,17 @@ function asOptions(options: CreateServerOptions): ResolvedOptions {
 
 function entityTagOf(given: unknown): EntityTag | undefined {
   if (typeof given === 'function') return given as EntityTag;
-  const { etag } = asOptions({ etag: given as boolean });
-  if (etag === false) return undefined;
-  return etag === 'weak' ? weakEntityTag : strongEntityTag;
+  switch (given) {
+    case false:
+      return undefined;
+    case true:
+    case 'weak':
+      return weakEntityTag;
+    case 'strong':
+      return strongEntityTag;
+    default:
+      throw new TypeError(`The setting "etag" must be true, false, 'weak', 'strong' or a function, got an unknown value, ${inspected(given)}`);
+  }
 }
 
 /** As in Express, a function of the program's gets bytes, whatever was sent. */
@@ -188,7 +205,7 @@ function queryParserOf(given: unknown): QueryParser | undefined {
     case 'extended':
       return extendedParser();
     default:
-      throw new TypeError(`The setting "query parser" must be 'simple', 'extended', a boolean or a function, got ${inspected(given)}`);
+      throw new TypeError(`Got an unknown value, ${inspected(given)}, for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
 
