@@ -5,7 +5,7 @@ import { lessIsBetter, moreIsBetter, Pairs } from './pairs';
 import { PeerProcess } from './peer-process';
 import type { Progress } from './progress';
 import type { Measure, PeerResult } from './results';
-import { type Settings, SUBJECT } from './settings';
+import { BARE, type Settings, SUBJECT } from './settings';
 import { median, orderOfRound } from './statistics';
 
 /** What all parts of a run need. */
@@ -69,7 +69,8 @@ function runsOfRound({ peers }: Settings): number {
 }
 
 export function caseSeconds(settings: Settings): number {
-  return settings.rounds * runsOfRound(settings) * runSeconds(settings);
+  // The bare server runs in each group.
+  return settings.rounds * (runsOfRound(settings) + orderOfRound(SUBJECT, settings.peers, 0).length) * runSeconds(settings);
 }
 
 function runSeconds({ seconds }: Settings): number {
@@ -86,7 +87,7 @@ export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> 
   const pairs = new Pairs<Run>();
   for (let round = 0; round < settings.rounds; round++) {
     await pairs.round(settings.peers, round, (group) => {
-      progress.step(`${work.title}: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, group.length * runSeconds(settings));
+      progress.step(`${work.title}: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, (group.length + 1) * runSeconds(settings));
       return runGroup(bench, work, group);
     });
   }
@@ -104,6 +105,8 @@ export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> 
 /** One process, from its start to its end. */
 interface Run {
   readonly slices: readonly LoadedRun[];
+  /** Processor time for one request above that of the bare server beside it, in microseconds. */
+  readonly above: number;
   /** Resident memory before any load and after all of it, in bytes. */
   readonly idle: number;
   readonly loaded: number;
@@ -122,16 +125,21 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[]): Pro
   const connections = work.connections ?? settings.connections;
   const peers = await startAll(bench, work, undefined, group);
   try {
+    peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, bench.pins));
     const idle = await memoryOf(peers);
     for (const peer of peers.values()) await load.send({ port: peer.port, exchange, connections, seconds: WARM_UP });
-    const slices = new Map<string, LoadedRun[]>(group.map((name) => [name, []]));
+    const slices = new Map<string, LoadedRun[]>([...peers.keys()].map((name) => [name, []]));
     for (let i = 0; i < slicesIn(settings.seconds); i++) {
       for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {
         slices.get(name)?.push(await loadedRun(peer, () => load.send({ port: peer.port, exchange, connections, seconds: SLICE })));
       }
     }
     const loaded = await memoryOf(peers);
-    return new Map(group.map((name) => [name, { slices: slices.get(name) ?? [], idle: idle.get(name) ?? NaN, loaded: loaded.get(name) ?? NaN }]));
+    const bare = costOf(slices.get(BARE) ?? []);
+    return new Map(group.map((name) => {
+      const own = slices.get(name) ?? [];
+      return [name, { slices: own, above: costOf(own) - bare, idle: idle.get(name) ?? NaN, loaded: loaded.get(name) ?? NaN }];
+    }));
   } finally {
     await stopAll(peers);
   }
@@ -148,7 +156,7 @@ function rateOf({ slices }: Run): number {
   return sum(slices, (slice) => slice.requests) / sum(slices, (slice) => slice.seconds);
 }
 
-function costOf({ slices }: Run): number {
+function costOf(slices: readonly LoadedRun[]): number {
   return sum(slices, (slice) => slice.cpu * slice.requests) / sum(slices, (slice) => slice.requests);
 }
 
@@ -182,7 +190,8 @@ function measuresOf({ name, title }: Case, pairs: Pairs<Run>): Measure[] {
   }
   return [
     { name, title, unit: 'requests/s', peers: rates },
-    { name: `${name}-cpu`, title, unit: 'µs', peers: pairs.results(costOf, lessIsBetter) },
+    { name: `${name}-cpu`, title, unit: 'µs', peers: pairs.results(({ slices }) => costOf(slices), lessIsBetter) },
+    { name: `${name}-above`, title, unit: 'µs above bare', peers: pairs.results((run) => run.above, lessIsBetter) },
   ];
 }
 

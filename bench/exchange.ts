@@ -6,6 +6,8 @@ import type { Exchange } from './cases';
 interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
+  /** Names and values in turn, as sent. */
+  readonly fields: readonly string[];
   readonly body: string;
 }
 
@@ -17,6 +19,13 @@ export async function check(port: number, exchange: Exchange): Promise<void> {
   const answer = await send(port, exchange);
   const wrong = difference(answer, exchange);
   if (wrong !== undefined) throw new Error(`${exchange.method} ${exchange.target}: ${wrong}`);
+}
+
+/** What the load is answered by that port, but for what Node adds to every answer by itself. */
+export async function record(port: number, exchange: Exchange): Promise<Pick<Answer, 'status' | 'fields' | 'body'>> {
+  const { status, fields, body } = await send(port, exchange);
+  const own = fields.filter((_, i) => !/^(?:date|connection|keep-alive)$/i.test(fields[i & ~1] as string));
+  return { status, fields: own, body };
 }
 
 /** What the load is answered. Of other answers some close the connection, as they may. */
@@ -36,7 +45,7 @@ function send(port: number, { method, target, headers, body, announced, status }
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('error', reject);
       res.on('end', () => {
-        resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() });
+        resolve({ status: res.statusCode ?? 0, headers: res.headers, fields: res.rawHeaders, body: Buffer.concat(chunks).toString() });
         if (announced !== undefined) sent.destroy();
       });
     });

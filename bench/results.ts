@@ -20,8 +20,11 @@ export interface PeerResult {
 export interface Measure {
   readonly name: string;
   readonly title: string;
-  /** `µs` is processor time of the server for one request, threads of its runtime included. */
-  readonly unit: 'requests/s' | 'µs' | 'ms' | 'bytes';
+  /**
+   * `µs` is processor time of the server for one request, threads of its runtime included; `µs above bare` the same
+   * less that of a server that writes the same answer and looks at no request.
+   */
+  readonly unit: 'requests/s' | 'µs' | 'µs above bare' | 'ms' | 'bytes';
   readonly peers: Readonly<Record<string, PeerResult>>;
 }
 

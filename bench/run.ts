@@ -1,4 +1,5 @@
 /** Compares waypost with its peers: `npm run bench -- --help`. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Case, loadCases } from './cases';
@@ -7,6 +8,7 @@ import { type Bench, caseSeconds, checkAll, checkSeconds, compareCase, compareSt
 import { growthSeconds, measureGrowth } from './growth';
 import { Load } from './load';
 import { describeMachine, findPins } from './machine';
+import { nodeOf } from './nodes';
 import { Progress } from './progress';
 import type { Growth, Measure, Results } from './results';
 import { readSettings, type Settings } from './settings';
@@ -15,6 +17,7 @@ import { renderTable } from './table';
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2));
   if (settings === undefined) return;
+  if (settings.nodes.length > 0) return runOn(settings);
   const pins = findPins();
   if (pins.server === undefined) process.stderr.write('Nothing is pinned to a core (one core, or no taskset): the figures will spread.\n');
   const load = Load.find(settings.load, pins.load);
@@ -32,6 +35,16 @@ async function main(): Promise<void> {
     });
   } finally {
     bench.progress.end();
+  }
+}
+
+/** One run by each Node, with the same options; the results in a folder each. */
+function runOn({ nodes, out }: Settings): void {
+  const given = process.argv.slice(2);
+  const rest = given.filter((argument, i) => !argument.startsWith('--node') && given[i - 1] !== '--node');
+  for (const major of nodes) {
+    const { status } = spawnSync(nodeOf(major), [...process.execArgv, __filename, ...rest, '--out', resolve(out, `node-${major}`)], { stdio: 'inherit' });
+    if (status !== 0) throw new Error(`the run by Node ${major} has failed`);
   }
 }
 

@@ -2,9 +2,12 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CASE_NAMES, type CaseName } from './cases';
+import { readMajors } from './nodes';
 
 /** Whom everything is compared with; the rest are its peers. */
 export const SUBJECT = 'waypost';
+/** The server that writes what waypost answers and looks at no request: what it takes no framework can save. */
+export const BARE = 'bare';
 /** All peers; each is a file in peers/. `base` is another checkout of waypost, given by `--base`. */
 export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'restana'] as const;
 /** Peers of which growth is drawn unless others are asked for: more lines could not be told apart. */
@@ -33,6 +36,8 @@ export interface Settings {
   readonly base: string | undefined;
   /** A file of lib/http/node that the peer `base` goes without. */
   readonly without: string | undefined;
+  /** Majors of Node that all is measured on, one after another; this process's own where none is named. */
+  readonly nodes: readonly number[];
   readonly checkOnly: boolean;
   /** Whether growth is measured at its ends only. */
   readonly quick: boolean;
@@ -48,6 +53,7 @@ const USAGE = `npm run bench -- [options]
   --seconds n        measured load of one run (2)
   --connections n    connections of the load (50)
   --load tool        wrk or autocannon (wrk where it is installed)
+  --node a,b         majors of Node, one run each (that of this process); results in a folder each
   --base directory   a further peer: another checkout of waypost, built
   --without name     the same without what a file of lib/http/node is for: ${FACTS.join(', ')}
   --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
@@ -62,6 +68,7 @@ const OPTIONS = {
   seconds: { type: 'string' },
   connections: { type: 'string' },
   load: { type: 'string' },
+  node: { type: 'string' },
   base: { type: 'string' },
   without: { type: 'string' },
   out: { type: 'string' },
@@ -97,6 +104,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     seconds,
     connections: whole('--connections', values.connections, 50),
     load: values.load === undefined ? undefined : list('--load', values.load, ['wrk', 'autocannon'])[0],
+    nodes: values.node === undefined ? [] : readMajors(values.node),
     base,
     without,
     checkOnly: values.check === true,

@@ -12,11 +12,18 @@ export function renderTable(results: Results): string {
     `Load: ${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s, ${load.pinned ? 'server and load pinned to a core each' : 'nothing pinned'}.`,
     '',
   ];
-  const costs = measures.filter((measure) => measure.unit === 'µs');
-  if (measures.length > 0) lines.push(...ratioTable('', measures.filter((measure) => measure.unit !== 'µs')), '', ...notes(measures));
-  if (costs.length > 0) lines.push('', ...ratioTable('processor time a request', costs));
+  if (measures.length > 0) lines.push(...ratioTable('', measures.filter((measure) => !isCost(measure))), '', ...notes(measures));
+  for (const [unit, heading] of [['µs', 'processor time a request'], ['µs above bare', 'processor time a request above a bare server\'s']] as const) {
+    const costs = measures.filter((measure) => measure.unit === unit);
+    if (costs.length > 0) lines.push('', ...ratioTable(heading, costs));
+  }
   for (const growth of results.growth) lines.push('', ...growthTable(growth));
   return lines.join('\n');
+}
+
+/** Whether it is shown in a table of its own kind, below that of requests, start and memory. */
+export function isCost({ unit }: Measure): boolean {
+  return unit === 'µs' || unit === 'µs above bare';
 }
 
 function ratioTable(heading: string, measures: readonly Measure[]): string[] {
@@ -45,6 +52,7 @@ function mark({ failures = 0 }: PeerResult): string {
 
 function absolute(measure: Measure, value: number): string {
   if (measure.unit === 'bytes') return `${(value / 2 ** 20).toFixed(0)} MiB`;
+  if (measure.unit === 'µs above bare') return `${value.toFixed(1)} µs`;
   return `${value.toLocaleString('en', { maximumFractionDigits: 0 })} ${measure.unit === 'requests/s' ? '/s' : measure.unit}`;
 }
 

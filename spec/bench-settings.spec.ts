@@ -20,6 +20,8 @@ describe('the command line of the benchmark', () => {
     for (const args of [['--cases', 'routed'], ['--peers', 'koa'], ['--parts', 'start'], ['--rounds', '20'], ['--seconds', '3'], ['--connections', '9'], ['--load', 'wrk'], ['--quick']]) {
       expect(read(...args).out).toMatch(/[\\/]results[\\/]partial$/);
     }
+    expect(read().nodes).toEqual([]);
+    expect(read('--node', '24,26')).toMatchObject({ nodes: [24, 26], peers: PEERS });
     expect(read('--parts', 'growth', '--out', '/somewhere/else').out).toMatch(/else$/);
   });
 
@@ -35,6 +37,8 @@ describe('the command line of the benchmark', () => {
     [['stray'], /^Unexpected argument 'stray'.*; the options are those of npm run bench -- --help$/],
     [['--rounds'], /'--rounds <value>'.*; the options are those of npm run bench -- --help$/],
     [['--without', 'speed'], /^--without must be of header-fields, held-body, unread-request, got "speed"/],
+    [['--node', '18'], /^--node takes majors of Node from 20 on, such as 20,24,26; got 18$/],
+    [['--node', 'lts'], /^--node takes majors of Node .*; got lts$/],
     [['--base', __dirname], /^--base must be a checkout of waypost with dist\/ \(npm run build\), got "/],
   ])('%j is refused by name', (args, message) => {
     expect(() => readSettings(args)).toThrow(message);

@@ -3,6 +3,7 @@ import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, 
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
+import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
 import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
@@ -130,11 +131,6 @@ function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefine
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
-/** Calls discardRest in Node's place, which would drop a body without end and without counting. */
-function dump(this: Request): void {
-  discardRest(this, this[kSettings].discardLimit);
-}
-
 const DEFAULTS: [PropertyKey, unknown][] = [
   [kSettings, DEFAULT_SETTINGS],
   [kOriginalUrl, undefined],
@@ -148,13 +144,11 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kQuery, undefined],
   [kQueryUrl, undefined],
   [kQueryText, undefined],
-  ['rawBody', undefined],
-  ['signatureKeyId', undefined],
   ['originalUrl', ''],
   ['baseUrl', ''],
-  ['_dump', dump],
 ];
 
+dropUnreadBy(Request.prototype as Request, (request) => discardRest(request, request[kSettings].discardLimit));
 makeAssignable(Request.prototype, ['app', 'fresh', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
 for (const [name, value] of DEFAULTS) {
