@@ -14,6 +14,6 @@ let substitute;
 
 Module._load = function (request, parent, isMain) {
   if (!request.startsWith('.') || !MAIN.has(Module._resolveFilename(request, parent, isMain))) return load.call(this, request, parent, isMain);
-  substitute ??= SUBSTITUTES[SUITE_PACKAGE](load.call(this, resolve(__dirname, '../../dist/index.js'), module, false));
+  substitute ??= SUBSTITUTES[SUITE_PACKAGE](load.call(this, resolve(module.path, '../../dist/index.js'), module, false));
   return substitute;
 };
