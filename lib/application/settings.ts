@@ -168,17 +168,17 @@ function asOptions(options: CreateServerOptions): ResolvedOptions {
 }
 
 function entityTagOf(given: unknown): EntityTag | undefined {
-  if (typeof given === 'function') return given as EntityTag;
   switch (given) {
-    case false:
-      return undefined;
     case true:
     case 'weak':
       return weakEntityTag;
+    case false:
+      return undefined;
     case 'strong':
       return strongEntityTag;
     default:
-      throw new TypeError(`The setting "etag" must be true, false, 'weak', 'strong' or a function, got an unknown value, ${inspected(given)}`);
+      if (typeof given === 'function') return given as EntityTag;
+      throw new TypeError(`The setting "etag" got the unknown value ${inspected(given)}: it must be true, false, 'weak', 'strong' or a function`);
   }
 }
 
@@ -205,7 +205,7 @@ function queryParserOf(given: unknown): QueryParser | undefined {
     case 'extended':
       return extendedParser();
     default:
-      throw new TypeError(`Got an unknown value, ${inspected(given)}, for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
+      throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
 
