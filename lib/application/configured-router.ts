@@ -35,11 +35,12 @@ export class ConfiguredRouter extends Router implements ViewHost {
   readonly #logger: SafeLog;
   readonly #mountListeners: ((parent: ConfiguredRouter) => unknown)[] = [];
 
-  constructor(target: object, options: ResolvedOptions, logger: SafeLog) {
+  /** @param showing Names of the environments in which error details reach a client. */
+  constructor(target: object, options: ResolvedOptions, logger: SafeLog, showing: readonly string[]) {
     super(target);
     this.#options = options;
     this.#logger = logger;
-    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger });
+    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, showing);
     this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.values });
   }
 

@@ -74,8 +74,13 @@ export class Settings {
   readonly #children = new Set<Settings>();
   /** Whether `trust proxy` is only the default, and gives way to a parent's. */
   #trustsByDefault: boolean;
+  /** Whether `etag` is more than the default. */
+  #setsEtag = false;
+  readonly #showing: readonly string[];
 
-  constructor({ env, development, etag, routing, server }: ResolvedOptions, fixed: FixedSettings) {
+  /** @param showing Names of the environments in which error details reach a client. */
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: FixedSettings, showing: readonly string[]) {
+    this.#showing = showing;
     this.#trustsByDefault = server.trustProxy === false;
     const entityTag = entityTagOf(etag);
     Object.assign(this.values, {
@@ -97,8 +102,9 @@ export class Settings {
     if (env === 'production') this.values['view cache'] = true;
     this.shared = {
       ...fixed,
-      development,
+      development: showing.includes(env),
       etag: entityTag,
+      fileEtag: true,
       stringify: undefined,
       files: new KnownFiles(),
       jsonpCallback: 'callback',
@@ -136,6 +142,7 @@ export class Settings {
   #make(name: string, value: unknown): { name: string; value: unknown } | undefined {
     switch (name) {
       case 'etag':
+        this.#setsEtag = true;
         return { name: 'etag fn', value: entityTagOf(value) };
       case 'query parser':
         return { name: 'query parser fn', value: queryParserOf(value) };
@@ -156,7 +163,9 @@ export class Settings {
   #share(): void {
     const { shared, values } = this;
     const made = values['etag fn'];
-    shared.development = values['env'] === 'development';
+    shared.development = this.#showing.includes(values['env'] as string);
+    // False by default with `createServer`, where it is of what is made anew each time.
+    shared.fileEtag = !this.#setsEtag || typeof made === 'function';
     shared.etag = typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined;
     shared.stringify = jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape']));
     shared.jsonpCallback = String(values['jsonp callback name']);
@@ -212,7 +221,7 @@ function queryParserOf(given: unknown): QueryParser | undefined {
     case 'extended':
       return extendedParser();
     default:
-      throw new TypeError(`The setting "query parser" must be 'simple', 'extended', a boolean or a function, got ${inspected(given)}`);
+      throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
 

@@ -144,7 +144,7 @@ function setField(res: ServerResponse, name: string, value: HeaderValue | undefi
     res.setHeader(name, text);
     return;
   }
-  if (typeof text !== 'string') throw new TypeError(`Content-Type must be one string, got ${inspect(value)}`);
+  if (typeof text !== 'string') throw new TypeError(`Content-Type cannot be set to an Array, got ${inspect(value)}: give one string`);
   res.setHeader(name, completeType(text));
 }
 

@@ -228,7 +228,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
     const fail = this[kFailing]();
-    new FileTransfer(this, path, options ?? {}, (error) => settleFile(fail, callback, error)).start();
+    const { fileEtag } = this[kSettings];
+    new FileTransfer(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error)).start();
   }
 
   /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
