@@ -148,6 +148,11 @@ export class Walk implements ParamListener {
     return next;
   }
 
+  /** Whether anything that is registered has been called. */
+  get hasCalled(): boolean {
+    return this.#current !== null;
+  }
+
   /** Where an error goes that comes up later, out of what runs now. */
   get failing(): NextFunction {
     return this.#nextOf(this.#level);
@@ -179,7 +184,7 @@ export class Walk implements ParamListener {
     const { base } = this.view;
     for (let walk = this.#before; walk !== undefined; walk = walk.#before) {
       // One that has called nothing has not called this one.
-      if (walk.#over || walk.#current === null || this.#isWithin(walk) || !walk.view.encloses(base)) continue;
+      if (walk.#over || !walk.hasCalled || this.#isWithin(walk) || !walk.view.encloses(base)) continue;
       found.push({ walk, hidden: walk.view.hiddenAt(base) });
     }
     return found.length === 0 ? null : found;
