@@ -7,7 +7,7 @@ import { join, resolve, sep } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { weakEntityTag } from '../lib/http/etag';
-import type { SendFileOptions } from '../lib/http/file/file';
+import type { SendFileOptions } from '../lib/http/file/file-options';
 import { readPart } from '../lib/http/file/file-part';
 import { type KnownFile, KnownFiles } from '../lib/http/file/known-files';
 import type { Response } from '../lib/http/response';

@@ -13,7 +13,8 @@ import { answerError, endWith, finish, hearLateWrite, refuse, SerializationRepor
 import { makeAssignable } from './assignable';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
-import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file/file';
+import { FileTransfer, isClientGone } from './file/file-transfer';
+import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import type { HostApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
