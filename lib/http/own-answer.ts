@@ -158,7 +158,17 @@ function destroy(res: ServerResponse): void {
     node.destroy.call(res);
     if (isDetached(res)) res.req.socket.destroy();
   } catch {
-    res.socket?.destroy();
+    destroySocket(res);
+  }
+}
+
+/** By the request's first: the response's own may be another, or none that can be read. */
+function destroySocket(res: ServerResponse): void {
+  try {
+    const { req } = res as Partial<ServerResponse>;
+    (req?.socket ?? res.socket)?.destroy();
+  } catch {
+    // Nothing leads to the connection any more.
   }
 }
 

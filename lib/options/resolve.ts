@@ -225,7 +225,6 @@ export function resolveOptions(given: unknown, environment: OptionEnvironment): 
   return Object.freeze({
     ...resolved,
     env,
-    development: env === 'development',
     server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment.PORT) }),
     warnings: Object.freeze(warnings),
   });

@@ -41,11 +41,12 @@ export type SendFileCallback = (error?: Error) => unknown;
 /** @throws TypeError for a path that is no string, or is relative with no `root`; for bytes that are none. */
 export function checkFileOptions(path: unknown, { root, start = 0, end = Number.MAX_SAFE_INTEGER }: SendFileOptions): void {
   if (typeof path !== 'string' || path === '') {
-    throw new TypeError(`res.sendFile needs the path of a file as a non-empty string, got ${inspect(path)}`);
+    const wrong = path ? 'path must be a string to' : 'path argument is required to';
+    throw new TypeError(`${wrong} res.sendFile, got ${inspect(path)}: give it the path of a file`);
   }
   if ((root === undefined || root === '') && !isAbsolute(path)) {
     throw new TypeError(
-      `res.sendFile needs an absolute path or a root, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
+      `path must be absolute, or beneath a root, for res.sendFile, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
     );
   }
   // `send` makes a negative length of some, which is no HTTP.
