@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { isAbsolute } from 'node:path';
 import { inspect } from 'node:util';
-import type { SendOptions } from 'send';
 
 /** Options of `res.sendFile` and `res.download`. */
 export interface SendFileOptions {
@@ -52,10 +51,4 @@ export function checkFileOptions(path: unknown, { root, start = 0, end = Number.
   // `send` makes a negative length of some, which is no HTTP.
   if (!Number.isSafeInteger(start) || start < 0) throw new TypeError(`res.sendFile: start must be a whole number of bytes from 0, got ${inspect(start)}`);
   if (!Number.isSafeInteger(end) || end < start) throw new TypeError(`res.sendFile: end must be a whole number of bytes, not below start (${start}), got ${inspect(end)}`);
-}
-
-/** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */
-export function sendOptions(options: SendFileOptions): SendOptions {
-  const { headers: _, followSymlinks: __, ...known } = options;
-  return known;
 }

@@ -8,7 +8,7 @@ import send, { type SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
-import { checkFileOptions, type SendFileCallback, type SendFileOptions, sendOptions } from './file-options';
+import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
 import { checkStatus } from '../status';
@@ -232,6 +232,12 @@ export function isClientGone(error: NodeJS.ErrnoException): boolean {
 /** A lone surrogate is in no file's name, and encodeURI throws for it. */
 function encodePath(path: string): string {
   return encodeURI(toUSVString(path));
+}
+
+/** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */
+function sendOptions(options: SendFileOptions): send.SendOptions {
+  const { headers: _, followSymlinks: __, ...known } = options;
+  return known;
 }
 
 function directoryError(): Error {
