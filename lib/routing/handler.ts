@@ -29,14 +29,20 @@ export type MixedHandlers<P = Params> = Handler<P> | ForeignHandler | readonly M
 /** What a registration takes: handlers, error handlers, and arrays of them. */
 export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handlers<P>[];
 
+/** A path as it is registered: a pattern, or an expression. */
+export type Path = string | RegExp;
+
+/** A path, or several of which the first that matches counts. */
+export type Paths = Path | readonly Path[];
+
 /**
  * The parameters that a pattern captures, worked out by the compiler:
  * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`. Of several
  * patterns, what only some of them capture may be undefined.
  */
-export type PathParams<Path extends string> = string extends Path
-  ? Params
-  : { [Key in NamesOf<Path>]: Key extends keyof Captured<Path> ? string : string | undefined };
+export type PathParams<Given extends Path> = [Given] extends [string]
+  ? string extends Given ? Params : { [Key in NamesOf<Given>]: Key extends keyof Captured<Given> ? string : string | undefined }
+  : Params;
 
 type NamesOf<Path extends string> = Path extends string ? Names<Bare<Unescaped<Path>>> : never;
 

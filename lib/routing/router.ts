@@ -1,21 +1,18 @@
 import { describe } from '../options/field';
-import type { Handler, Handlers, MixedHandlers, PathParams } from './handler';
+import type { Handler, Handlers, MixedHandlers, Path, PathParams, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
 import { type AnyHandler, flattenHandlers, Route } from './route';
-
-/** A path, or several of which the first that matches counts. */
-export type Paths = string | readonly string[];
 
 /** What `use` takes: handlers, routers, and arrays of them. */
 type Usable = MixedHandlers | Router | readonly Usable[];
 
 /** One registration, as plain data, in the order it was made. */
 export type Registration =
-  | { readonly kind: 'route'; readonly paths: readonly string[]; readonly route: Route }
-  | { readonly kind: 'middleware'; readonly paths: readonly string[]; readonly handlers: readonly AnyHandler[] }
-  | { readonly kind: 'mount'; readonly paths: readonly string[]; readonly router: Router };
+  | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route }
+  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[] }
+  | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router };
 
 /** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
@@ -31,7 +28,7 @@ export const kRegister = Symbol('waypost.router.register');
 export const kUsed = Symbol('waypost.router.used');
 const kReaches = Symbol('waypost.router.reaches');
 
-const ROOT: readonly string[] = Object.freeze(['/']);
+const ROOT: readonly Path[] = Object.freeze(['/']);
 
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
 export class Router extends Mountable {
@@ -72,65 +69,65 @@ export class Router extends Mountable {
   }
 
   /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  get<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  get<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  get<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   get(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('GET', path, handlers);
   }
 
   /** Handles POST (INTERFACE section 4.1). */
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  post<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  post<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  post<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   post(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('POST', path, handlers);
   }
 
   /** Handles PUT (INTERFACE section 4.1). */
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  put<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  put<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  put<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   put(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('PUT', path, handlers);
   }
 
   /** Handles DELETE (INTERFACE section 4.1). */
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  delete<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  delete<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  delete<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   delete(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('DELETE', path, handlers);
   }
 
   /** Handles PATCH (INTERFACE section 4.1). */
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  patch<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  patch<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  patch<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   patch(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('PATCH', path, handlers);
   }
 
   /** Handles OPTIONS (INTERFACE section 4.1). */
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  options<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  options<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  options<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   options(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('OPTIONS', path, handlers);
   }
 
   /** Handles HEAD (INTERFACE section 4.1). */
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  head<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  head<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  head<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   head(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('HEAD', path, handlers);
   }
 
   /** Handles every method. */
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  all<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  all<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  all<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   all(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister](null, path, handlers);
   }
@@ -143,7 +140,7 @@ export class Router extends Mountable {
   route(path: Paths): Route {
     const paths = listPaths(path);
     for (const text of paths) parsePattern(text, EXACT);
-    const route = new Route(paths[0] as string, this[kChanged]);
+    const route = new Route(paths[0] as Path, this[kChanged]);
     this.#registrations.push({ kind: 'route', paths, route });
     return route;
   }
@@ -186,7 +183,7 @@ export class Router extends Mountable {
     // A router has nothing to say to what is mounted in it.
   }
 
-  #use(paths: readonly string[], entry: AnyHandler | Router): void {
+  #use(paths: readonly Path[], entry: AnyHandler | Router): void {
     if (entry instanceof Router && typeof entry !== 'function') {
       entry[kOnChange](this[kChanged]);
       this.#registrations.push({ kind: 'mount', paths, router: entry });
@@ -210,10 +207,10 @@ function isPaths(given: unknown): boolean {
   return Array.isArray(given) && given.length > 0 && given.every((path) => typeof path === 'string' || path instanceof RegExp);
 }
 
-function listPaths(given: Paths): readonly string[] {
-  if (!Array.isArray(given)) return [given as string];
+function listPaths(given: Paths): readonly Path[] {
+  if (!Array.isArray(given)) return [given as Path];
   if (given.length === 0) throw new TypeError('an array of paths must hold at least one path');
-  return [...(given as readonly string[])];
+  return [...(given as readonly Path[])];
 }
 
 function checkUse(entry: unknown, where: string, self: Router): void {
