@@ -50,12 +50,13 @@ function describe(layer: Layer, covering: Layer | undefined): RouteDescription {
 }
 
 function pathOf(layer: Layer): string {
-  return layer.patterns.map((pattern) => pattern.text).join(', ');
+  // Alternatives of one pattern have one text.
+  return [...new Set(layer.patterns.map((pattern) => pattern.text))].join(', ');
 }
 
 /** The first earlier layer that applies to every path of each of the layer's patterns. */
 function coveringLayer(layer: Layer, earlier: LayerIndex, engine: Engine): Layer | undefined {
-  const shapes = layer.patterns.map((pattern) => engine.add(pattern.segments));
+  const shapes = layer.patterns.flatMap((pattern) => engine.add(pattern));
   const [first] = shapes;
   if (first === undefined) return undefined;
   return earlier.candidates(first).find((other) => {

@@ -5,6 +5,7 @@ import type { NextFunction } from './handler';
 import type { Mount } from './layer';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
+import { namesOf } from './pattern-segment';
 
 /** What a router keeps handlers of parameters by. */
 export const kParamHandlers = Symbol('waypost.router.params');
@@ -44,13 +45,7 @@ export function hooksBeneath(hooks: readonly ParamHook[], patterns: readonly Pat
 }
 
 function namesIn(patterns: readonly Pattern[]): Set<string> {
-  const names = new Set<string>();
-  for (const segment of patterns.flatMap((pattern) => pattern.segments)) {
-    if (segment.kind === 'param') names.add(segment.name);
-    else if (segment.kind === 'deep') names.add('**');
-    else if (segment.kind === 'mixed') for (const part of segment.parts) if (part.kind === 'param') names.add(part.name);
-  }
-  return names;
+  return new Set(patterns.flatMap(({ segments }) => namesOf(segments)));
 }
 
 /** Names to register, checked. */
@@ -175,7 +170,7 @@ export class ParamCalls {
 
   #valueOf({ name, shadowed }: ParamHook, path: Path): string | undefined {
     if (shadowed === null) return this.#req.params[name];
-    const prefix = shadowed.find((pattern) => pattern.matchesPrefix(path) !== -1);
+    const prefix = shadowed.find((pattern) => pattern.matchesPrefix(path));
     return prefix?.capture(path, true, false)[name];
   }
 

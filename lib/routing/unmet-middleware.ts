@@ -1,9 +1,12 @@
-import { Engine } from './engine';
+import { Engine, type Shape } from './engine';
 import { homeOf, type Layer, meetsRoute, type Mount } from './layer';
 import type { ListedRoute, RouteDescription } from './listing';
 import { LayerIndex } from './overlap';
 import type { Pattern } from './pattern';
-import type { Part, Segment } from './pattern-parser';
+import { NestedTail } from './pattern-nest';
+import type { Segment } from './pattern-parser';
+import { structureOf } from './pattern-segment';
+import type { Tail } from './pattern-tail';
 import type { RouteTable } from './plan';
 
 /** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */
@@ -26,7 +29,7 @@ export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRo
     // Where an earlier route takes every request, what runs before that one counts.
     if (description.coveredBy !== undefined) continue;
     for (const pattern of layer.patterns) {
-      const candidates = index.candidates(engine.add(pattern.segments));
+      const candidates = index.candidates(engine.add(pattern)[0] as Shape);
       for (const { mount, path } of candidates.flatMap((candidate) => unmetBy(candidate, layer, pattern))) {
         let entry = found.get(mount);
         if (entry === undefined) found.set(mount, (entry = { paths: new Set(), routes: new Set() }));
@@ -46,8 +49,8 @@ function unmetBy(middleware: Layer, route: Layer, pattern: Pattern): { mount: Mo
 }
 
 /** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
-function liesBeneath({ segments, deeps }: Pattern, prefix: Pattern): boolean {
-  const aligned = deeps[0] ?? segments.length;
+function liesBeneath({ segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
+  const aligned = deeps[0] ?? (tail === undefined ? segments.length : segments.length - 1);
   return prefix.segments.every((segment, i) => {
     if (segment.kind === 'deep' && i < prefix.segments.length - 1) return false;
     const own = segments[i];
@@ -58,11 +61,13 @@ function liesBeneath({ segments, deeps }: Pattern, prefix: Pattern): boolean {
 /** Whether one segment of a prefix takes whatever another takes. */
 function takesAll(segment: Segment, own: Segment): boolean {
   if (segment.kind === 'static') return own.kind === 'static' && own.text === segment.text;
-  if (segment.kind === 'mixed') return own.kind === 'mixed' && nameless(own.parts) === nameless(segment.parts);
-  return own.kind !== 'static' || own.text !== '';
+  if (segment.kind === 'mixed') return own.kind === 'mixed' && structureOf([own]) === structureOf([segment]);
+  if (own.kind === 'tail') return own.takesAll || (segment.kind === 'tail' && isWithin(own, segment));
+  return segment.kind !== 'tail' || segment.takesAll ? own.kind !== 'static' || own.text !== '' : false;
 }
 
-/** What the parts of a segment take, in text. */
-function nameless(parts: readonly Part[]): string {
-  return JSON.stringify(parts.map((part) => (part.kind === 'text' ? part.text : [part.constraint ?? null])));
+/** Whether one takes the same paths as another, or stands in what is mounted there. */
+function isWithin(own: Tail, mount: Tail): boolean {
+  if (own.source === mount.source) return true;
+  return own instanceof NestedTail && own.mounts.every(({ tail }) => tail !== undefined && isWithin(tail, mount));
 }

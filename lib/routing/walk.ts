@@ -5,7 +5,6 @@ import { Failure } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import { commonLevel, isWithin, type Layer, type Level, meetsRoute, type Mount, type Place } from './layer';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
-import { prefixEnd } from './path';
 import { NoParams, type Params, type Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 import { type Hidden, TargetView } from './target-view';
@@ -526,7 +525,7 @@ export class Walk implements ParamListener {
       const pattern = this.table.alternative(layer, match) as Pattern;
       const cut = this.table.cut(match);
       req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, false);
-      this.view.showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.table.rules), match.path);
+      this.view.showBeneath(pattern.prefixEnd(cut), match.path);
     }
   }
 
@@ -538,8 +537,7 @@ export class Walk implements ParamListener {
 
   #mountPath(layer: Layer): string {
     const pattern = this.table.alternative(layer, this.match) as Pattern;
-    const count = pattern.mountEnd(this.table.cut(this.match));
-    return this.match.path.slice(0, prefixEnd(this.match.path, count, this.table.rules));
+    return this.match.path.slice(0, pattern.mountEnd(this.table.cut(this.match)));
   }
 
   #end(): void {

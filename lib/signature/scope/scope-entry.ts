@@ -10,13 +10,12 @@ export const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: fals
 export const LOOSE: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 
 abstract class Entry {
-  /** The pattern under {@link LOOSE}: static text in lower case, no needless empty segment. */
+  /** One alternative of the pattern under {@link LOOSE}: static text in lower case, no needless empty segment. */
   protected readonly loose: Pattern;
   protected readonly methods: readonly string[] | undefined;
 
-  constructor(entry: ScopeEntry) {
-    const { path, methods } = typeof entry === 'string' ? { path: entry, methods: undefined } : entry;
-    this.loose = parsePattern(path, LOOSE);
+  constructor(loose: Pattern, methods: readonly string[] | undefined) {
+    this.loose = new Pattern(loose.text, plainSegments(loose.segments), 0);
     this.methods = methods?.map((method) => method.toUpperCase());
   }
 
@@ -42,10 +41,10 @@ export class Include extends Entry {
   readonly #tokens: readonly string[];
   readonly #constrained: boolean;
 
-  constructor(entry: ScopeEntry, rules: PathRules) {
-    super(entry);
-    const { text, segments } = this.loose;
-    this.#own = parsePattern(text, rules);
+  private constructor(loose: Pattern, own: Pattern, methods: readonly string[] | undefined) {
+    super(loose, methods);
+    const { segments } = this.loose;
+    this.#own = own;
     const decoded = decodedPattern(this.loose);
     this.#views = (decoded === this.loose ? [decoded] : [this.loose, decoded]).flatMap(withAbove);
     const end = segments.findIndex((segment) => segment.kind !== 'static');
@@ -53,6 +52,13 @@ export class Include extends Entry {
     this.#start = decoded === this.loose ? '/' + this.#head.join('/') : '/';
     this.#tokens = segments.flatMap((segment) => (segment.kind === 'static' ? tokens(segment.text) : []));
     this.#constrained = segments.some((segment) => segment.kind === 'mixed' && segment.regex !== undefined);
+  }
+
+  /** One for each alternative that an entry's pattern has. @param rules How the router compares paths. */
+  static of(entry: ScopeEntry, rules: PathRules): Include[] {
+    const { path, methods } = read(entry);
+    const own = parsePattern(path, rules);
+    return parsePattern(path, LOOSE).map((loose, index) => new Include(loose, own[index] as Pattern, methods));
   }
 
   /** A GET route answers HEAD too. */
@@ -101,9 +107,16 @@ export class Include extends Entry {
 export class Exclude extends Entry {
   readonly #exact: Pattern;
 
-  constructor(entry: ScopeEntry) {
-    super(entry);
-    this.#exact = parsePattern(this.loose.text, EXACT);
+  private constructor(loose: Pattern, exact: Pattern, methods: readonly string[] | undefined) {
+    super(loose, methods);
+    this.#exact = exact;
+  }
+
+  /** One for each alternative that an entry's pattern has. */
+  static of(entry: ScopeEntry): Exclude[] {
+    const { path, methods } = read(entry);
+    const exact = parsePattern(path, EXACT);
+    return parsePattern(path, LOOSE).map((loose, index) => new Exclude(loose, exact[index] as Pattern, methods));
   }
 
   /** HEAD is not exempt by GET: it must be named. */
@@ -119,6 +132,23 @@ export class Exclude extends Entry {
   matches(path: Path): boolean {
     return this.#exact.matches(path);
   }
+}
+
+function read(entry: ScopeEntry): Extract<ScopeEntry, object> {
+  return typeof entry === 'string' ? { path: entry } : entry;
+}
+
+/** Segments with those in the place of a tail that take at least the same, where there are some; never none. */
+export function plainSegments(segments: readonly Segment[]): readonly Segment[] {
+  const last = segments[segments.length - 1];
+  if (last?.kind !== 'tail' || last.segments === null) return segments;
+  const plain = [...segments.slice(0, -1), ...last.segments];
+  return plain.length === 0 ? [{ kind: 'static', text: '' }] : plain;
+}
+
+/** The same, with `**` for a tail that has none. */
+export function coarseSegments(segments: readonly Segment[]): readonly Segment[] {
+  return plainSegments(segments).map((segment) => (segment.kind === 'tail' ? { kind: 'deep' } : segment));
 }
 
 /** Segments without the empty ones, which a trailing slash or `/` itself leaves. */
@@ -156,6 +186,7 @@ function coversSegment(own: Segment, other: Segment | undefined): boolean {
 function shapeOf(segment: Segment | undefined): string {
   if (segment === undefined) return '';
   if (segment.kind === 'static') return `=${segment.text.toLowerCase()}`;
+  if (segment.kind === 'tail') return `${segment.kind} ${segment.source}`;
   if (segment.kind !== 'mixed') return segment.kind;
   return JSON.stringify(segment.parts.map((part) => (part.kind === 'text' ? part.text.toLowerCase() : [part.constraint ?? null])));
 }
