@@ -121,7 +121,7 @@ export class RegExpTail implements Tail {
   capture(path: Path, from: number, _prefix: boolean, _atMount: boolean, strict: boolean, params: Params): void {
     const found = this.#find(path.sent.slice(path.endOf(from)) || '/') as RegExpExecArray;
     this.names.forEach((name, index) => {
-      const value = found[index + 1] as string | undefined;
+      const value = found[index + 1];
       if (value !== undefined) params[name] = decoded(value, strict);
     });
   }
