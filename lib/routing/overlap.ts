@@ -18,8 +18,15 @@ export function judgeLayer(layer: Layer, shape: Shape): Verdict {
   return 'never';
 }
 
-/** Walks pattern and shape together, segment by segment. Never says `always` or `never` of what it can't be sure of. */
+/** What a pattern says of the paths of a shape. Never `always` or `never` where it can't be sure. */
 export function judge(pattern: Pattern, prefix: boolean, shape: Shape): Verdict {
+  const verdict = judgeSegments(pattern, prefix, shape);
+  if (verdict !== 'always') return verdict;
+  return pattern.unless.some((other) => judge(other, true, shape) !== 'never') ? 'test' : verdict;
+}
+
+/** Walks pattern and shape together, segment by segment. */
+function judgeSegments(pattern: Pattern, prefix: boolean, shape: Shape): Verdict {
   const { segments } = pattern;
   const open = shape.segments[shape.segments.length - 1] === REST;
   const fixed = open ? shape.segments.length - 1 : shape.segments.length;

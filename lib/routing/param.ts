@@ -117,7 +117,7 @@ export class ParamCalls {
       const known = this.#handled.findIndex((handled) => handled.hook.mount === hook.mount && handled.hook.name === hook.name);
       const before = this.#handled[known];
       // As in Express, a parameter that has failed has failed for every value.
-      if (before !== undefined && (before.value === value || (before.error && before.error !== 'route'))) {
+      if (before !== undefined && (isSame(before.value, value) || (before.error && before.error !== 'route'))) {
         if (!before.settled) {
           // Its handlers have not gone on yet, so no layer that needs them may run.
           before.run = run;
@@ -177,6 +177,11 @@ export class ParamCalls {
   #put({ name, shadowed }: ParamHook, result: unknown): void {
     if (shadowed === null) (this.#req.params as Record<string, unknown>)[name] = result;
   }
+}
+
+/** Whether two values are equal; those of a wildcard are arrays of segments. */
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((segment, index) => segment === b[index]));
 }
 
 /** Anything may be thrown; only a truthy value can be told from no error. */

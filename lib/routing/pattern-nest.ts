@@ -37,10 +37,15 @@ export class NestedTail implements Tail {
     return Math.min(path.sent.length, found.start + found.inner.prefixEnd(found.rest));
   }
 
-  /** Across a mount the inner value of a name wins. */
+  /** Across a mount the inner value of a name wins; groups without a name are counted on, as in Express. */
   capture(path: Path, _from: number, prefix: boolean, _atMount: boolean, strict: boolean, params: Params): void {
     const { mount, inner, rest } = this.#find(path, prefix) as Found;
-    Object.assign(params, mount.capture(path, true, strict), inner.capture(rest, prefix, strict));
+    Object.assign(params, mount.capture(path, true, strict));
+    const own = inner.capture(rest, prefix, strict);
+    const count = Object.hasOwn(own, '0') ? countOf(params) : 0;
+    for (const [name, value] of Object.entries(own)) {
+      params[count > 0 && INDEX.test(name) ? String(Number(name) + count) : name] = value;
+    }
   }
 
   mountEnd(path: Path): number {
@@ -56,6 +61,15 @@ export class NestedTail implements Tail {
     const inner = this.inner.find((pattern) => (prefix ? pattern.matchesPrefix(rest) : pattern.matches(rest)));
     return inner === undefined ? undefined : { mount, start, inner, rest };
   }
+}
+
+const INDEX = /^\d+$/;
+
+/** How many groups without a name have a value, up to the first that has none. */
+function countOf(params: Params): number {
+  let count = 0;
+  while (Object.hasOwn(params, String(count))) count++;
+  return count;
 }
 
 interface Found {

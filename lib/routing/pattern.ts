@@ -5,6 +5,8 @@ import { parseAlternatives, type Segment } from './pattern-parser';
 import { captureMixed, decoded, matchesSegment, refuseEncoding } from './pattern-segment';
 import { RegExpTail, type Tail } from './pattern-tail';
 
+const NONE: readonly never[] = Object.freeze([]);
+
 /** Captured values by name (INTERFACE section 2.1: `params`). */
 export type Params = Record<string, string>;
 
@@ -34,8 +36,12 @@ export class Pattern {
   readonly tail: Tail | undefined;
   /** Whether it captures nothing. */
   readonly bare: boolean;
+  /** Of the path of a mount: the alternatives before it, which count first. */
+  readonly earlier: readonly Pattern[];
+  /** Alternatives of mount paths around: where one matches, the router is mounted there, and this is of no account. */
+  readonly unless: readonly Pattern[];
 
-  constructor(text: string, segments: readonly Segment[], mountLength: number) {
+  constructor(text: string, segments: readonly Segment[], mountLength: number, earlier: readonly Pattern[] = NONE, unless: readonly Pattern[] = NONE) {
     this.text = text;
     this.segments = segments;
     this.mountLength = mountLength;
@@ -43,16 +49,18 @@ export class Pattern {
     const last = segments[segments.length - 1];
     this.tail = last?.kind === 'tail' ? last : undefined;
     this.bare = segments.every((segment) => segment.kind === 'static' || (segment.kind === 'tail' && segment.names.length === 0));
+    this.earlier = earlier;
+    this.unless = unless;
   }
 
   /** Whether the whole path matches. */
   matches(path: Path): boolean {
-    return this.locate(path, false) !== -1;
+    return this.locate(path, false) !== -1 && !this.isElsewhere(path);
   }
 
   /** Whether the path begins with a match. */
   matchesPrefix(path: Path): boolean {
-    return this.locate(path, true) !== -1;
+    return this.locate(path, true) !== -1 && !this.isElsewhere(path);
   }
 
   /** Where in a path as sent that begins with a match this ends. */
@@ -90,6 +98,10 @@ export class Pattern {
     const { tail } = this;
     if (tail !== undefined && this.mountLength === this.segments.length) return tail.mountEnd(path);
     return path.endOf(this.deeps.length === 0 ? this.mountLength : this.starts(path, false)[this.mountLength] as number);
+  }
+
+  private isElsewhere(path: Path): boolean {
+    return this.unless.length > 0 && this.unless.some((other) => other.matchesPrefix(path));
   }
 
   /** How many segments match from the start, or with a tail some number; -1 when they don't (all of them unless `prefix`). */
@@ -180,7 +192,9 @@ function parse(given: unknown, rules: PathRules, prefix: boolean): Pattern[] {
   if (types.isRegExp(given)) return [new Pattern(String(given), [new RegExpTail(given)], 0)];
   // As in Express an empty path is "/".
   const text = given === '' ? '/' : given as string;
-  return parseAlternatives(text, rules, prefix).map((segments) => new Pattern(text, segments, 0));
+  const patterns: Pattern[] = [];
+  for (const segments of parseAlternatives(text, rules, prefix)) patterns.push(new Pattern(text, segments, 0, prefix ? [...patterns] : NONE));
+  return patterns;
 }
 
 /** Patterns that one registration in a router may come to; of more the router's path and the registration's are looked at one after the other. */
@@ -192,25 +206,30 @@ const MOST_JOINED = 256;
  * @param prefix Whether `inner` are the paths of middleware or a mount.
  */
 export function joinPatterns(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
-  if (mounts.length * inner.length > MOST_JOINED) return [nest(mounts, inner)];
-  return mounts.flatMap((mount) => inner.map((pattern) => join(mount, pattern, prefix)));
+  if (mounts.length * inner.length > MOST_JOINED) return [nest(mounts, inner, NONE, NONE)];
+  return mounts.flatMap((mount) => {
+    const joined = new Map<Pattern, Pattern>();
+    for (const pattern of inner) joined.set(pattern, join(mount, pattern, prefix, pattern.earlier.map((other) => joined.get(other) as Pattern)));
+    return [...joined.values()];
+  });
 }
 
-function join(mount: Pattern, inner: Pattern, prefix: boolean): Pattern {
-  if (prefix && inner.segments.length === 0) return new Pattern(joinTexts(mount, inner), mount.segments, mount.mountLength);
+function join(mount: Pattern, inner: Pattern, prefix: boolean, earlier: readonly Pattern[]): Pattern {
+  const unless = mount.unless.length + mount.earlier.length === 0 ? NONE : [...mount.unless, ...mount.earlier];
+  const text = joinTexts(mount, inner);
+  if (prefix && inner.segments.length === 0) return new Pattern(text, mount.segments, mount.mountLength, earlier, unless);
   // Where a mount path takes what it can, what is left is what Express would look at.
-  if (mount.tail !== undefined || (mount.deeps.length > 0 && inner.tail !== undefined)) return nest([mount], [inner]);
+  if (mount.tail !== undefined || (mount.deeps.length > 0 && inner.tail !== undefined)) return nest([mount], [inner], earlier, unless);
   const root = !prefix && inner.segments.length === 1 && mount.segments.length > 0 && isEmpty(inner.segments[0] as Segment);
-  const segments = root ? mount.segments : [...mount.segments, ...inner.segments];
-  return new Pattern(joinTexts(mount, inner), segments, mount.segments.length);
+  return new Pattern(text, root ? mount.segments : [...mount.segments, ...inner.segments], mount.segments.length, earlier, unless);
 }
 
-/** The segments that the mount paths begin with alike stay segments, for plans to be short. */
-function nest(mounts: readonly Pattern[], inner: readonly Pattern[]): Pattern {
+/** The segments that a mount path begins with stay segments, for plans to be short. */
+function nest(mounts: readonly Pattern[], inner: readonly Pattern[], earlier: readonly Pattern[], unless: readonly Pattern[]): Pattern {
   const [mount, first] = [mounts[0] as Pattern, inner[0] as Pattern];
   const open = mount.segments.findIndex(({ kind }) => kind === 'tail' || kind === 'deep');
   const head = mounts.length > 1 ? [] : mount.segments.slice(0, open === -1 ? undefined : open);
-  return new Pattern(joinTexts(mount, first), [...head, new NestedTail(mounts, inner)], head.length + 1);
+  return new Pattern(joinTexts(mount, first), [...head, new NestedTail(mounts, inner)], head.length + 1, earlier, unless);
 }
 
 function joinTexts(mount: Pattern, inner: Pattern): string {

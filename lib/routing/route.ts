@@ -1,5 +1,5 @@
-import { inspect } from 'node:util';
 import { describe } from '../options/field';
+import { writePaths } from './given-path';
 import type { ErrorHandler, Handler, Handlers, MixedHandlers, Path } from './handler';
 import { Mountable } from './mountable';
 
@@ -27,7 +27,7 @@ export class Route {
 
   /** Adds handlers for a method; `null` stands for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    this.stack.push({ method, handlers: flattenHandlers(given, `route ${inspect(this.path)}`) });
+    this.stack.push({ method, handlers: flattenHandlers(given, `route ${writePaths(this.path)}`) });
     this.#changed();
     return this;
   }

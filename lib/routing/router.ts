@@ -1,4 +1,5 @@
 import { describe } from '../options/field';
+import { isPaths, listPaths, writePaths } from './given-path';
 import type { Handler, Handlers, MixedHandlers, Path, PathParams, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
@@ -148,7 +149,7 @@ export class Router extends Mountable {
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
     const name = method === null ? 'all' : method.toLowerCase();
-    const handlers = flattenHandlers(given, `${name}(${JSON.stringify(path)}, …)`);
+    const handlers = flattenHandlers(given, `${name}(${writePaths(path)}, …)`);
     this.route(path).add(method, handlers);
     return this;
   }
@@ -166,7 +167,7 @@ export class Router extends Mountable {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
     for (const text of paths) parsePrefix(text, EXACT);
-    const where = withPath ? `use(${JSON.stringify(given[0])}, …)` : 'use(…)';
+    const where = withPath ? `use(${writePaths(given[0])}, …)` : 'use(…)';
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where} needs at least one middleware function or router`);
     for (const entry of entries) checkUse(entry, where, this);
@@ -200,17 +201,6 @@ export class Router extends Mountable {
       return registration.kind === 'middleware' && registration.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
     });
   }
-}
-
-function isPaths(given: unknown): boolean {
-  if (typeof given === 'string' || given instanceof RegExp) return true;
-  return Array.isArray(given) && given.length > 0 && given.every((path) => typeof path === 'string' || path instanceof RegExp);
-}
-
-function listPaths(given: Paths): readonly Path[] {
-  if (!Array.isArray(given)) return [given as Path];
-  if (given.length === 0) throw new TypeError('an array of paths must hold at least one path');
-  return [...(given as readonly Path[])];
 }
 
 function checkUse(entry: unknown, where: string, self: Router): void {
