@@ -15,7 +15,7 @@ interface Way {
   readonly options: { readonly sensitive: boolean; readonly trailing: boolean; readonly end: boolean };
 }
 
-const LATE = { ignoreDuplicateSlashes: false, splitsLate: true };
+const LATE = { ignoreDuplicateSlashes: false, asExpress: true };
 const WAYS: Readonly<Record<string, Way>> = {
   'a route of express()': { rules: { ...LATE, caseSensitive: false, ignoreTrailingSlash: true }, options: { sensitive: false, trailing: true, end: true } },
   'a strict route': { rules: { ...LATE, caseSensitive: true, ignoreTrailingSlash: false }, options: { sensitive: true, trailing: false, end: true } },

@@ -74,7 +74,7 @@ function mountOf(router: Router, parent: Mount | null, start: number): Mount {
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules, around: readonly ParamHook[]): void {
   for (const entry of mount.router[kRegistrations]) {
-    const own = entry.paths.flatMap((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
+    const own = entry.paths.flatMap((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules, entry.paths.length > 1)));
     const patterns = joinPatterns(prefixes, own, entry.kind !== 'route');
     const outer = hooksBeneath(around, own, prefixes);
     const hooks = [...outer, ...hooksFor(mount, own)];

@@ -3,8 +3,12 @@ export interface PathRules {
   readonly caseSensitive: boolean;
   readonly ignoreTrailingSlash: boolean;
   readonly ignoreDuplicateSlashes: boolean;
-  /** Whether several parameters divide a segment as in Express, where the first takes the most it can; else each takes the least. */
-  readonly splitsLate?: boolean;
+  /**
+   * Whether patterns that Express reads otherwise are read as there. Of several
+   * parameters in a segment the first takes the most it can (else each takes
+   * the least), and of several paths of middleware `/` is that path alone (else every path).
+   */
+  readonly asExpress?: boolean;
 }
 
 const ASCII = /^[\x00-\x7f]*$/;

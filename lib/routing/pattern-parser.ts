@@ -157,7 +157,7 @@ class Parser {
     const free = params.filter(({ constraint }) => constraint === undefined).length;
     if (free === params.length) {
       const pieces = read.map((part): Piece => (part.kind === 'text' ? part.text : { name: part.name, wild: false }));
-      const late = rules.splitsLate === true && free > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
+      const late = rules.asExpress === true && free > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
       return { kind: 'mixed', parts: read, regex: undefined, late, folded };
     }
     // Two free parameters in one expression would backtrack over each other.

@@ -183,9 +183,13 @@ export function parsePattern(given: unknown, rules: PathRules): Pattern[] {
   return parse(given, rules, false);
 }
 
-/** The same as a prefix, the path of middleware or a mount: `/` and a trailing slash add no segment. */
-export function parsePrefix(given: unknown, rules: PathRules): Pattern[] {
-  return parse(given, rules, true);
+/**
+ * The same as a prefix, the path of middleware or a mount: `/` and a trailing slash add no segment.
+ * @param several Whether it is one of several paths.
+ */
+export function parsePrefix(given: unknown, rules: PathRules, several = false): Pattern[] {
+  // With an optional part that is empty it is an ordinary path to Express.
+  return parse(several && rules.asExpress === true && given === '/' ? '/{}' : given, rules, true);
 }
 
 function parse(given: unknown, rules: PathRules, prefix: boolean): Pattern[] {

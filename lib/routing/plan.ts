@@ -97,7 +97,7 @@ export class RouteTable {
   readonly #exact: boolean;
 
   constructor(router: Router, rules: PathRules, apart = true) {
-    this.rules = { ...rules, splitsLate: !apart };
+    this.rules = { ...rules, asExpress: !apart };
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules));
