@@ -27,6 +27,7 @@ export const kOnChange = Symbol('waypost.router.onChange');
 export const kChanged = Symbol('waypost.router.changed');
 export const kRegister = Symbol('waypost.router.register');
 export const kUsed = Symbol('waypost.router.used');
+export const kVetPaths = Symbol('waypost.router.vetPaths');
 const kReaches = Symbol('waypost.router.reaches');
 
 const ROOT: readonly Path[] = Object.freeze(['/']);
@@ -35,6 +36,8 @@ const ROOT: readonly Path[] = Object.freeze(['/']);
 export class Router extends Mountable {
   readonly #registrations: Registration[] = [];
   readonly #listeners = new Set<() => void>();
+  /** The routers that it is mounted in. */
+  readonly #outers = new Set<Router>();
   readonly #params = new Map<string, readonly ParamHandler[]>();
 
   /** What was registered, in order. */
@@ -141,6 +144,7 @@ export class Router extends Mountable {
   route(path: Paths): Route {
     const paths = listPaths(path);
     for (const text of paths) parsePattern(text, EXACT);
+    this[kVetPaths](paths);
     const route = new Route(paths[0] as Path, this[kChanged]);
     this.#registrations.push({ kind: 'route', paths, route });
     return route;
@@ -167,16 +171,29 @@ export class Router extends Mountable {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
     for (const text of paths) parsePrefix(text, EXACT);
+    this[kVetPaths](paths);
     const where = withPath ? `use(${writePaths(given[0])}, …)` : 'use(…)';
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where} needs at least one middleware function or router`);
-    for (const entry of entries) checkUse(entry, where, this);
+    for (const entry of entries) {
+      checkUse(entry, where, this);
+      if (entry instanceof Router && typeof entry !== 'function') this[kVetPaths](entry.#allPaths());
+    }
     for (const entry of entries) {
       this.#use(paths, entry as AnyHandler | Router);
       this[kUsed](withPath ? (given[0] as Paths) : '/', entry);
     }
     this[kChanged]();
     return this;
+  }
+
+  /** Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
+  protected [kVetPaths](paths: readonly Path[]): void {
+    for (const outer of this.#outers) outer[kVetPaths](paths);
+  }
+
+  #allPaths(): Path[] {
+    return this.#registrations.flatMap((registration) => [...registration.paths, ...(registration.kind === 'mount' ? registration.router.#allPaths() : [])]);
   }
 
   /** Called for all that was given to {@link use}; an application looks for others among it. */
@@ -187,6 +204,7 @@ export class Router extends Mountable {
   #use(paths: readonly Path[], entry: AnyHandler | Router): void {
     if (entry instanceof Router && typeof entry !== 'function') {
       entry[kOnChange](this[kChanged]);
+      entry.#outers.add(this);
       this.#registrations.push({ kind: 'mount', paths, router: entry });
     } else {
       this.#registrations.push({ kind: 'middleware', paths, handlers: [entry] });
