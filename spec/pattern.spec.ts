@@ -1,7 +1,8 @@
 import { createServer, Router } from 'waypost';
 import { HttpError } from '../lib/errors';
 import { Path, type PathRules } from '../lib/routing/path';
-import { joinPatterns, parsePattern, parsePrefix } from '../lib/routing/pattern';
+import { parsePattern, parsePrefix } from '../lib/routing/pattern';
+import { joinPatterns } from '../lib/routing/pattern-join';
 import { kRegistrations } from '../lib/routing/router';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
 

@@ -1,6 +1,7 @@
 import type { PathRules } from './path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
-import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
+import { parsePattern, parsePrefix, type Pattern } from './pattern';
+import { joinPatterns } from './pattern-join';
 import type { AnyHandler, Route } from './route';
 import { kRegistrations, type Router } from './router';
 

@@ -25,7 +25,7 @@ export class NestedTail implements Tail {
     this.inner = inner;
     const patterns = [...mounts, ...inner];
     this.names = patterns.flatMap(({ segments }) => namesOf(segments));
-    this.isGiven = patterns.some(({ tail }) => tail?.isGiven === true);
+    this.isGiven = patterns.some(({ isGiven }) => isGiven);
     this.source = JSON.stringify([mounts, inner].map((list) => list.map(({ segments }) => structureOf(segments))));
   }
 

@@ -1,6 +1,5 @@
 import { types } from 'node:util';
 import { decodeSegments, type Path, type PathRules } from './path';
-import { NestedTail } from './pattern-nest';
 import { parseAlternatives, type Segment } from './pattern-parser';
 import { captureMixed, decoded, matchesSegment, refuseEncoding } from './pattern-segment';
 import { RegExpTail, type Tail } from './pattern-tail';
@@ -51,6 +50,11 @@ export class Pattern {
     this.bare = segments.every((segment) => segment.kind === 'static' || (segment.kind === 'tail' && segment.names.length === 0));
     this.earlier = earlier;
     this.unless = unless;
+  }
+
+  /** Whether a RegExp is in it: its text is no string of a program's then. */
+  get isGiven(): boolean {
+    return this.tail?.isGiven === true;
   }
 
   /** Whether the whole path matches. */
@@ -189,64 +193,17 @@ export function parsePattern(given: unknown, rules: PathRules): Pattern[] {
  */
 export function parsePrefix(given: unknown, rules: PathRules, several = false): Pattern[] {
   // With an optional part that is empty it is an ordinary path to Express.
-  return parse(several && rules.asExpress === true && given === '/' ? '/{}' : given, rules, true);
+  if (several && rules.asExpress === true && given === '/') return parse('/', rules, true, '/{}');
+  return parse(given, rules, true);
 }
 
-function parse(given: unknown, rules: PathRules, prefix: boolean): Pattern[] {
+function parse(given: unknown, rules: PathRules, prefix: boolean, read = given): Pattern[] {
   if (types.isRegExp(given)) return [new Pattern(String(given), [new RegExpTail(given)], 0)];
   // As in Express an empty path is "/".
   const text = given === '' ? '/' : given as string;
   const patterns: Pattern[] = [];
-  for (const segments of parseAlternatives(text, rules, prefix)) patterns.push(new Pattern(text, segments, 0, prefix ? [...patterns] : NONE));
+  for (const segments of parseAlternatives(read === '' ? '/' : read, rules, prefix)) {
+    patterns.push(new Pattern(text, segments, 0, prefix ? [...patterns] : NONE));
+  }
   return patterns;
-}
-
-/** Patterns that one registration in a router may come to; of more the router's path and the registration's are looked at one after the other. */
-const MOST_JOINED = 256;
-
-/**
- * The patterns of something registered in a router, under the paths the router
- * is mounted at. A route `/` is the mount path itself (INTERFACE section 4.1).
- * @param prefix Whether `inner` are the paths of middleware or a mount.
- */
-export function joinPatterns(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
-  if (mounts.length * inner.length > MOST_JOINED) return [nest(mounts, inner, NONE, NONE)];
-  return mounts.flatMap((mount) => {
-    const joined = new Map<Pattern, Pattern>();
-    for (const pattern of inner) joined.set(pattern, join(mount, pattern, prefix, pattern.earlier.map((other) => joined.get(other) as Pattern)));
-    return [...joined.values()];
-  });
-}
-
-function join(mount: Pattern, inner: Pattern, prefix: boolean, earlier: readonly Pattern[]): Pattern {
-  const unless = mount.unless.length + mount.earlier.length === 0 ? NONE : [...mount.unless, ...mount.earlier];
-  const text = joinTexts(mount, inner);
-  if (prefix && inner.segments.length === 0) return new Pattern(text, mount.segments, mount.mountLength, earlier, unless);
-  // Where a mount path takes what it can, what is left is what Express would look at.
-  if (mount.tail !== undefined || (mount.deeps.length > 0 && inner.tail !== undefined)) return nest([mount], [inner], earlier, unless);
-  const root = !prefix && inner.segments.length === 1 && mount.segments.length > 0 && isEmpty(inner.segments[0] as Segment);
-  return new Pattern(text, root ? mount.segments : [...mount.segments, ...inner.segments], mount.segments.length, earlier, unless);
-}
-
-/** The segments that a mount path begins with stay segments, for plans to be short. */
-function nest(mounts: readonly Pattern[], inner: readonly Pattern[], earlier: readonly Pattern[], unless: readonly Pattern[]): Pattern {
-  const [mount, first] = [mounts[0] as Pattern, inner[0] as Pattern];
-  const open = mount.segments.findIndex(({ kind }) => kind === 'tail' || kind === 'deep');
-  const head = mounts.length > 1 ? [] : mount.segments.slice(0, open === -1 ? undefined : open);
-  return new Pattern(joinTexts(mount, first), [...head, new NestedTail(mounts, inner)], head.length + 1, earlier, unless);
-}
-
-function joinTexts(mount: Pattern, inner: Pattern): string {
-  const head = mount.text === '/' ? '' : mount.text.replace(/\/$/, '');
-  if (mount.tail?.isGiven === true || inner.tail?.isGiven === true) return `${mount.text === '/' ? '' : `${mount.text} `}${inner.text}`;
-  return head + (inner.text === '/' && head !== '' ? '' : inner.text);
-}
-
-/** Everything beneath a pattern. */
-export function beneath(pattern: Pattern): Pattern {
-  return new Pattern(`${pattern.text}/**`, [...pattern.segments, { kind: 'deep' }], 0);
-}
-
-function isEmpty(segment: Segment): boolean {
-  return segment.kind === 'static' && segment.text === '';
 }

@@ -13,6 +13,8 @@ import type { RouteTable } from './plan';
 export interface UnmetMiddleware {
   /** Paths of the middleware, from the application on. */
   readonly paths: ReadonlySet<string>;
+  /** The first of them as a program writes it; null for every path. */
+  readonly written: string | null;
   readonly routes: ReadonlySet<RouteDescription>;
 }
 
@@ -24,15 +26,15 @@ export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRo
     if (layer.place === null && !layer.catches && homeOf(layer.mount).parent !== null) index.add(layer);
   }
   const engine = new Engine();
-  const found = new Map<Mount, { paths: Set<string>; routes: Set<RouteDescription> }>();
+  const found = new Map<Mount, { paths: Set<string>; written: string | null; routes: Set<RouteDescription> }>();
   for (const { layer, description } of routes) {
     // Where an earlier route takes every request, what runs before that one counts.
     if (description.coveredBy !== undefined) continue;
     for (const pattern of layer.patterns) {
       const candidates = index.candidates(engine.add(pattern)[0] as Shape);
-      for (const { mount, path } of candidates.flatMap((candidate) => unmetBy(candidate, layer, pattern))) {
+      for (const { mount, path, written } of candidates.flatMap((candidate) => unmetBy(candidate, layer, pattern))) {
         let entry = found.get(mount);
-        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), routes: new Set() }));
+        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written, routes: new Set() }));
         entry.paths.add(path);
         entry.routes.add(description);
       }
@@ -42,10 +44,13 @@ export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRo
 }
 
 /** The router and the path of middleware that a route does not meet, where that is so. */
-function unmetBy(middleware: Layer, route: Layer, pattern: Pattern): { mount: Mount; path: string }[] {
+function unmetBy(middleware: Layer, route: Layer, pattern: Pattern): { mount: Mount; path: string; written: string | null }[] {
   if (middleware.order > route.order || meetsRoute(middleware.mount, route.mount)) return [];
   const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));
-  return around === undefined ? [] : [{ mount: homeOf(middleware.mount), path: around.segments.length === 0 ? '/' : around.text }];
+  if (around === undefined) return [];
+  const mount = homeOf(middleware.mount);
+  if (around.segments.length === 0) return [{ mount, path: '/', written: null }];
+  return [{ mount, path: around.text, written: around.isGiven ? around.text : JSON.stringify(around.text) }];
 }
 
 /** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
