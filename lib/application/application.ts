@@ -38,6 +38,9 @@ import { type UpgradeListener, Upgrades } from './upgrade';
 
 const SUFFIX = '.xJson';
 
+/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
+const SHOWING = ['development', 'test'];
+
 /** How `Application.close` drains. */
 export interface CloseOptions {
   /** How long requests in flight may take to end, in milliseconds. @default 10000 */
@@ -97,9 +100,10 @@ export class Application extends ConfiguredRouter {
     const options = resolveOptions(given, process.env);
     const own = createLogger(options.logging);
     const logger = new SafeLog(own);
-    super(listener, options, logger);
+    super(listener, options, logger, apart ? ['development'] : SHOWING);
     this.#options = options;
     this.#apart = apart;
+    this.set('absolute views', !apart);
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
