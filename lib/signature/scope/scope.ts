@@ -107,7 +107,7 @@ export class SignatureScope {
     const suffixed = new Path(form.suffixed, LOOSE);
     for (const include of this.#includes) {
       if (!include.appliesTo(verb)) continue;
-      if (include.matches(own) || include.matchesLoosely(bare) || include.matchesLoosely(suffixed)) return true;
+      if (include.matches(own) || include.matchesDisguised(bare) || include.matchesDisguised(suffixed)) return true;
       if (pieces !== undefined && include.mayLurkIn(pieces)) return true;
     }
     return false;
