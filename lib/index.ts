@@ -24,12 +24,12 @@ export type {
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';
-export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, PathParams } from './routing/handler';
+export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, Path, PathParams, Paths } from './routing/handler';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';
 export type { Route } from './routing/route';
-export type { Paths, RouterOptions } from './routing/router';
+export type { RouterOptions } from './routing/router';
 export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';

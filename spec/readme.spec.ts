@@ -195,7 +195,7 @@ describe('the public names', () => {
       'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers',
       'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'InjectOptions', 'InjectResponse', 'JsonParserOptions',
       'KnownSettings', 'ListenOptions', 'Locals', 'LogLevel', 'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions',
-      'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler', 'Params', 'PathParams', 'Paths', 'Presumed',
+      'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler', 'Params', 'Path', 'PathParams', 'Paths', 'Presumed',
       'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore',
       'Request', 'RequestHandler', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router',
       'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',

@@ -23,7 +23,9 @@ import type { NextFunction } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { type Match, RouteTable } from '../routing/plan';
 import { Retarget } from '../routing/retarget';
-import { kOnChange } from '../routing/router';
+import { refuseStars } from '../routing/given-path';
+import type { Path } from '../routing/handler';
+import { kOnChange, kVetPaths } from '../routing/router';
 import { targetBehind } from '../routing/target-view';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
@@ -241,6 +243,11 @@ export class Application extends ConfiguredRouter {
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
     return describeRoutes(this.#prepare());
+  }
+
+  /** In Express's order it is no program of waypost's own, and may have been written for Express 4. */
+  protected override [kVetPaths](paths: readonly Path[]): void {
+    if (!this.#apart) refuseStars(paths);
   }
 
   #prepare(): RouteTable {

@@ -4,8 +4,8 @@ import type { Unchecked } from '../http/unchecked';
 import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
-import type { Handler, Handlers, MixedHandlers, PathParams } from '../routing/handler';
-import { kChanged, kRegister, kUsed, type Paths, Router } from '../routing/router';
+import type { Handler, Handlers, MixedHandlers, Path, PathParams, Paths } from '../routing/handler';
+import { kChanged, kRegister, kUsed, Router } from '../routing/router';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
 import type { ViewEngine } from './view';
 import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
@@ -23,7 +23,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
   /** Values for the whole application. `settings` are there too. */
   locals: Express.Locals & Record<string, Unchecked>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
-  mountpath: string | readonly string[] = '/';
+  mountpath: Paths = '/';
   /** The application that it is mounted in. */
   parent: ConfiguredRouter | undefined = undefined;
   /** The engines of views by extension, dot included. */
@@ -92,9 +92,9 @@ export class ConfiguredRouter extends Router implements ViewHost {
   /** With one argument, the value of a setting; else as in {@link Router}: handles GET, and HEAD unless a HEAD route of the same shape exists. */
   override get<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
   override get(name: string): Unchecked;
-  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  override get<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  override get<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  override get<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   override get(path: Paths, ...handlers: Handlers[]): unknown {
     // A path alone is more likely a route whose handler was forgotten than a setting of that name.
     const setting = handlers.length === 0 && typeof path === 'string' && !path.startsWith('/');

@@ -1,5 +1,6 @@
 import { describe } from '../options/field';
-import type { ErrorHandler, Handler, Handlers, MixedHandlers } from './handler';
+import { writePaths } from './given-path';
+import type { ErrorHandler, Handler, Handlers, MixedHandlers, Path } from './handler';
 import { Mountable } from './mountable';
 
 /** Any function that was registered. */
@@ -14,19 +15,19 @@ export interface RouteHandlers {
 /** Registers handlers of one route, for each method; what `route(path)` returns. */
 export class Route {
   /** The pattern, or the first of several. */
-  readonly path: string;
+  readonly path: Path;
   /** In the order they were registered. */
   readonly stack: RouteHandlers[] = [];
   readonly #changed: () => void;
 
-  constructor(path: string, changed: () => void) {
+  constructor(path: Path, changed: () => void) {
     this.path = path;
     this.#changed = changed;
   }
 
   /** Adds handlers for a method; `null` stands for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    this.stack.push({ method, handlers: flattenHandlers(given, `route ${JSON.stringify(this.path)}`) });
+    this.stack.push({ method, handlers: flattenHandlers(given, `route ${writePaths(this.path)}`) });
     this.#changed();
     return this;
   }

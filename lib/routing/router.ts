@@ -1,21 +1,19 @@
 import { describe } from '../options/field';
-import type { Handler, Handlers, MixedHandlers, PathParams } from './handler';
+import { isPaths, listPaths, writePaths } from './given-path';
+import type { Handler, Handlers, MixedHandlers, Path, PathParams, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix } from './pattern';
 import { type AnyHandler, flattenHandlers, Route } from './route';
-
-/** A path, or several of which the first that matches counts. */
-export type Paths = string | readonly string[];
 
 /** What `use` takes: handlers, routers, and arrays of them. */
 type Usable = MixedHandlers | Router | readonly Usable[];
 
 /** One registration, as plain data, in the order it was made. */
 export type Registration =
-  | { readonly kind: 'route'; readonly paths: readonly string[]; readonly route: Route }
-  | { readonly kind: 'middleware'; readonly paths: readonly string[]; readonly handlers: readonly AnyHandler[] }
-  | { readonly kind: 'mount'; readonly paths: readonly string[]; readonly router: Router };
+  | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route }
+  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[] }
+  | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router };
 
 /** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
@@ -29,14 +27,17 @@ export const kOnChange = Symbol('waypost.router.onChange');
 export const kChanged = Symbol('waypost.router.changed');
 export const kRegister = Symbol('waypost.router.register');
 export const kUsed = Symbol('waypost.router.used');
+export const kVetPaths = Symbol('waypost.router.vetPaths');
 const kReaches = Symbol('waypost.router.reaches');
 
-const ROOT: readonly string[] = Object.freeze(['/']);
+const ROOT: readonly Path[] = Object.freeze(['/']);
 
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
 export class Router extends Mountable {
   readonly #registrations: Registration[] = [];
   readonly #listeners = new Set<() => void>();
+  /** The routers that it is mounted in. */
+  readonly #outers = new Set<Router>();
   readonly #params = new Map<string, readonly ParamHandler[]>();
 
   /** What was registered, in order. */
@@ -72,65 +73,65 @@ export class Router extends Mountable {
   }
 
   /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  get<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  get<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  get<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   get(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('GET', path, handlers);
   }
 
   /** Handles POST (INTERFACE section 4.1). */
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  post<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  post<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  post<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   post(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('POST', path, handlers);
   }
 
   /** Handles PUT (INTERFACE section 4.1). */
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  put<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  put<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  put<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   put(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('PUT', path, handlers);
   }
 
   /** Handles DELETE (INTERFACE section 4.1). */
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  delete<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  delete<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  delete<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   delete(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('DELETE', path, handlers);
   }
 
   /** Handles PATCH (INTERFACE section 4.1). */
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  patch<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  patch<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  patch<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   patch(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('PATCH', path, handlers);
   }
 
   /** Handles OPTIONS (INTERFACE section 4.1). */
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  options<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  options<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  options<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   options(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('OPTIONS', path, handlers);
   }
 
   /** Handles HEAD (INTERFACE section 4.1). */
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  head<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  head<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  head<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   head(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister]('HEAD', path, handlers);
   }
 
   /** Handles every method. */
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
+  all<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  all<const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): this;
+  all<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
   all(path: Paths, ...handlers: Handlers[]): this {
     return this[kRegister](null, path, handlers);
   }
@@ -143,7 +144,8 @@ export class Router extends Mountable {
   route(path: Paths): Route {
     const paths = listPaths(path);
     for (const text of paths) parsePattern(text, EXACT);
-    const route = new Route(paths[0] as string, this[kChanged]);
+    this[kVetPaths](paths);
+    const route = new Route(paths[0] as Path, this[kChanged]);
     this.#registrations.push({ kind: 'route', paths, route });
     return route;
   }
@@ -151,7 +153,7 @@ export class Router extends Mountable {
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
     const name = method === null ? 'all' : method.toLowerCase();
-    const handlers = flattenHandlers(given, `${name}(${JSON.stringify(path)}, …)`);
+    const handlers = flattenHandlers(given, `${name}(${writePaths(path)}, …)`);
     this.route(path).add(method, handlers);
     return this;
   }
@@ -169,10 +171,14 @@ export class Router extends Mountable {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
     for (const text of paths) parsePrefix(text, EXACT);
-    const where = withPath ? `use(${JSON.stringify(given[0])}, …)` : 'use(…)';
+    this[kVetPaths](paths);
+    const where = withPath ? `use(${writePaths(given[0])}, …)` : 'use(…)';
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where} needs at least one middleware function or router`);
-    for (const entry of entries) checkUse(entry, where, this);
+    for (const entry of entries) {
+      checkUse(entry, where, this);
+      if (entry instanceof Router && typeof entry !== 'function') this[kVetPaths](entry.#allPaths());
+    }
     for (const entry of entries) {
       this.#use(paths, entry as AnyHandler | Router);
       this[kUsed](withPath ? (given[0] as Paths) : '/', entry);
@@ -181,14 +187,24 @@ export class Router extends Mountable {
     return this;
   }
 
+  /** Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
+  protected [kVetPaths](paths: readonly Path[]): void {
+    for (const outer of this.#outers) outer[kVetPaths](paths);
+  }
+
+  #allPaths(): Path[] {
+    return this.#registrations.flatMap((registration) => [...registration.paths, ...(registration.kind === 'mount' ? registration.router.#allPaths() : [])]);
+  }
+
   /** Called for all that was given to {@link use}; an application looks for others among it. */
   protected [kUsed](_path: Paths, _entry: unknown): void {
     // A router has nothing to say to what is mounted in it.
   }
 
-  #use(paths: readonly string[], entry: AnyHandler | Router): void {
+  #use(paths: readonly Path[], entry: AnyHandler | Router): void {
     if (entry instanceof Router && typeof entry !== 'function') {
       entry[kOnChange](this[kChanged]);
+      entry.#outers.add(this);
       this.#registrations.push({ kind: 'mount', paths, router: entry });
     } else {
       this.#registrations.push({ kind: 'middleware', paths, handlers: [entry] });
@@ -203,17 +219,6 @@ export class Router extends Mountable {
       return registration.kind === 'middleware' && registration.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
     });
   }
-}
-
-function isPaths(given: unknown): boolean {
-  if (typeof given === 'string' || given instanceof RegExp) return true;
-  return Array.isArray(given) && given.length > 0 && given.every((path) => typeof path === 'string' || path instanceof RegExp);
-}
-
-function listPaths(given: Paths): readonly string[] {
-  if (!Array.isArray(given)) return [given as string];
-  if (given.length === 0) throw new TypeError('an array of paths must hold at least one path');
-  return [...(given as readonly string[])];
 }
 
 function checkUse(entry: unknown, where: string, self: Router): void {
