@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
+import { assign } from '../http/assignable';
 import { describe } from '../options/field';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
@@ -11,7 +12,7 @@ import { kChanged, kJoins, kRegister, kRegistrations, kUsed, kVet, type Registra
 import { type AnyHandler, flattenHandlers, kEntries, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
-import { registrationOf, StackLayer } from './stack';
+import { areLayers, registrationOf, StackLayer } from './stack';
 import { addVerbs, type Verbs } from './verb';
 
 /** What `use` takes: handlers, routers, and arrays of them. */
@@ -61,9 +62,14 @@ export class Router extends Mountable {
     return (this.#stack ??= this.#registrations.map(pictureOf));
   }
 
+  /** Layers of a `stack`, in another order or fewer, are what is registered from now on; anything else is the program's own. */
   set stack(layers: StackLayer[]) {
-    this.#stack = layers;
-    this[kChanged]();
+    if (areLayers(layers)) {
+      this.#stack = layers;
+      this[kChanged]();
+    } else {
+      assign(this, 'stack', layers);
+    }
   }
 
   /** To be called when what is registered, or how it is read, has changed. */

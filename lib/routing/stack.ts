@@ -64,6 +64,11 @@ export function registrationOf(layer: StackLayer): Registration | undefined {
   return { ...registration, entries };
 }
 
+/** Whether something is a list of layers. */
+export function areLayers(given: unknown): given is StackLayer[] {
+  return Array.isArray(given) && given.every((each) => each instanceof StackLayer);
+}
+
 /** The same of a layer in a route's stack. */
 export function entryOf(layer: StackLayer): RouteEntry | undefined {
   const { entry } = layer[kPictured] ?? {};
