@@ -1,6 +1,7 @@
 import type { Growth, Measure, Results } from './results';
 import { PEERS, SUBJECT } from './settings';
 import type { MedianInterval } from './statistics';
+import { isCost } from './table';
 
 const FONT = 'font-family="system-ui, sans-serif"';
 const INK = '#1f2328';
@@ -17,7 +18,7 @@ const MOST = 8;
 /** A dot for every peer in every measure, with its interval, to the right of the line where waypost does better, grey where the interval holds 1. */
 export function renderRatioChart(results: Results): string {
   const columns = 2;
-  const measures = results.measures.filter((measure) => measure.unit !== 'µs');
+  const measures = results.measures.filter((measure) => !isCost(measure));
   const peers = Object.keys(measures[0]?.peers ?? {}).filter((name) => name !== SUBJECT);
   const height = PANEL.top + peers.length * PANEL.row + PANEL.gap;
   const rows = Math.ceil(measures.length / columns);

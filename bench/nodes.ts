@@ -4,10 +4,10 @@ import { resolve } from 'node:path';
 
 const DIRECTORY = resolve(__dirname, 'nodes');
 
-/** Majors as they are asked for: `20,24,26`. @throws Error for anything else. */
+/** Majors as they are asked for: `20,24,26`. @throws TypeError for anything else. */
 export function readMajors(given: string): number[] {
   const majors = given.split(',').map(Number);
-  if (majors.some((major) => !Number.isInteger(major) || major < 20)) throw new Error(`--node takes majors of Node from 20 on, such as 20,24,26; got ${given}`);
+  if (majors.some((major) => !Number.isInteger(major) || major < 20)) throw new TypeError(`--node takes majors of Node from 20 on, such as 20,24,26; got ${given}`);
   return majors;
 }
 

@@ -1,10 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Exchange } from './cases';
-import { check } from './exchange';
+import { check, record } from './exchange';
 import { pinned, type Pins } from './machine';
+import { BARE } from './settings';
 
 /** What a process has used so far. */
 export interface Usage {
@@ -32,18 +35,34 @@ export class PeerProcess {
    * @throws Error when it ends before it listens.
    */
   static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; pins: Pins }): Promise<PeerProcess> {
-    const file = resolve(__dirname, `peers/${name === 'base' ? 'waypost' : name}.mjs`);
-    const args = ['--require', resolve(__dirname, 'probe.cjs'), file, work, ...(size === undefined ? [] : [String(size)])];
-    const [command, rest] = pinned(setup.pins.server, process.execPath, args);
+    const given = [work, ...(size === undefined ? [] : [String(size)])];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
+    return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins);
+  }
+
+  /** Starts a server that writes what another has answered, and looks at no request. */
+  static async startBare(answer: unknown, pins: Pins): Promise<PeerProcess> {
+    const directory = mkdtempSync(join(tmpdir(), 'waypost-bare-'));
+    try {
+      const file = join(directory, 'answer.json');
+      writeFileSync(file, JSON.stringify(answer));
+      return await PeerProcess.#spawn(BARE, 'peers/bare.mjs', [file], { ...process.env, NODE_ENV: 'production' }, pins);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  }
+
+  static async #spawn(name: string, file: string, given: readonly string[], env: NodeJS.ProcessEnv, pins: Pins): Promise<PeerProcess> {
+    const args = ['--require', resolve(__dirname, 'probe.cjs'), resolve(__dirname, file), ...given];
+    const [command, rest] = pinned(pins.server, process.execPath, args);
     const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env });
     // Some log every refused request; it is shown only when a peer does not start.
     let said = '';
     child.stderr?.on('data', (chunk: Buffer) => { said = (said + chunk.toString()).slice(-2000); });
     const port = await new Promise<number>((listening, failed) => {
       child.once('error', failed);
-      child.once('exit', (code) => failed(new Error(`${name} ${work} ended with ${code} before it listened: ${said}`)));
+      child.once('exit', (code) => failed(new Error(`${name} ${given.join(' ')} ended with ${code} before it listened: ${said}`)));
       createInterface({ input: child.stdout as NodeJS.ReadableStream }).once('line', (line) => listening(Number(line)));
     });
     return new PeerProcess(name, port, child);
@@ -56,6 +75,11 @@ export class PeerProcess {
     } catch (error) {
       throw new Error(`${this.name}: ${(error as Error).message}`, { cause: error });
     }
+  }
+
+  /** A server that writes what this one answers, and looks at no request. */
+  async bare(exchange: Exchange, pins: Pins): Promise<PeerProcess> {
+    return PeerProcess.startBare(await record(this.port, exchange), pins);
   }
 
   /** What it has used by now. */

@@ -1,12 +1,15 @@
 /** Compares waypost with its peers: `npm run bench -- --help`. */
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Case, loadCases } from './cases';
 import { renderGrowthChart, renderRatioChart } from './chart';
 import { type Bench, caseSeconds, checkAll, checkSeconds, compareCase, compareStarts, startSeconds } from './comparison';
+import { compareLatencies, latencySeconds } from './latency';
 import { growthSeconds, measureGrowth } from './growth';
 import { Load } from './load';
 import { describeMachine, findPins } from './machine';
+import { nodeOf } from './nodes';
 import { Progress } from './progress';
 import type { Growth, Measure, Results } from './results';
 import { readSettings, type Settings } from './settings';
@@ -15,6 +18,7 @@ import { renderTable } from './table';
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2));
   if (settings === undefined) return;
+  if (settings.nodes.length > 0) return runOn(settings);
   const pins = findPins();
   if (pins.server === undefined) process.stderr.write('Nothing is pinned to a core (one core, or no taskset): the figures will spread.\n');
   const load = Load.find(settings.load, pins.load);
@@ -35,12 +39,23 @@ async function main(): Promise<void> {
   }
 }
 
+/** One run by each Node, with the same options; the results in a folder each. */
+function runOn({ nodes, out }: Settings): void {
+  const given = process.argv.slice(2);
+  const rest = given.filter((argument, i) => !argument.startsWith('--node') && given[i - 1] !== '--node');
+  for (const major of nodes) {
+    const { status } = spawnSync(nodeOf(major), [...process.execArgv, __filename, ...rest, '--out', resolve(out, `node-${major}`)], { stdio: 'inherit' });
+    if (status !== 0) throw new Error(`the run by Node ${major} has failed`);
+  }
+}
+
 function estimate(settings: Settings): number {
   const { parts, cases, checkOnly } = settings;
   let seconds = checkSeconds(settings);
   if (checkOnly) return seconds;
   if (parts.includes('cases')) seconds += cases.length * caseSeconds(settings);
   if (parts.includes('start')) seconds += startSeconds(settings);
+  if (parts.includes('latency')) seconds += latencySeconds(settings);
   if (parts.includes('growth')) seconds += growthSeconds(settings);
   return seconds;
 }
@@ -52,6 +67,7 @@ async function measureAll(bench: Bench): Promise<{ measures: Measure[]; growth: 
     for (const name of cases) measures.push(...(await compareCase(bench, bench.cases.get(name) as Case)));
   }
   if (parts.includes('start')) measures.push(await compareStarts(bench));
+  if (parts.includes('latency')) measures.push(...(await compareLatencies(bench)));
   // What is measured in requests stands above start and memory.
   measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));
   return { measures, growth: parts.includes('growth') ? await measureGrowth(bench) : [] };

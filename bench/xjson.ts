@@ -2,8 +2,10 @@
  * xJson beside JSON.stringify and its peers, in one run:
  * `npm run bench:xjson -- --node 20,24,26`. Every ratio is of two times taken in
  * turn, the median of many in a process, and then that of several processes.
+ * Last come whole requests beside the frameworks, as `npm run bench` compares them.
  */
 import { spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nodeOf, readMajors } from './nodes';
 import { compareLarge, measureUncut } from './xjson/large';
@@ -25,6 +27,14 @@ async function measure(): Promise<void> {
   await compareResponses();
   await compareLarge();
   measureUncut();
+  compareOverHttp();
+}
+
+/** 10 KB with a BigInt in each row, over a socket. */
+function compareOverHttp(): void {
+  const given = ['--cases', 'bigint', '--peers', 'fastify,express,hono,koa', '--rounds', '6'];
+  const { status } = spawnSync(process.execPath, [...process.execArgv, resolve(__dirname, 'run.ts'), ...given], { stdio: 'inherit' });
+  if (status !== 0) throw new Error('the comparison over HTTP has failed');
 }
 
 main().catch((error: unknown) => {

@@ -9,6 +9,9 @@ const RESULTS: Results = {
   measures: [
     { name: 'static', title: 'static JSON', unit: 'requests/s', peers: { waypost: pairedResult([60_000, 61_000, 62_000]), fastify: { ...pairedResult([50_000, 50_000, 50_000], [1.2, 1.1, 1.3]), failures: 1 } } },
     { name: 'post', title: 'POST', unit: 'requests/s', peers: { waypost: { ...pairedResult([30_000]), failures: 2 }, fastify: { ...pairedResult([50_000], [0.6]), failures: 1 } } },
+    { name: 'static-cpu', title: 'static JSON', unit: 'µs', peers: { waypost: pairedResult([12.4]), fastify: pairedResult([14], [1.13]) } },
+    { name: 'static-above', title: 'static JSON', unit: 'µs above bare', peers: { waypost: pairedResult([2.44]), fastify: pairedResult([4], [1.64]) } },
+    { name: 'latency-64-p99', title: 'latency, 99th percentile, 64 connections', unit: 'ms of latency', rate: 6000, late: 0.0512, peers: { waypost: pairedResult([1.2345]), fastify: pairedResult([2], [1.62]) } },
     { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: { waypost: pairedResult([2 ** 20 * 50]), fastify: pairedResult([2 ** 20 * 60], [1.2]) } },
   ],
   growth: [{ name: 'routes', title: 'Routes', unit: 'routes', points: [10, 1000], rounds: 3, peers: { waypost: [10, 12.34], fastify: [11, null] } }],
@@ -28,6 +31,22 @@ describe('what the benchmark writes', () => {
     expect(table).toContain(`| all of the load, geometric mean |  | ${Math.sqrt(1.2 * 0.6).toFixed(2)} |`);
   });
 
+  test('processor time has a table of its own, and so has what a bare server does not take', () => {
+    const [, time, above] = table.split(/\| processor time a request/);
+    expect(time).toContain('| static JSON | 12 µs | 1.13 |');
+    expect(above).toMatch(/^ above a bare server's \| waypost = 1.00 \| fastify \|/);
+    expect(above).toContain('| static JSON | 2.4 µs | 1.64 |');
+  });
+
+  test('latency has a table of its own, which says at what rate, and how late the load itself was', () => {
+    const [, latency] = table.split('| at 6,000 requests/s | waypost = 1.00 | fastify |');
+    expect(latency).toContain('| latency, 99th percentile, 64 connections | 1.23 ms | 1.62 |');
+    expect(table.match(/latency, 99th/g)).toHaveLength(1);
+    expect(table).toContain('the load itself came to one more than 0.051 ms late');
+    expect(renderTable({ ...RESULTS, measures: [] })).not.toContain('requests/s');
+    expect(renderTable({ ...RESULTS, measures: RESULTS.measures.filter(({ rate }) => rate !== undefined) })).toContain('| at 6,000 requests/s |');
+  });
+
   test('failed connections are told, and so is how sure the interval is', () => {
     expect(table).toContain('† Connections failed');
     expect(table).toContain('holds it in 75 of 100 cases');
@@ -41,10 +60,11 @@ describe('what the benchmark writes', () => {
 
   test('the charts show every measure, escape what they are given, and say how it was measured', () => {
     const ratios = renderRatioChart(RESULTS);
-    for (const { title } of RESULTS.measures) expect(ratios).toContain(`>${title}</text>`);
+    const shown = RESULTS.measures.filter(({ unit }) => !unit.startsWith('µs'));
+    for (const { title } of shown) expect(ratios).toContain(`>${title}</text>`);
     expect(ratios).toContain('A &amp; B');
     expect(ratios).toContain('3 rounds of 2 s');
-    expect(ratios.match(/<circle/g)).toHaveLength(RESULTS.measures.length);
+    expect(ratios.match(/<circle/g)).toHaveLength(shown.length);
     const growth = renderGrowthChart(RESULTS);
     expect(growth).toContain('median of 3 runs');
     // One dot for each figure there is.

@@ -122,6 +122,20 @@ describe('what Express makes own', () => {
     }
   });
 
+  test('neither bytes nor a key id stand on a request that was not captured or checked', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    const found: unknown[] = [];
+    app.all('/', (req, res) => {
+      found.push(['rawBody' in req, 'signatureKeyId' in req]);
+      res.end();
+    });
+    await ask(app as unknown as RequestListener, async (url) => {
+      await fetch(url);
+      await fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+    });
+    expect(found).toEqual([[false, false], [true, false]]);
+  });
+
   test('a body stands where an application parses that another has brought the request to', async () => {
     const outers: (() => Registrar)[] = [theirs as never, express as never, () => createServer({ body: false, logging: { level: 'silent' } }) as never];
     for (const makeOuter of outers) {

@@ -191,16 +191,18 @@ describe('the public names', () => {
       return exported === true && name !== undefined ? [name.text] : [];
     });
     expect([...new Set(names)].sort()).toEqual([
-'Application', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'ErrorBody', 'ErrorCode',
-      'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError',
-      'HttpServerOptions', 'HttpsOptions', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'ListenOptions', 'LogLevel',
-      'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler',
-      'Params', 'Path', 'PathParams', 'Paths', 'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'ReplayOptions', 'ReplayStore', 'Request',
-      'RequestHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router', 'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry',
-      'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'SendFileCallback', 'SendFileOptions', 'ServerSettings', 'SignRequestOptions',
-      'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'TextParserOptions', 'TrustProxy',
-      'Unchecked', 'UncheckedTypes', 'UpgradeListener', 'UrlencodedParserOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer',
-      'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
+'Application', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'Errback', 'ErrorBody',
+      'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers',
+      'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'InjectOptions', 'InjectResponse', 'JsonParserOptions',
+      'KnownSettings', 'ListenOptions', 'Locals', 'LogLevel', 'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions',
+      'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler', 'Params', 'Path', 'PathParams', 'Paths', 'Presumed',
+      'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore',
+      'Request', 'RequestHandler', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router',
+      'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
+      'SendFileOptions', 'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
+      'StartCallback', 'StaticOptions', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
+      'UrlencodedParserOptions', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
+      'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });
 });

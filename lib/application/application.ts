@@ -104,6 +104,7 @@ export class Application extends ConfiguredRouter {
     this.#options = options;
     this.#apart = !asExpress;
     this.#listenDefaults = asExpress ? { port: given?.server?.port ?? 0, host: options.server.host } : options.server;
+    this.set('absolute views', asExpress);
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);

@@ -1,27 +1,32 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
-import type { HostApplication } from '../http/host-application';
-import { noViews } from '../http/views';
+import type { Unchecked } from '../http/unchecked';
+import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
 import type { NextFunction, Paths } from '../routing/handler';
 import { kChanged, kUsed, kVet, type RoutingRules } from '../routing/registration';
 import { kStandsAlone, Router } from '../routing/router';
 import { looser, type RouterOptions, rulesOf } from '../routing/router-options';
-import type { Verb } from '../routing/verb';
+import type { Verb } from '../routing/verb-types';
 import { isForeign, mountForeign } from './foreign-application';
 import { giveMembers } from './members';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
+import type { ViewEngine } from './view';
+import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
 
 /** What an application asks itself for; by symbols, as in {@link Router}. */
 export const kShared = Symbol('waypost.application.shared');
 export const kRules = Symbol('waypost.application.rules');
 
+/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
+const SHOWING = ['development', 'test'];
+
 /** With one argument, the value of a setting. */
 interface SettingGetter {
   <Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  (name: string): unknown;
+  (name: string): Unchecked;
 }
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- what Node's emitters have is given to the prototype */
@@ -34,27 +39,28 @@ export interface ConfiguredRouter extends EventEmitter {
  * What an application is besides a listener: a router with settings, an
  * emitter, and a place in the application that it is mounted in, as in Express.
  */
-export class ConfiguredRouter extends Router implements HostApplication {
+export class ConfiguredRouter extends Router implements ViewHost {
   /** Values for the whole application. `settings` are there too. */
-  locals: Record<string, unknown>;
+  locals: Express.Locals & Record<string, Unchecked>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
   mountpath: Paths = '/';
   /** The application that it is mounted in. */
   parent: ConfiguredRouter | undefined = undefined;
+  /** The engines of views by extension, dot included. */
+  engines = Object.create(null) as Record<string, ViewEngine>;
+  /** The views that were rendered with `cache`, by name. */
+  cache = Object.create(null) as Record<string, RenderableView>;
   readonly #settings: Settings;
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #asExpress: boolean;
-  /** Engines of views, by the ending of their names. */
-  engines: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-
-  /** @param asExpress Whether routers without options go by Express's defaults. */
+  /** @param asExpress Whether routers without options go by Express's defaults, and errors are shown to the tests of a program. */
   constructor(target: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
     super(undefined, target);
     this.#options = options;
     this.#asExpress = asExpress;
     this.#logger = logger;
-    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger });
+    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress ? SHOWING : ['development']);
     this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.values });
   }
 
@@ -99,7 +105,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   set<Name extends keyof KnownSettings>(name: Name, value: KnownSettings[Name]): this;
   set(name: string, value: unknown): this;
   set<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  set(name: string): unknown;
+  set(name: string): Unchecked;
   set(...given: [name: string, value?: unknown]): unknown {
     const [name, value] = given;
     if (typeof name !== 'string') throw new TypeError(`set() needs the name of a setting, got ${inspect(name)}`);
@@ -140,20 +146,31 @@ export class ConfiguredRouter extends Router implements HostApplication {
     return this.parent === undefined ? '' : this.parent.path() + String(this.mountpath);
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  engine(extension: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`app.engine(${inspect(extension)})`));
+  /**
+   * Has views with an extension rendered by a function. Without one, the package of the extension's name is loaded.
+   * @throws TypeError for what is no function.
+   */
+  engine(extension: string, engine: ViewEngine): this {
+    addEngine(this, extension, engine);
+    return this;
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  render(view: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`app.render(${inspect(view)})`));
+  /**
+   * Renders a view (see the settings `views` and `view engine`) with the locals of the application and the options.
+   * @throws Error where it is not known which engine renders it, or that can't be loaded; what else fails the callback is told.
+   */
+  render(name: string, callback: RenderCallback): void;
+  render(name: string, options: object | null | undefined, callback: RenderCallback): void;
+  render(name: string, second: object | null | undefined, third?: RenderCallback): void {
+    if (typeof second === 'function') renderView(this, name, undefined, second as RenderCallback);
+    else renderView(this, name, second, third);
   }
 
   /** An application that is mounted learns where, and takes on the settings that it has not set itself. */
   protected override [kUsed](path: Paths, entry: unknown): void {
     if (entry instanceof ConfiguredRouter) {
       entry.#settings.inherit(this.#settings);
+      Object.setPrototypeOf(entry.engines, this.engines);
       entry.mountpath = path;
       entry.parent = this;
       entry[kChanged]();

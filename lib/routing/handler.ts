@@ -1,5 +1,6 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
+import type { Unchecked } from '../http/unchecked';
 import type { Params } from './pattern';
 
 /**
@@ -10,10 +11,12 @@ import type { Params } from './pattern';
 export type NextFunction = (error?: unknown) => void;
 
 /** A handler of a route, or middleware (INTERFACE sections 1 and 4.1). May be async; a rejection is an error. */
-export type Handler<P = Params> = (req: Request<P>, res: Response, next: NextFunction) => unknown;
+export type Handler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+  (req: Request<P, ResBody, ReqBody, Query, Locals>, res: Response<ResBody, Locals>, next: NextFunction) => unknown;
 
 /** Error middleware: told from a handler by its four parameters, as in Express. */
-export type ErrorHandler<P = Params> = (error: unknown, req: Request<P>, res: Response, next: NextFunction) => unknown;
+export type ErrorHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+  (error: Unchecked, req: Request<P, ResBody, ReqBody, Query, Locals>, res: Response<ResBody, Locals>, next: NextFunction) => unknown;
 
 /**
  * Middleware that is typed for another framework, such as a package of Express.

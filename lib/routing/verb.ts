@@ -1,19 +1,5 @@
 import { METHODS } from 'node:http';
-import type { Handler, Handlers, MixedHandlers, Path, PathParams } from './handler';
-
-/** Registers a route for one method, or for all (INTERFACE section 4.1). */
-export interface Verb<Self> {
-  <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
-  <const Given extends Path>(path: Given | readonly Given[], ...handlers: (Handlers<PathParams<Given>> | Handlers)[]): Self;
-  <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
-}
-
-/** Adds handlers of one method, or of all, to a route. */
-export interface RouteVerb<Self> {
-  (...handlers: Handler[]): Self;
-  (...handlers: Handlers[]): Self;
-  (...handlers: MixedHandlers[]): Self;
-}
+import type { RouteVerb, Verb } from './verb-types';
 
 /** A method for each HTTP method that Node knows, by its name in lower case. */
 export interface Verbs {

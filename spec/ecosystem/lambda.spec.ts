@@ -1,4 +1,10 @@
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { configure } from '@codegenie/serverless-express';
+import { ServerlessAdapter } from '@h4ad/serverless-adapter';
+import { ApiGatewayV1Adapter } from '@h4ad/serverless-adapter/adapters/aws';
+import { ExpressFramework } from '@h4ad/serverless-adapter/frameworks/express';
+import { DefaultHandler } from '@h4ad/serverless-adapter/handlers/default';
+import { PromiseResolver } from '@h4ad/serverless-adapter/resolvers/promise';
 import express, { type Express } from 'express';
 import serverless from 'serverless-http';
 import { express as wayExpress } from 'waypost';
@@ -32,20 +38,39 @@ function program(app: Express): void {
   app.use(((error, _req, res, _next) => res.status(error.status).json({ failed: error.message })) as express.ErrorRequestHandler);
 }
 
-function event(method: string, path: string, more: { headers?: object; body?: string; query?: object } = {}): object {
+function event(method: string, path: string, more: { headers?: Record<string, string>; body?: string; query?: Record<string, string> } = {}): object {
+  const headers = { host: 'a', ...more.headers };
+  const lists = (values: Record<string, string>): object => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value]]));
   return {
-    httpMethod: method, path, headers: { host: 'a', ...more.headers }, body: more.body ?? null, queryStringParameters: more.query ?? null,
-    isBase64Encoded: false, requestContext: {},
+    resource: '/{proxy+}', httpMethod: method, path, headers, multiValueHeaders: lists(headers), body: more.body ?? null,
+    queryStringParameters: more.query ?? null, multiValueQueryStringParameters: more.query === undefined ? null : lists(more.query),
+    isBase64Encoded: false, requestContext: { identity: { sourceIp: '192.0.2.1' } },
   };
 }
 
 interface LambdaAnswer {
   statusCode: number;
-  headers: Record<string, unknown>;
-  multiValueHeaders: Record<string, unknown>;
+  headers?: Record<string, unknown>;
+  multiValueHeaders?: Record<string, unknown>;
   body: string;
   isBase64Encoded: boolean;
 }
+
+type Lambda = (event: object, context: object) => Promise<LambdaAnswer>;
+
+/** Each makes requests and responses of its own, without a socket. */
+const ADAPTERS: Readonly<Record<string, (app: Express) => Lambda>> = {
+  'serverless-http': (app) => serverless(app as never, { binary: ['image/png'] }) as unknown as Lambda,
+  '@codegenie/serverless-express': (app) => {
+    const handle = configure({ app: app as never, binarySettings: { contentTypes: ['image/png'] } }) as (...given: unknown[]) => Promise<LambdaAnswer>;
+    return (given, context) => handle(given, context, () => undefined);
+  },
+  '@h4ad/serverless-adapter': (app) => {
+    const handle = ServerlessAdapter.new(app).setFramework(new ExpressFramework()).setHandler(new DefaultHandler()).setResolver(new PromiseResolver())
+      .setBinarySettings({ contentTypes: ['image/png'], contentEncodings: [] }).addAdapter(new ApiGatewayV1Adapter()).build();
+    return (given, context) => handle(given, context, undefined) as Promise<LambdaAnswer>;
+  },
+};
 
 const EVENTS: readonly [string, object][] = [
   ['a text', event('GET', '/text', { query: { name: 'Ada' } })],
@@ -63,24 +88,30 @@ const EVENTS: readonly [string, object][] = [
   ['a body', event('POST', '/body', { headers: { 'content-type': 'application/json', 'content-length': '7' }, body: '{"a":1}' })],
 ];
 
-test.each(EVENTS)('serverless-http answers %s as on Express', async (_, given) => {
-  const answers: unknown[] = [];
-  for (const make of [express, wayExpress as unknown as typeof express]) {
-    const app = make();
-    if (make !== express) (app as unknown as { set(name: string, value: unknown): void }).set('etag', 'weak');
-    app.disable('x-powered-by');
-    program(app);
-    const { statusCode, headers, multiValueHeaders, body, isBase64Encoded } = (await serverless(app as never, { binary: ['image/png'] })(structuredClone(given), {})) as LambdaAnswer;
-    const { date: _date, connection: _c, 'keep-alive': _k, ...rest } = headers;
-    answers.push({ statusCode, headers: rest, multiValueHeaders, body, isBase64Encoded });
-  }
-  expect(answers[1]).toEqual(answers[0]);
-});
+/** Without what tells the time or of the connection. */
+function lasting(fields: Record<string, unknown> | undefined): object {
+  return Object.fromEntries(Object.entries(fields ?? {}).filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name)));
+}
 
-test('what nothing takes is 404, in its own words', async () => {
-  const app = wayExpress();
-  const answer = (await serverless(app as never)(event('GET', '/none'), {})) as LambdaAnswer;
-  expect([answer.statusCode, answer.body]).toEqual([404, JSON.stringify({ error: 'Not Found', message: 'Cannot GET /none' })]);
+describe.each(Object.keys(ADAPTERS))('%s', (name) => {
+  const adapt = ADAPTERS[name] as (typeof ADAPTERS)[string];
+
+  test.each(EVENTS)('answers %s as on Express', async (_, given) => {
+    const answers: unknown[] = [];
+    for (const make of [express, wayExpress as unknown as typeof express]) {
+      const app = make();
+      app.disable('x-powered-by');
+      program(app);
+      const { statusCode, headers, multiValueHeaders, body, isBase64Encoded } = await adapt(app)(structuredClone(given), {});
+      answers.push({ statusCode, headers: lasting(headers), multiValueHeaders: lasting(multiValueHeaders), body, isBase64Encoded });
+    }
+    expect(answers[1]).toEqual(answers[0]);
+  });
+
+  test('what nothing takes is 404, in its own words', async () => {
+    const { statusCode, body } = await adapt(wayExpress() as unknown as Express)(event('GET', '/none'), {});
+    expect([statusCode, body]).toEqual([404, JSON.stringify({ error: 'Not Found', message: 'Cannot GET /none' })]);
+  });
 });
 
 describe('a Response that is used alone, and knows no request', () => {
