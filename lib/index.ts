@@ -26,6 +26,7 @@ export type {
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';
 export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, Path, PathParams, Paths } from './routing/handler';
+export type { RouteVerb, Verb } from './routing/verb-types';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';

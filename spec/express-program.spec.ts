@@ -8,7 +8,7 @@ import { typeErrors } from './support/program-types';
 const FILE = 'spec/types/programs/express-program.ts';
 const PROGRAM = read(FILE);
 
-const BOTH = ['express'];
+const BOTH = ['express', 'waypost/express'];
 
 function compiled(code: string): string[] {
   return typeErrors([{ code, name: 'the program', language: 'ts', exchanges: [], printed: [] }]);
@@ -31,6 +31,7 @@ describe('a program written for Express in strict TypeScript', () => {
 
   test('with mistakes in it, each of them is found by waypost\'s types', () => {
     const mistakes: [right: string, wrong: string, message: RegExp][] = [
+      ['res.json(note ?? { error', 'res.json(note ?? { problem', /'problem' does not exist/],
       ['req.user.role', 'req.user.roll', /'roll' does not exist/],
       ['req.session.returnTo ??', 'req.session.returnToo ??', /'returnToo' does not exist/],
       ['file.originalname)', 'file.originalNames)', /'originalNames' does not exist/],
@@ -93,8 +94,8 @@ test('waypost/express is Express by its exports: as a module\'s default, by name
   for (const name of ['express', '@types']) symlinkSync(join(ROOT, 'node_modules', name), join(folder.path, 'node_modules', name));
   symlinkSync(ROOT, join(folder.path, 'node_modules/waypost'));
   const shown = (from: string): string[] => {
-    folder.add('module.mjs', `import made, { Router, json, raw, static as files, text, urlencoded } from '${from}';
-      console.log(typeof made, [Router, json, raw, files, text, urlencoded].map((each) => typeof each).join(), made.Router === Router, typeof made().get);`);
+    folder.add('module.mjs', `import made, { Route, Router, application, json, raw, request, response, static as files, text, urlencoded } from '${from}';
+      console.log(typeof made, [Route, Router, application, json, raw, request, response, files, text, urlencoded].map((each) => typeof each).join(), made.Router === Router, typeof made().get);`);
     folder.add('script.cjs', `const made = require('${from}'); const { Router, json } = made;
       console.log(typeof made, [Router, json].map((each) => typeof each).join(), typeof made().get);`);
     return ['module.mjs', 'script.cjs'].map((file) => execFileSync(process.execPath, [join(folder.path, file)], { encoding: 'utf8' }));

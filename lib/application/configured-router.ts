@@ -54,6 +54,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #asExpress: boolean;
+
   /** @param asExpress Whether routers without options go by Express's defaults, and errors are shown to the tests of a program. */
   constructor(target: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
     super(undefined, target);

@@ -4,6 +4,7 @@ import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
 import type { RouteEntry } from './registration';
 import { dispatch, type Dispatched } from './dispatch';
 import { entryOf, StackLayer } from './stack';
+import type { Params } from './pattern';
 import { addVerbs, type RouteVerbs } from './verb';
 
 /** Any function that was registered. */
@@ -13,10 +14,11 @@ export type AnyHandler = Handler | ErrorHandler;
 export const kEntries = Symbol('waypost.route.entries');
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
-export interface Route extends RouteVerbs<Route> {}
+export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
 
 /** Registers handlers of one route, for each method; what `route(path)` returns. */
-export class Route {
+// eslint-disable-next-line @typescript-eslint/no-unused-vars -- the verbs take it
+export class Route<P = Params> {
   /** The path as it was registered. */
   readonly path: Path | readonly Path[];
   readonly #entries: RouteEntry[] = [];

@@ -4,7 +4,8 @@ import { assign } from '../http/assignable';
 import { describe } from '../options/field';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import type { Handler, MixedHandlers, NextFunction, Path, Paths } from './handler';
+import type { Unchecked } from '../http/unchecked';
+import type { Handler, MixedHandlers, NextFunction, Path, PathParams, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix, type Pattern } from './pattern';
@@ -14,9 +15,7 @@ import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
 import { areLayers, registrationOf, StackLayer } from './stack';
 import { addVerbs, type Verbs } from './verb';
-
-/** What `use` takes: handlers, routers, and arrays of them. */
-type Usable = MixedHandlers | Router | readonly Usable[];
+import type { TypedHandlers } from './verb-types';
 
 /** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
@@ -127,12 +126,12 @@ export class Router extends Mountable {
    * place in the order is that of this call.
    * @throws TypeError when a pattern is wrong.
    */
-  route(path: Paths): Route {
+  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>> {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     const route = new Route(Array.isArray(path) ? paths : path, () => this[kChanged]());
     this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
-    return route;
+    return route as Route<PathParams<Given>>;
   }
 
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
@@ -149,9 +148,13 @@ export class Router extends Mountable {
    * @throws TypeError when a path is wrong or what is given is neither function nor router.
    */
   use(...handlers: Handler[]): this;
-  use(path: Paths, ...handlers: Handler[]): this;
-  use(...handlers: Usable[]): this;
-  use(path: Paths, ...handlers: Usable[]): this;
+  use<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
+  use(...handlers: MixedHandlers[]): this;
+  use<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
+  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+    ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
+  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+    path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;

@@ -45,7 +45,7 @@ export interface Verbs {
 }
 
 /** The verbs of a route, whose path is known. */
-export type RouteVerbs<Self> = Record<keyof Verbs, RouteVerb<Self>>;
+export type RouteVerbs<Self, P> = Record<keyof Verbs, RouteVerb<Self, P>>;
 
 /**
  * Gives a prototype one method for each of Node's HTTP methods, and `all`.
