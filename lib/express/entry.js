@@ -1,6 +1,6 @@
 'use strict';
 
-const { express } = require('./dist/index.js');
+const { express } = require('../../dist/index.js');
 
 module.exports = express;
 // One by one, so that Node finds them for `import { Router } from 'waypost/express'`.
