@@ -110,6 +110,7 @@ class Ours {
     const host: WalkHost = {
       obstacle: () => undefined,
       reclaim: () => undefined,
+      read: (walk) => walk.resume(walk.match),
       rewritten: () => { throw new Error('nothing was rewritten'); },
       retargeted: () => { throw new Error('nothing is mounted'); },
       ended: (_walk, failed, error) => { if (failed) throw error; },

@@ -3,7 +3,7 @@ import { HttpError } from '../lib/errors';
 import { Path, type PathRules } from '../lib/routing/path';
 import { parsePattern, parsePrefix } from '../lib/routing/pattern';
 import { joinPatterns } from '../lib/routing/pattern-join';
-import { kRegistrations } from '../lib/routing/router';
+import { kRegistrations } from '../lib/routing/registration';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
 
 const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };

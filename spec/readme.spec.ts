@@ -197,11 +197,11 @@ describe('the public names', () => {
       'KnownSettings', 'ListenOptions', 'Locals', 'LogLevel', 'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions',
       'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler', 'Params', 'Path', 'PathParams', 'Paths', 'Presumed',
       'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore',
-      'Request', 'RequestHandler', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'Router',
-      'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
+      'Request', 'RequestHandler', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'RouteVerb', 'Router',
+      'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
       'StartCallback', 'StaticOptions', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
-      'UrlencodedParserOptions', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
+      'UrlencodedParserOptions', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
       'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });

@@ -3,7 +3,7 @@ import type { ForeignHandler, Handler, MixedHandlers, Path, PathParams, Paths } 
 import type { Params } from './pattern';
 
 /** Handlers that take more of a request than its path tells, typed alike, and what has types of its own among them. */
-type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
+export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
   | Handler<P, ResBody, ReqBody, Query, Locals>
   | ForeignHandler
   | readonly TypedHandlers<P, ResBody, ReqBody, Query, Locals>[];

@@ -85,13 +85,15 @@ test('what they say of types is what the compiler says', () => {
   const snippets = GUIDES.flatMap((file) => fences(read(file)).filter(({ language }) => language === 'typescript').map(({ text, line }): Example => (
     { name: `${file} line ${line}`, language: 'ts', code: text, exchanges: [], printed: [] }
   )));
-  expect(snippets).toHaveLength(2);
+  expect(snippets).toHaveLength(3);
   // Each by itself: what one declares of waypost's types, all programs beside it would have.
   for (const snippet of snippets) expect(typeErrors([snippet])).toEqual([]);
   // The compiler is asked: a misspelt property is an error, and so is what was not declared.
   const wrong = (find: RegExp, instead: string): string[] => snippets.flatMap((snippet) => (find.test(snippet.code) ? typeErrors([{ ...snippet, code: snippet.code.replace(find, instead) }]) : []));
   expect(wrong(/\[req\.tenant/, '[req.tenent')).toHaveLength(1);
-  expect(wrong(/value: any;/, '')).toHaveLength(4);
+  expect(wrong(/value: any;/, '')).toHaveLength(1);
+  expect(wrong(/text: req\.body\.text }\);/, 'text: req.body.words });')).toHaveLength(1);
+  expect(wrong(/'waypost\/express'/, '\'waypost\'').length).toBeGreaterThan(1);
 });
 
 test.each([...GUIDES, 'docs/compatibility.md'])('the links of %s lead somewhere', (file) => {
