@@ -125,7 +125,7 @@ describe('the tables of options', () => {
 });
 
 function isNodes(path: readonly string[]): boolean {
-  const own = ['host', 'port', 'handleSignals', 'trustProxy', 'https'];
+  const own = ['host', 'port', 'writeTimeout', 'handleSignals', 'trustProxy', 'https'];
   return path[0] === 'server' && !own.includes(path[1] ?? '');
 }
 

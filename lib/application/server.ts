@@ -9,6 +9,7 @@ import type { ListenCall } from './listen';
 import type { SafeLog } from '../safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import type { ResolvedServer } from '../options/options';
+import { WriteTimeout } from './write-timeout';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
@@ -33,6 +34,7 @@ export class Listener {
   readonly #classes: MessageClasses;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
+  readonly #writeTimeout: WriteTimeout;
   #server: NodeServer | null = null;
   /** Whether the server has said that it listens; `server.listening` says so a turn too early. */
   #listening = false;
@@ -45,6 +47,7 @@ export class Listener {
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
+    this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
   /** The server while it runs. */
@@ -79,6 +82,7 @@ export class Listener {
     server.once('close', () => {
       if (this.#server === server) this.#server = null;
       this.#listening = false;
+      this.#writeTimeout.stop();
       this.#unhookSignals();
     });
     try {
@@ -130,6 +134,7 @@ export class Listener {
 
   #started(server: NodeServer): void {
     this.#listening = true;
+    this.#writeTimeout.start(server);
     const address = server.address();
     this.#logger.info({ address }, 'The server has started');
     if (!this.#settings.handleSignals) return;
