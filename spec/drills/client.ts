@@ -67,7 +67,7 @@ export class Client {
       this.send(request, { head: (code) => (status = code), body: (chunk) => void chunks.push(chunk), end: resolve });
     });
     const isWhole = await Promise.race([whole.then(() => true), this.closed.then(() => false)]);
-    if (!isWhole) throw new Error(`the connection ended within an answer: ${this.error?.message ?? ''}`);
+    if (!isWhole) throw new Error(`the connection ended within an answer: ${this.error?.message ?? `${this.socket.bytesRead} bytes were read, ${this.socket.bytesWritten} written`}`);
     return { status, body: Buffer.concat(chunks).toString() };
   }
 

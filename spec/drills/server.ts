@@ -94,7 +94,7 @@ app.get('/wait/:time', async (req, res) => {
   }
 });
 
-app.post('/read', (req, res) => res.json({ read: req.rawBody?.length }));
+app.post('/read', (req, res) => res.json({ read: req.rawBody?.length, text: typeof req.body === 'string' ? req.body.length : undefined }));
 
 app.post('/signed', (_req, res) => {
   counts.passed++;
