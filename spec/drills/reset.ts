@@ -12,8 +12,8 @@ export const reset: Drill = {
   name: 'reset',
   load: '1,000 clients reset within a body, 20 never read one of 10 MB',
   run(extent) {
-    const clients = extent === 'whole' ? 1_000 : 100;
-    return ServerProcess.with({ memory: 700, options: { server: { writeTimeout: 1_000 } } }, async (server): Promise<Figures> => {
+    const [clients, writeTimeout] = extent === 'whole' ? [1_000, 2_000] : [100, 400];
+    return ServerProcess.with({ memory: 700, options: { server: { writeTimeout } } }, async (server): Promise<Figures> => {
       const idle = Array.from({ length: NEVER_READ }, async (_, index) => {
         const client = await Client.open(server.port);
         client.socket.pause();
@@ -31,7 +31,7 @@ export const reset: Drill = {
       // Nobody ends these but the server.
       const counts = await server.until(({ connections }) => connections === 0, 'clients that do not read are still served');
       for (const client of idle) (await client).socket.destroy();
-      return { outcome: `${clients} resets and ${NEVER_READ} that never read: ${counts.requests} handlers ran, the server closed the ${NEVER_READ}` };
+      return { outcome: `${clients} resets and ${NEVER_READ} that never read: ${counts.requests} handlers ran, the server closed the ${NEVER_READ} after ${writeTimeout / 1000} s` };
     });
   },
 };

@@ -3,7 +3,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { ROOT } from '../support/child-program';
 import { DRILLS } from './drills';
 
-/* `npm run drills` runs all and prints their table; `npm run drills -- NAME` one of them. */
+/* `npm run drills` runs all and prints their table, `npm run drills -- NAME` one of them; `npm run drills -- scope COUNT` says of that one how many targets it sends. */
 
 async function main(): Promise<void> {
   const [name, ...given] = process.argv.slice(2);
@@ -14,7 +14,7 @@ async function main(): Promise<void> {
     process.stderr.write(`${drill.name}: ${drill.load}\n`);
     const began = process.hrtime.bigint();
     try {
-      const { outcome = '', left = '', peak = '' } = await drill.run('whole', given);
+      const { outcome = '', left = '', peak = '' } = await drill.run('whole', name === undefined ? drill.amongAll ?? [] : given);
       const seconds = Math.round(Number(process.hrtime.bigint() - began) / 1e9);
       rows.push(`| \`${drill.name}\` | ${drill.load} | ${outcome} | ${left} | ${peak} | ${seconds} s |`);
       process.stderr.write(`  ${outcome}; left: ${left}; ${peak}; ${seconds} s\n`);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type CreateServerOptions, type Logger } from 'waypost';
-import { Body, type Kind, SIZES } from './bodies';
+import { Body, type Kind } from './bodies';
 
 /*
  * The server of all drills, in a process of its own. Given the options of createServer as JSON, it tells its parent
@@ -35,8 +35,6 @@ export interface Counts {
 }
 
 const CHUNK = Buffer.alloc(65_536, 'x');
-/** Seeds that there are files of. */
-const FILE_SEEDS = 4;
 
 const counts = { requests: 0, collected: 0, passed: 0, errors: 0, handlers: 0, read: 0 };
 const responses = new FinalizationRegistry<undefined>(() => {
@@ -46,10 +44,6 @@ const ignore = (): void => undefined;
 const logger: Logger = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: () => counts.errors++, fatal: ignore, level: 'warn' };
 const folder = mkdtempSync(join(tmpdir(), 'waypost-drill-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-for (const size of SIZES) {
-  for (let seed = 0; seed < FILE_SEEDS; seed++) writeFileSync(join(folder, `${size}-${seed}`), new Body('sendFile', size, seed).bytes);
-}
 
 const options = JSON.parse(process.argv[2] ?? '{}') as CreateServerOptions;
 const app = createServer({ ...options, logging: { logger } });
@@ -68,7 +62,11 @@ app.get('/body/:kind/:size/:seed', (req, res) => {
   if (kind === 'json') res.json(body.data);
   else if (kind === 'xJson') res.xJson(body.data);
   else if (kind === 'send') res.type('text/plain').send(body.bytes);
-  else res.sendFile(`${size}-${Number(seed) % FILE_SEEDS}`, { root: folder });
+  else {
+    const name = `${size}-${seed}`;
+    if (!existsSync(join(folder, name))) writeFileSync(join(folder, name), body.bytes);
+    res.sendFile(name, { root: folder });
+  }
 });
 
 /** Writes as fast as the client reads, as a handler by hand would. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Dice } from '../support/hostile-target';
-import { Body, type Kind, KINDS, SIZES } from './bodies';
+import { Body, FILE_SEEDS, type Kind, KINDS, SIZES } from './bodies';
 import { Client, get } from './client';
 import { hold } from './drill';
 
@@ -16,6 +16,8 @@ export interface VisitSettings {
   readonly aborts: boolean;
   /** Most requests that are pipelined. */
   readonly requests: number;
+  /** How long a slow client takes for all that it asked for, in milliseconds. */
+  readonly slowness: number;
   /** Longest body, in bytes. */
   readonly largest: number;
 }
@@ -26,9 +28,6 @@ export interface Visit {
   readonly bytes: number;
 }
 
-/** How long a slow client takes for a whole body, in milliseconds, a piece at a time. */
-const SLOW = 4_000;
-const FILE_SEEDS = 4;
 
 /**
  * Opens a connection, asks for bodies at once, and compares every byte of what comes.
@@ -51,7 +50,7 @@ export async function visit(settings: VisitSettings, dice: Dice): Promise<Visit>
         hold(offset === length && body.expected.holds(chunk, from + offset), `a byte of ${body.kind} ${body.size} from ${from + offset} on is another's`);
         length += chunk.length;
         bytes += chunk.length;
-        if (bytes >= leaves) client.socket.resetAndDestroy();
+        if (bytes >= leaves) leave(client, settings.tls);
       },
       end: () => {
         hold(length === until - from, `${body.kind} ${body.size} has ${length} of ${until - from} bytes`);
@@ -60,11 +59,17 @@ export async function visit(settings: VisitSettings, dice: Dice): Promise<Visit>
     });
   }
   if (leaves === 0) client.socket.destroy();
-  await pace(client, settings.speed, total, dice);
+  await pace(client, settings, total, dice);
   await client.closed;
   if (client.error !== undefined) throw client.error;
   if (!settings.aborts) hold(client.answered === wanted.length, `${client.answered} of ${wanted.length} requests were answered`);
   return { answers: client.answered, bytes };
+}
+
+/** A socket of TLS can't send a reset. */
+function leave({ socket }: Client, tls: boolean): void {
+  if (tls) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 interface Wanted {
@@ -91,12 +96,12 @@ function part({ kind, expected: { size } }: Wanted, dice: Dice): { range: string
   return { range: `Range: bytes=${from}-${until - 1}\r\n`, from, until };
 }
 
-async function pace({ socket, closed }: Client, speed: Speed, total: number, dice: Dice): Promise<void> {
+async function pace({ socket, closed }: Client, { speed, slowness }: VisitSettings, total: number, dice: Dice): Promise<void> {
   if (speed === 'fast') return;
   const pieces = speed === 'slow' ? 40 : 8;
   for (let read = socket.bytesRead; !socket.destroyed && read < total;) {
     socket.pause();
-    await delay(speed === 'slow' ? SLOW / pieces : dice.below(50));
+    await delay(speed === 'slow' ? slowness / pieces : dice.below(50));
     const next = read + total / pieces;
     socket.resume();
     while (!socket.destroyed && socket.bytesRead < next) await Promise.race([once(socket, 'data').catch(() => undefined), closed]);
