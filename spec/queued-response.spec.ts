@@ -145,14 +145,14 @@ test('one that the application meets when its connection has closed already clos
   const closed = new Promise((resolve) => {
     app.use((_req, res) => void once(res, 'close').then(resolve));
   });
-  let wire: Wire | undefined;
+  const client: { wire?: Wire } = {};
   const port = await running.serve((req, res) => {
     if (req.url !== '/second') return;
     req.socket.once('close', () => setImmediate(() => app(req, res)));
-    wire?.reset();
+    client.wire?.reset();
   });
-  wire = await Wire.open(port);
-  wire.write(head('GET /first') + head('GET /second'));
+  client.wire = await Wire.open(port);
+  client.wire.write(head('GET /first') + head('GET /second'));
   await closed;
 });
 

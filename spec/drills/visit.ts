@@ -39,10 +39,9 @@ export async function visit(settings: VisitSettings, dice: Dice): Promise<Visit>
   const total = wanted.reduce((sum, { size }) => sum + size, 0);
   const leaves = settings.aborts ? dice.below(total + 1) : Infinity;
   let bytes = 0;
-  let text = '';
   for (const [index, body] of wanted.entries()) {
     const { range, from, until } = part(body, dice);
-    text = get(`/body/${body.kind}/${body.size}/${body.seed}`, range);
+    const text = get(`/body/${body.kind}/${body.size}/${body.seed}`, range);
     let length = 0;
     client.send(text, {
       head: (status) => hold(status === (range === '' ? 200 : 206), `answer ${index} has the status ${status}`),
