@@ -42,7 +42,7 @@ const levels = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/'] },
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -106,9 +106,14 @@ export default tseslint.config(
     },
   },
   {
+    files: ['lib/express/entry.js'],
+    languageOptions: { sourceType: 'commonjs' },
+  },
+  {
     files: ['**/*.mjs', '**/*.js', '**/*.cjs'],
     languageOptions: {
       globals: Object.fromEntries(['process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'clearTimeout', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
     },
+    rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
   },
 );

@@ -10,6 +10,8 @@ const config: Config = {
   testMatch: ['**/*.spec.ts'],
   // They need a redis-server: npm run test:redis.
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/'],
+  // What they install is none of jest's.
+  modulePathIgnorePatterns: ['<rootDir>/spec/programs/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
   moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts' },
   collectCoverageFrom: ['lib/**/*.ts'],

@@ -108,13 +108,13 @@ describe('res.cookie', () => {
   });
 
   it.each<[string, Handler, RegExp]>([
-    ['signing without a secret', (_, res) => res.cookie('n', 'v', { signed: true }), /cookie "n" needs a secret: put app\.use\(cookieParser\(secret\)\)/],
+    ['signing without a secret', (_, res) => res.cookie('n', 'v', { signed: true }), /required for signed cookies such as "n": put app\.use\(cookieParser\(secret\)\)/],
     ['a name with a line end', (_, res) => res.cookie('n\r\nX-Evil: 1', 'v'), /name is invalid/],
     ['an encoder that lets a separator through', (_, res) => res.cookie('n', 'a; Domain=evil', { encode: String }), /val is invalid/],
     ['a path with a separator', (_, res) => res.cookie('n', 'v', { path: '/; Domain=evil' }), /path is invalid/],
     ['a domain with a separator', (_, res) => res.cookie('n', 'v', { domain: 'a; Secure' }), /domain is invalid/],
-    ['a maxAge that is no number', (_, res) => res.cookie('n', 'v', { maxAge: 'soon' as unknown as number }), /maxAge of cookie "n" must be a number of milliseconds, got NaN/],
-    ['an endless maxAge', (_, res) => res.cookie('n', 'v', { maxAge: Infinity }), /maxAge of cookie "n"/],
+    ['a maxAge that is no number', (_, res) => res.cookie('n', 'v', { maxAge: 'soon' as unknown as number }), /maxAge is invalid for cookie "n": give a number of milliseconds, got NaN/],
+    ['an endless maxAge', (_, res) => res.cookie('n', 'v', { maxAge: Infinity }), /maxAge is invalid for cookie "n"/],
   ])('refuses %s', async (_name, handler, message) => {
     const answer = await server.answer(handler);
     expect(answer.status).toBe(500);

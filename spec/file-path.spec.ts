@@ -127,12 +127,23 @@ describe('what is refused', () => {
     const port = await running.app((app) => {
       app.get('/dot', (_req, res) => res.sendFile('./open.txt', { root }));
       app.get('/slashes', (_req, res) => res.sendFile('a//open.txt', { root }));
+      app.get('/up', (_req, res) => res.sendFile('a/none/../open.txt', { root }));
       app.get('/inner/*', (req, res) => res.sendFile(`./a//${req.params['*']}`, { root }));
       app.get('/absolute', (_req, res) => res.sendFile(`${root}/a/../open.txt`));
     });
-    for (const target of ['/dot', '/slashes', '/slashes?a=//../.', '/inner/open.txt']) expect([target, ...await told(port, target)]).toEqual([target, 200, 'open']);
+    for (const target of ['/dot', '/slashes', '/slashes?a=//../.', '/up', '/up?a=../.', '/inner/open.txt']) expect([target, ...await told(port, target)]).toEqual([target, 200, 'open']);
     // As in Express, where it is refused by send.
     expect((await told(port, '/absolute'))[0]).toBe(403);
+  });
+
+  test('is what two dots of the client become a segment of, decoded once more or cut by a pattern', async () => {
+    const port = await running.app((app) => {
+      app.get('/twice/**', (req, res) => res.sendFile(decodeURIComponent(req.params['**']), { root }));
+      app.get('/parts/:name-:type', (req, res) => res.sendFile(`a/${req.params.name}/open.${req.params.type}`, { root }));
+    });
+    expect(await told(port, '/twice/a/open.txt')).toEqual([200, 'open']);
+    expect(await told(port, '/parts/b-txt')).toEqual([200, 'open']);
+    for (const target of ['/twice/a/%252e%252e/open.txt', '/twice/a/b/.%252e/open.txt', '/parts/..-txt']) expect([target, (await told(port, target))[0]]).toEqual([target, 403]);
   });
 
   test('with routing that ignores them, doubled slashes are none', async () => {

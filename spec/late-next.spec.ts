@@ -3,9 +3,10 @@ import theirs from 'express';
 import fc from 'fast-check';
 import { type Application, createServer, express as ours, type Handler, type Logger, type NextFunction, type ParamHandler, type Request, Router } from 'waypost';
 import { LinearWalker, type Outcome } from './support/linear-walk';
-import { build, type Extent, type Func, type Incoming, line, number, programs, type Registrar, type RouterProgram, requests, type Sent } from './support/program';
+import { build, type Func, type Incoming, line, number, type Opener, type Registrar, type RouterProgram, type Sent } from './support/program';
 import { layOut, type Place } from './support/program-list';
 import { type Listener, ProgramServer } from './support/program-server';
+import { type Extent, programs, requests } from './support/random-program';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
 const RUNS = Number(process.env.ORDER_RUNS ?? 150);
@@ -38,13 +39,15 @@ function note({ id }: Func, _inRoute: boolean, error: unknown, req: Incoming): v
   bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, req.params, textOf(error)));
 }
 
+const openIn: Opener = (id, req, act) => bench.open(id, req, act);
+
 function textOf(error: unknown): string | null {
   return error === null || error === undefined ? null : (error as { code?: string }).code ?? (error as Error).message;
 }
 
 function waypost(program: RouterProgram, make: Make, record = note): Application {
   const app = make();
-  build(program, app as unknown as Registrar, { router: (application) => (application ? make() : Router()) as unknown as Registrar, pattern: (text) => text, record });
+  build(program, app as unknown as Registrar, { router: (application) => (application ? make() : Router()) as unknown as Registrar, pattern: (text) => text, record, open: openIn });
   return app;
 }
 
@@ -66,6 +69,7 @@ const AT_ONCE: Extent = {
   anyMount: true,
   methods: ['GET', 'GET', 'GET', null, 'POST'],
   rewrites: 4,
+  opens: 10,
   lates: { times: 25, when: ['now'], urls: true },
   acts: ['next', 'answer', 'route', 'router', 'pass', 'falsy', 'forward'],
   timings: ['sync'],
@@ -123,7 +127,7 @@ describe('a second call of next goes on from where the walk is', () => {
 
 /** With an answer to everything at its end: Express sees a turn later than waypost that a list has come to its end. */
 function ended(program: RouterProgram): RouterProgram {
-  const last = (catches: boolean): Func => ({ id: 0, catches, act: 'answer', timing: 'sync', rewrite: null, late: null });
+  const last = (catches: boolean): Func => ({ id: 0, catches, act: 'answer', timing: 'sync', rewrite: null, late: null, opens: false });
   return number({ ...program, entries: [...program.entries, { kind: 'use', paths: null, items: [last(false), last(true)], again: null }] });
 }
 
@@ -138,6 +142,7 @@ function inExpress(program: RouterProgram): unknown {
       if (star !== undefined) params['*'] = star;
       bench.note(req, line(func.id, req.method ?? '', inRoute ? req.originalUrl : req.url ?? '', req.baseUrl, params, textOf(error)));
     },
+    open: openIn,
   });
   return theirs().set('env', 'test').disable('x-powered-by').use((req, res, next) => {
     let over = false;
@@ -154,6 +159,7 @@ const GUARDED: Extent = {
   ...AT_ONCE,
   segments: ['a', 'a', 'b', 'b', 's', ':x', ':x', ':y', '*', '**'],
   rewrites: 10,
+  opens: 0,
   lates: { times: 25, when: ['now', 'turn', 'sent'], urls: true },
   acts: ['next', 'answer', 'route', 'router', 'throw', 'pass', 'falsy', 'forward'],
   timings: ['sync', 'promise', 'callback'],

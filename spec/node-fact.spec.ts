@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import type { Application, Request, Response } from 'waypost';
+import { read } from './support/document';
+import { libraryFiles } from './support/program-types';
 import { runs } from './support/runs';
 import { Wire } from './support/wire';
 
@@ -112,6 +114,15 @@ async function outcome({ createServer }: Library, requests: readonly Asked[]): P
 test('there are facts to switch off, each of the name of its file', () => {
   expect(FACTS).toEqual(['header-fields', 'held-body', 'unread-request']);
   for (const name of FACTS) expect(readFileSync(resolve(ROOM, `${name}.ts`), 'utf8')).toContain(`holds('${name}'`);
+});
+
+test('what Node does not document is relied on there alone, and each file there says so in docs/architecture.md', () => {
+  const undocumented = /\w\._(?!lightMyRequest|destroy\()[a-z]|'_(?!handle')[a-z]\w+'|shouldKeepAlive|destroySoon =|chunkedEncoding|(?:assign|detach)Socket/;
+  const files = libraryFiles().filter((file) => !file.startsWith('lib/http/node/'));
+  const uses = files.flatMap((file) => read(file).split('\n').filter((line) => undocumented.test(line)).map((line) => `${file}: ${line.trim()}`));
+  expect(uses).toEqual([]);
+  const documented = [...read('docs/architecture.md').matchAll(/\| \[([a-z-]+\.ts)\]\(\.\.\/lib\/http\/node\//g)].map(([, file]) => file);
+  expect(documented.sort()).toEqual(readdirSync(ROOM).filter((file) => file !== 'fact.ts').sort());
 });
 
 test('all of them hold on this Node', () => {

@@ -39,6 +39,13 @@ const CHANGES: Record<string, Change> = {
   'no res.req': (_req, res) => Reflect.deleteProperty(res, 'req'),
   'req.res = null': (req) => Object.assign(req, { res: null }),
   'req.socket = null': (req) => Object.assign(req, { socket: null }),
+  'req.socket = {}': (req) => Object.assign(req, { socket: {} }),
+  'req.body that throws': (req) => throwing(req, 'body'),
+  'req.readableFlowing that throws': (req) => throwing(req, 'readableFlowing'),
+  'res.socket = {}': (_req, res) => Object.assign(res, { socket: {} }),
+  'res.socket that throws': (_req, res) => throwing(res, 'socket'),
+  'res.listenerCount = 5': (_req, res) => Object.assign(res, { listenerCount: 5 }),
+  'res.listenerCount that throws': (_req, res) => throwing(res, 'listenerCount'),
   'res.statusCode = a symbol': (_req, res) => Object.assign(res, { statusCode: Symbol('odd') }),
   'res.statusMessage with a line feed': (_req, res) => Object.assign(res, { statusMessage: 'a\r\nb' }),
 };

@@ -34,7 +34,6 @@ describe('defaults', () => {
   test('of every option', () => {
     expect(resolve()).toEqual({
       env: 'production',
-      development: false,
       etag: false,
       logging: { level: 'info', logger: undefined },
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
@@ -70,8 +69,7 @@ describe('defaults', () => {
     [{}, { NODE_ENV: 'staging' }, 'staging'],
     [{ env: 'development' }, { NODE_ENV: 'staging' }, 'development'],
   ])('env of %j in %j is %s', (given, environment, expected) => {
-    const { env, development } = resolve(given, environment);
-    expect([env, development]).toEqual([expected, expected === 'development']);
+    expect(resolve(given, environment).env).toBe(expected);
   });
 
   test.each([

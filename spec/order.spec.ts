@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { type Application, createServer, type ErrorHandler, express as expressOfWaypost, type Handler, type Logger, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { LinearWalker, type Outcome } from './support/linear-walk';
 import { Pipeline } from './support/pipeline';
-import { build, type Builder, type Extent, type Func, type Incoming, line, programs, type Registrar, requests, type RouterProgram, type Sent } from './support/program';
+import { build, type Builder, type Func, type Incoming, line, type Registrar, type RouterProgram, type Sent } from './support/program';
 import { type Listener, ProgramServer } from './support/program-server';
+import { type Extent, programs, requests } from './support/random-program';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
 const RUNS = Number(process.env.ORDER_RUNS ?? 250);
@@ -35,6 +36,7 @@ function waypost(program: RouterProgram, make: Make): Listener {
     router: (application) => (application ? make() : Router()) as unknown as Registrar,
     pattern: (text) => text,
     record: ({ id }, _inRoute, error, req) => bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, req.params, textOf(error))),
+    open: (id, req, act) => bench.open(id, req, act),
   });
   return app as unknown as Listener;
 }
@@ -53,6 +55,7 @@ class Theirs {
       router: () => express.Router({ strict: true, caseSensitive: true, mergeParams: true }) as unknown as Registrar,
       pattern: (text) => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star'),
       record: (func, inRoute, error, req) => bench.note(req, expressLine(func, inRoute, error, req)),
+      open: (id, req, act) => bench.open(id, req, act),
     };
     this.#router = express.Router({ strict: true, caseSensitive: true });
     build(program, this.#router as unknown as Registrar, builder);
@@ -77,11 +80,20 @@ const FULL: Extent = {
   anyMount: true,
   methods: ['GET', 'GET', 'GET', null, 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'],
   rewrites: 4,
+  opens: 5,
   fills: 1,
   bodies: true,
   applications: true,
   requestSegments: ['a', 'a', 'a', 'b', 'b', 'b', 'c', '7', 'x%20y', 'p%2Fq', '%zz', '', '%61'],
   requestMethods: ['GET', 'GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'],
+};
+
+/** Where the stack is let go. */
+const DEEP: Extent = {
+  ...FULL,
+  segments: ['a', 'a', 'b', ':x', '**'],
+  requestSegments: ['a', 'a', 'b', '%zz'],
+  fills: 50,
 };
 
 /** What Express's patterns and rules share with waypost's. */
@@ -90,7 +102,8 @@ const SHARED: Extent = {
   anyMount: false,
   methods: ['GET', 'GET', 'GET', null, 'POST', 'PUT', 'DELETE'],
   rewrites: 0,
-  fills: 1,
+  opens: 5,
+  fills: 2,
   bodies: false,
   applications: false,
   requestSegments: ['a', 'a', 'a', 'b', 'b', 'b', 'c', '7', 'x%20y'],
@@ -103,10 +116,10 @@ function expectSame(request: Sent, got: Outcome | undefined, wanted: Outcome | u
 }
 
 describe('random programs', () => {
-  test('run as the plain list says, by createServer and by express()', async () => {
+  test.each([['', FULL, RUNS], [' where the stack is let go', DEEP, RUNS / 2]] as const)('run as the plain list says%s, by createServer and by express()', async (_, extent, numRuns) => {
     let ran = 0;
     let stoodBack = 0;
-    await fc.assert(fc.asyncProperty(programs(FULL), requests(FULL), async (program, sent) => {
+    await fc.assert(fc.asyncProperty(programs(extent), requests(extent), async (program, sent) => {
       for (const make of [apart, together]) {
         bench.listener = waypost(program, make);
         const outcomes = await bench.ask(sent);
@@ -118,10 +131,10 @@ describe('random programs', () => {
           expectSame(request, outcomes[i], request.method === 'HEAD' ? { ...wanted, body: null } : wanted);
         });
       }
-    }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
-    expect(ran).toBeGreaterThan(RUNS);
+    }), { numRuns, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
+    expect(ran).toBeGreaterThan(numRuns);
     // Few programs come to it, and by chance hardly any of some hundreds.
-    if (RUNS >= 2000) expect(stoodBack).toBeGreaterThan(RUNS / 50);
+    if (RUNS >= 2000) expect(stoodBack).toBeGreaterThan(numRuns / 50);
   }, LIMIT + 30_000);
 
   test('run by express() as in Express', async () => {

@@ -258,11 +258,11 @@ describe('state', () => {
 
 describe('get', () => {
   test.each([
-    [undefined, 'undefined'],
-    [7, 'number'],
-    ['', 'an empty text'],
+    [undefined, 'name argument is required to req.get, got undefined'],
+    [7, 'name must be a string to req.get, got 7'],
+    ['', "name argument is required to req.get, got ''"],
   ])('%j is refused with what to write', (name, given) => {
-    expect(() => requestOf('/').get(name as string)).toThrow(new TypeError(`req.get was given ${given}: give it the name of a header, such as 'Content-Type'`));
+    expect(() => requestOf('/').get(name as string)).toThrow(new TypeError(`${given}: give it the name of a header, such as 'Content-Type'`));
   });
 
   test('header is the same', () => {

@@ -36,6 +36,9 @@ import { type UpgradeListener, Upgrades } from './upgrade';
 
 const SUFFIX = '.xJson';
 
+/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
+const SHOWING = ['development', 'test'];
+
 /** How `Application.close` drains. */
 export interface CloseOptions {
   /** How long requests in flight may take to end, in milliseconds. @default 10000 */
@@ -95,9 +98,10 @@ export class Application extends ConfiguredRouter {
     const options = resolveOptions(given, process.env);
     const own = createLogger(options.logging);
     const logger = new SafeLog(own);
-    super(listener, options, logger);
+    super(listener, options, logger, apart ? ['development'] : SHOWING);
     this.#options = options;
     this.#apart = apart;
+    this.set('absolute views', !apart);
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
@@ -368,14 +372,20 @@ export class Application extends ConfiguredRouter {
       this.#restoreSuffix(walk);
       req[kWalk] = walk.around;
       outer(failed ? error : undefined);
-    } else if (failed) {
-      this.#answerFailure(walk, error);
+    } else if (walk.hasCalled && (failed || this.#fallback === null)) {
+      // As in Express, whoever has called next() may still answer on this turn.
+      setImmediate(Application.#conclude, this, walk, failed, error);
     } else {
-      try {
-        this.#untaken(walk);
-      } catch (failure) {
-        this.#answerFailure(walk, failure);
-      }
+      Application.#conclude(this, walk, failed, error);
+    }
+  }
+
+  static #conclude(this: void, app: Application, walk: Walk, failed: boolean, error: unknown): void {
+    if (failed) return app.#answerFailure(walk, error);
+    try {
+      app.#untaken(walk);
+    } catch (failure) {
+      app.#answerFailure(walk, failure);
     }
   }
 

@@ -39,7 +39,7 @@ export class BodyReader {
     if (error === undefined) return undefined;
     walk.bodyError = undefined;
     const { req, res } = walk;
-    if (req.body !== undefined || isBeingRead(req)) return undefined;
+    if (isTaken(req)) return undefined;
     // What is left of a body that is too large would have to be read off the wire before the next request.
     if (statusOf(error) === 413 && !req.complete) closeBehind(req, res);
     return error;
@@ -56,5 +56,14 @@ export class BodyReader {
       else walk.bodyError = error;
       walk.resume(walk.match);
     });
+  }
+}
+
+/** Whether something else has read the body, or put one in its place: perhaps one that is made, and fails, when it is asked for. */
+function isTaken(req: Walk['req']): boolean {
+  try {
+    return req.body !== undefined || isBeingRead(req);
+  } catch {
+    return true;
   }
 }

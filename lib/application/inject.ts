@@ -2,7 +2,7 @@ import { IncomingMessage, type RequestListener, type ServerResponse } from 'node
 import type { Socket } from 'node:net';
 import { Duplex, type Readable } from 'node:stream';
 import type { InjectOptions, Response as InjectResponse } from 'light-my-request';
-import { addHeaderLines, dropUnread, headSent } from '../http/node/injected-message';
+import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
 
 export type { InjectOptions, Response as InjectResponse } from 'light-my-request';
 
@@ -138,10 +138,7 @@ function feed(blueprint: Blueprint, req: IncomingMessage, socket: InjectedSocket
   blueprint.on('data', (chunk: Buffer) => {
     if (!req.push(chunk)) blueprint.pause();
   });
-  blueprint.on('end', () => {
-    req.complete = true;
-    req.push(null);
-  });
+  blueprint.on('end', () => endBody(req));
   // Aborted, or the payload has failed: over a network the connection would be gone.
   blueprint.on('close', () => {
     if (!req.complete) socket.destroy();
@@ -182,23 +179,14 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
     res.removeAllListeners('error');
     socket.on('error', listener as (error: Error) => void);
   }
-  res.detachSocket(res.socket as Socket);
-  res.assignSocket(socket as unknown as Socket);
+  attach(res, socket as unknown as Socket);
   socket.on('drain', () => {
     if (res.writableNeedDrain) res.emit('drain');
   });
   res.on('finish', () => {
     dropUnread(req);
-    res.detachSocket(socket as unknown as Socket);
-    process.nextTick(close, res);
+    detach(res, socket as unknown as Socket);
   });
-}
-
-/** As Node's server does when a response has gone out. */
-function close(res: ServerResponse): void {
-  if (res.closed) return;
-  Object.assign(res, { destroyed: true, _closed: true });
-  res.emit('close');
 }
 
 /** Node works out the length of a body that is sent in one piece; the library tells only what was set. */

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { EntityTag } from '../http/etag';
 import { strongEntityTag, weakEntityTag } from '../http/etag';
 import { type JsonReplacer, jsonWriter } from '../http/json-writer';
@@ -7,9 +8,13 @@ import type { QueryParser, RequestSettings } from '../http/request-state';
 import type { ResponseSettings } from '../http/response-state';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from '../options/options';
+import { View } from './view';
+import type { ViewClass } from './views';
 
 /** The settings that have an effect, by Express's names. Any other name may be set too, for the program's own use. */
 export interface KnownSettings {
+  /** Whether an absolute name of a view may lead out of the directories in `views`. @default false, in `express()` true */
+  'absolute views': boolean | undefined;
   /** Whether `/A` and `/a` are two paths. Can't be changed where request signatures are checked. @default `routing.caseSensitive` */
   'case sensitive routing': boolean | undefined;
   /** Name of the environment; in `development` error details reach a client. @default `env` */
@@ -38,6 +43,14 @@ export interface KnownSettings {
   'trust proxy': TrustProxy | undefined;
   /** What `trust proxy` has become. */
   'trust proxy fn': TrustFunction;
+  /** What makes views of their names. @default waypost's own */
+  view: ViewClass;
+  /** Whether views are looked up once, and engines told to keep what they have compiled. @default true where `env` is `production`, else undefined */
+  'view cache': boolean | undefined;
+  /** Extension of views whose names have none. @default undefined: none */
+  'view engine': string | undefined;
+  /** The directory that views stand in, or several. @default 'views' in the directory that the program was started in */
+  views: string | readonly string[];
   /** No effect: the header is never sent. @default false */
   'x-powered-by': boolean | undefined;
 }
@@ -61,8 +74,13 @@ export class Settings {
   readonly #children = new Set<Settings>();
   /** Whether `trust proxy` is only the default, and gives way to a parent's. */
   #trustsByDefault: boolean;
+  /** Whether `etag` is more than the default. */
+  #setsEtag = false;
+  readonly #showing: readonly string[];
 
-  constructor({ env, development, etag, routing, server }: ResolvedOptions, fixed: FixedSettings) {
+  /** @param showing Names of the environments in which error details reach a client. */
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: FixedSettings, showing: readonly string[]) {
+    this.#showing = showing;
     this.#trustsByDefault = server.trustProxy === false;
     const entityTag = entityTagOf(etag);
     Object.assign(this.values, {
@@ -77,12 +95,16 @@ export class Settings {
       'subdomain offset': 2,
       'trust proxy': server.trustProxy,
       'trust proxy fn': server.trusts,
+      view: View,
+      views: defaultViews(),
       'x-powered-by': false,
     });
+    if (env === 'production') this.values['view cache'] = true;
     this.shared = {
       ...fixed,
-      development,
+      development: showing.includes(env),
       etag: entityTag,
+      fileEtag: true,
       stringify: undefined,
       files: new KnownFiles(),
       jsonpCallback: 'callback',
@@ -120,6 +142,7 @@ export class Settings {
   #make(name: string, value: unknown): { name: string; value: unknown } | undefined {
     switch (name) {
       case 'etag':
+        this.#setsEtag = true;
         return { name: 'etag fn', value: entityTagOf(value) };
       case 'query parser':
         return { name: 'query parser fn', value: queryParserOf(value) };
@@ -140,7 +163,9 @@ export class Settings {
   #share(): void {
     const { shared, values } = this;
     const made = values['etag fn'];
-    shared.development = values['env'] === 'development';
+    shared.development = this.#showing.includes(values['env'] as string);
+    // False by default with `createServer`, where it is of what is made anew each time.
+    shared.fileEtag = !this.#setsEtag || typeof made === 'function';
     shared.etag = typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined;
     shared.stringify = jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape']));
     shared.jsonpCallback = String(values['jsonp callback name']);
@@ -159,10 +184,18 @@ function asOptions(options: CreateServerOptions): ResolvedOptions {
 }
 
 function entityTagOf(given: unknown): EntityTag | undefined {
-  if (typeof given === 'function') return given as EntityTag;
-  const { etag } = asOptions({ etag: given as boolean });
-  if (etag === false) return undefined;
-  return etag === 'weak' ? weakEntityTag : strongEntityTag;
+  switch (given) {
+    case true:
+    case 'weak':
+      return weakEntityTag;
+    case false:
+      return undefined;
+    case 'strong':
+      return strongEntityTag;
+    default:
+      if (typeof given === 'function') return given as EntityTag;
+      throw new TypeError(`The setting "etag" got the unknown value ${inspected(given)}: it must be true, false, 'weak', 'strong' or a function`);
+  }
 }
 
 /** As in Express, a function of the program's gets bytes, whatever was sent. */
@@ -188,7 +221,7 @@ function queryParserOf(given: unknown): QueryParser | undefined {
     case 'extended':
       return extendedParser();
     default:
-      throw new TypeError(`The setting "query parser" must be 'simple', 'extended', a boolean or a function, got ${inspected(given)}`);
+      throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
 
@@ -205,6 +238,15 @@ function sharedParser(made: unknown): QueryParser {
 
 function noQuery(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
+}
+
+function defaultViews(): string {
+  try {
+    return resolve('views');
+  } catch {
+    // The working directory is gone.
+    return 'views';
+  }
 }
 
 function inspected(value: unknown): string {

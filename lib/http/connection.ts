@@ -3,6 +3,8 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { currentResponse, lastRequest } from './node/connection-work';
+import { closeBy } from './node/destroy-soon';
+import { endConnection } from './node/last-answer';
 import type { Request } from './request';
 
 /** Set on a connection that ends: the last request that is carried out there. */
@@ -66,7 +68,7 @@ export function drainConnection(socket: Connection): boolean {
   const request = lastRequest(socket) ?? first.req;
   // Node answers some requests by itself, and a program may: those have no response here.
   const last: unknown = request === first.req ? first : (request as Request).res;
-  if (last instanceof ServerResponse && !last.headersSent) last.shouldKeepAlive = false;
+  if (last instanceof ServerResponse && !last.headersSent) endConnection(last);
   carryOutLast(socket, request);
   endBehind(socket, first);
   return true;
@@ -78,7 +80,7 @@ export function drainConnection(socket: Connection): boolean {
  * has read, and the client might lose answers that it has not read yet.
  */
 function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
-  socket.destroySoon = () => closeByHalves(socket);
+  closeBy(socket, () => closeByHalves(socket));
   return (socket[kLast] = request);
 }
 
@@ -102,7 +104,7 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
   if (lastRequest(socket) !== req) return true;
   const last = socket[kLast] ?? carryOutLast(socket, req);
   if (last === req) {
-    if (!res.headersSent) res.shouldKeepAlive = false;
+    if (!res.headersSent) endConnection(res);
     return true;
   }
   req.resume();
@@ -116,7 +118,7 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
  */
 export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
-  res.shouldKeepAlive = false;
+  endConnection(res);
   // A request that a program made has none.
   const socket = req.socket as Connection | null | undefined;
   if (socket !== null && socket !== undefined) carryOutLast(socket, req);

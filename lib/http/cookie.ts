@@ -58,7 +58,7 @@ export function formatClearedCookie(name: string, given: CookieOptions, secret: 
 
 function setLife(options: SerializeOptions, name: string, milliseconds: number): void {
   if (!Number.isFinite(milliseconds)) {
-    throw new TypeError(`The maxAge of cookie "${name}" must be a number of milliseconds, got ${milliseconds}`);
+    throw new TypeError(`The option maxAge is invalid for cookie "${name}": give a number of milliseconds, got ${milliseconds}`);
   }
   options.expires = new Date(Date.now() + milliseconds);
   options.maxAge = Math.floor(milliseconds / 1000);
@@ -66,5 +66,5 @@ function setLife(options: SerializeOptions, name: string, milliseconds: number):
 
 function secretFor(name: string, secret: string | undefined): string {
   if (typeof secret === 'string' && secret !== '') return secret;
-  throw new Error(`Signing cookie "${name}" needs a secret: put app.use(cookieParser(secret)) before the handler that sets it`);
+  throw new Error(`cookieParser("secret") required for signed cookies such as "${name}": put app.use(cookieParser(secret)) before the handler that sets it`);
 }

@@ -1,7 +1,8 @@
 import { ServerResponse } from 'node:http';
 import { types } from 'node:util';
 import { isFree } from './node/connection-work';
-import { endsConnection, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
+import { frameByFields, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
+import { endsConnection } from './node/last-answer';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -116,12 +117,10 @@ function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { st
     }
   }
   // A connection that ends behind the answer must not be promised: so a head that Node has refused may have said.
-  if (!res.shouldKeepAlive || endsConnection(res)) methods.setHeader.call(res, 'Connection', 'close');
+  if (endsConnection(res)) methods.setHeader.call(res, 'Connection', 'close');
   res.statusCode = status;
   res.statusMessage = '';
-  res.chunkedEncoding = false;
-  // It would count what was written in vain before.
-  res.strictContentLength = false;
+  frameByFields(res);
   if (body === undefined) return;
   methods.setHeader.call(res, 'Content-Type', type);
   methods.setHeader.call(res, 'Content-Length', String(Buffer.byteLength(body)));
@@ -159,7 +158,17 @@ function destroy(res: ServerResponse): void {
     node.destroy.call(res);
     if (isDetached(res)) res.req.socket.destroy();
   } catch {
-    res.socket?.destroy();
+    destroySocket(res);
+  }
+}
+
+/** By the request's first: the response's own may be another, or none that can be read. */
+function destroySocket(res: ServerResponse): void {
+  try {
+    const { req } = res as Partial<ServerResponse>;
+    (req?.socket ?? res.socket)?.destroy();
+  } catch {
+    // Nothing leads to the connection any more.
   }
 }
 

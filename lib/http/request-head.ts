@@ -1,11 +1,13 @@
 import { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { inspect } from 'node:util';
 import accepts from 'accepts';
 import proxyAddr from 'proxy-addr';
 import parseRange from 'range-parser';
 import typeIs from 'type-is';
 import { makeAssignable } from './assignable';
 import { kSettings, type RequestSettings } from './request-state';
+import type { Presumed } from './unchecked';
 
 /** Some bytes of a representation: offsets of the first and the last, from 0. */
 export interface ByteRange {
@@ -34,9 +36,7 @@ export class RequestHead extends IncomingMessage {
   get(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
   get(name: string): string | undefined;
   get(name: string): string | string[] | undefined {
-    if (typeof name !== 'string' || name === '') {
-      throw new TypeError(`req.get was given ${name === '' ? 'an empty text' : typeof name}: give it the name of a header, such as 'Content-Type'`);
-    }
+    if (!name || typeof name !== 'string') throw new TypeError(wrongName(name));
     const lower = name.toLowerCase();
     if (lower !== 'referer' && lower !== 'referrer') return this.headers[lower];
     return this.headers['referrer'] || this.headers.referer;
@@ -121,12 +121,12 @@ export class RequestHead extends IncomingMessage {
   }
 
   /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
-  get host(): string | undefined {
+  get host(): Presumed<string> {
     return (isForwarded(this) && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
   }
 
   /** Host without its port; an IPv6 address keeps its brackets. */
-  get hostname(): string | undefined {
+  get hostname(): Presumed<string> {
     const { host } = this;
     if (host === undefined) return undefined;
     const colon = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') + 1 : 0);
@@ -148,6 +148,11 @@ export class RequestHead extends IncomingMessage {
 }
 
 makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
+
+function wrongName(name: unknown): string {
+  const wrong = name ? `name must be a string to req.get, got ${inspect(name)}` : `name argument is required to req.get, got ${inspect(name)}`;
+  return `${wrong}: give it the name of a header, such as 'Content-Type'`;
+}
 
 function isForwarded(request: RequestHead): boolean {
   return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);

@@ -9,6 +9,7 @@ import { isAscii, learnName, setKnown } from './node/header-fields';
 import { completeType, typeOf } from './media-type';
 import { kLatin1, kSettings, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
+import type { Unchecked } from './unchecked';
 
 /** A header field's value as `res.set` takes it. */
 export type HeaderValue = string | number | boolean | readonly (string | number)[];
@@ -54,7 +55,7 @@ export class ResponseHead extends ServerResponse {
   }
 
   /** The value of a header field of the response as it stands. */
-  get(name: string): OutgoingHttpHeader | undefined {
+  get(name: string): Unchecked<OutgoingHttpHeader | undefined> {
     return this.getHeader(name);
   }
 
@@ -143,7 +144,7 @@ function setField(res: ServerResponse, name: string, value: HeaderValue | undefi
     res.setHeader(name, text);
     return;
   }
-  if (typeof text !== 'string') throw new TypeError(`Content-Type must be one string, got ${inspect(value)}`);
+  if (typeof text !== 'string') throw new TypeError(`Content-Type cannot be set to an Array, got ${inspect(value)}: give one string`);
   res.setHeader(name, completeType(text));
 }
 

@@ -30,6 +30,8 @@ export interface ResponseSettings {
   readonly development: boolean;
   /** Makes the ETag of a body; without it no ETag is made. */
   readonly etag: EntityTag | undefined;
+  /** Whether files get an ETag where `sendFile` is not told. @default true */
+  readonly fileEtag?: boolean;
   /** How `json` and `jsonp` write; without it as JSON.stringify does. */
   readonly stringify?: JsonWriter | undefined;
   /** Name of the query parameter that asks `jsonp` for a call. @default 'callback' */

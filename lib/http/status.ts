@@ -8,9 +8,9 @@ import { inspect } from 'node:util';
  */
 export function checkStatus(code: unknown): asserts code is number {
   if (!Number.isInteger(code)) {
-    throw new TypeError(`A status code must be an integer from 100 to 999, got ${inspect(code)}`);
+    throw new TypeError(`Invalid status code ${inspect(code)}: give an integer from 100 to 999`);
   }
   if ((code as number) < 100 || (code as number) > 999) {
-    throw new RangeError(`A status code must be from 100 to 999, got ${String(code)}`);
+    throw new RangeError(`Invalid status code ${String(code)}: give one from 100 to 999`);
   }
 }

@@ -3,7 +3,7 @@ import type { Logger, LogLevel } from '../logger';
 
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
 export interface CreateServerOptions {
-  /** Name of the environment. Error details reach a client only in `development`. @default NODE_ENV, else 'production' */
+  /** Name of the environment. Error details reach a client only in `development`, of `express()` also in `test`. @default NODE_ENV, else 'production' */
   env?: string;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong';
@@ -226,8 +226,6 @@ export type SignatureAlgorithm = 'sha256' | 'sha512';
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
 export interface ResolvedOptions {
   readonly env: string;
-  /** Whether `env` is `development`. */
-  readonly development: boolean;
   readonly etag: false | 'weak' | 'strong';
   readonly logging: { readonly level: LogLevel; readonly logger: Logger | undefined };
   readonly routing: Readonly<Required<RoutingOptions>>;

@@ -29,3 +29,8 @@ export class Failure {
     return this.unraised ? meetsRoute(layer.mount, this.source) : within(this.source, layer.mount);
   }
 }
+
+/** Whether `next` was given an error: as in Express, only a truthy value is one, and no word to leave a route or router. */
+export function isError(given: unknown): boolean {
+  return Boolean(given) && given !== 'route' && given !== 'router';
+}

@@ -15,7 +15,7 @@ export class TargetView {
   url: string;
   /** `req.baseUrl` on entry. */
   readonly base: string;
-  readonly #req: Request;
+  protected readonly req: Request;
   /** What the view of the walk around hides from this one. */
   readonly #outer: Hidden;
   /** The range of `url` that is hidden. */
@@ -31,7 +31,7 @@ export class TargetView {
   /** @param outer The view of the walk around. */
   constructor(req: Request, outer: TargetView | undefined) {
     const { url, baseUrl } = req;
-    this.#req = req;
+    this.req = req;
     this.url = url;
     this.base = baseUrl;
     this.#shownUrl = url;
@@ -41,7 +41,7 @@ export class TargetView {
 
   /** Whether the program has changed `req.url` since it was shown. */
   get isRewritten(): boolean {
-    return this.#req.url !== this.#shownUrl;
+    return this.req.url !== this.#shownUrl;
   }
 
   /** Shows the whole URL. */
@@ -66,12 +66,12 @@ export class TargetView {
   showBase(mountPath: string): void {
     const base = this.base + mountPath;
     this.#shownBase = base;
-    if (this.#req.baseUrl !== base) this.#req.baseUrl = base;
+    if (this.req.baseUrl !== base) this.req.baseUrl = base;
   }
 
   /** Makes what the program has set `req.url` to the target, and shows all of it. */
   takeRewrite(): void {
-    const req = this.#req;
+    const req = this.req;
     const { url } = this;
     const given = req.url;
     const rest = withoutOrigin(given, url.slice(0, this.#from));
@@ -106,7 +106,7 @@ export class TargetView {
     this.#from = from;
     this.#to = to;
     this.#shownUrl = url;
-    if (this.#req.url !== url) this.#req.url = url;
+    if (this.req.url !== url) this.req.url = url;
   }
 }
 

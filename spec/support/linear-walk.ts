@@ -1,4 +1,4 @@
-import { type Func, line, type RouterProgram, type Sent, statusOfError } from './program';
+import { type Func, inContext, line, type RouterProgram, type Sent, statusOfError } from './program';
 import { cut, firstHit, type Hit, layOut, type Place, shape, type Whole } from './program-list';
 
 /** What became of a request. */
@@ -41,6 +41,8 @@ class LinearWalk {
   /** The body, once a function has answered. */
   answer: string | null = null;
   raised: Raised | null = null;
+  /** The function that has opened the async context; 0 for the request's own. */
+  context = 0;
   /** How often router-level middleware stood back because a sibling router's route takes the request. */
   stoodBack = 0;
   url: string;
@@ -62,7 +64,7 @@ class LinearWalk {
   /** Whether what was called last has answered, and not gone on. */
   #stopped = false;
   /** Functions that call `next` again as soon as the first call returns: the innermost first. */
-  readonly #again: { readonly func: Func; readonly level: readonly object[] }[] = [];
+  readonly #again: { readonly func: Func; readonly level: readonly object[]; readonly context: number }[] = [];
 
   constructor(places: readonly Place[], sent: Sent, base: string, trace: string[], apart: boolean) {
     this.trace = trace;
@@ -110,6 +112,7 @@ class LinearWalk {
     }
     for (const one of level.slice(common.length)) this.#gone.add(one);
     this.#stopped = false;
+    this.context = again.context;
     const { route, mounts } = common.length === level.length && level.length === again.level.length ? current.here : { route: null, mounts: common };
     this.raised = fails ? { text: `late${id}`, status: statusOfError(id), route, mounts, alone: false } : null;
     this.#goOn(current, left);
@@ -204,8 +207,10 @@ class LinearWalk {
   #perform(func: Func, here: Place, seen: string, base: string, { params }: Hit): Target {
     const { act, rewrite, id } = func;
     const { route, mounts } = here;
-    this.trace.push(line(id, this.method, seen, this.#base + base, params, this.raised?.text ?? null));
-    if (func.late !== null) this.#again.push({ func, level: here.level });
+    if (id !== 0) this.trace.push(inContext(line(id, this.method, seen, this.#base + base, params, this.raised?.text ?? null), this.context));
+    if (func.late !== null) this.#again.push({ func, level: here.level, context: func.opens ? id : this.context });
+    // What is thrown is caught outside.
+    if (func.opens && (act !== 'throw' || func.timing === 'callback' || func.timing === 'timer')) this.context = id;
     if (act === 'answer') {
       this.answer ??= String(id);
       this.#stopped = true;
@@ -219,7 +224,10 @@ class LinearWalk {
 
   /** An application is middleware with a walk of its own; what it leaves unanswered, error or not, goes on here. */
   #enter(list: readonly Place[], { route, mounts }: Place, seen: string, base: string): Target {
-    const inner = new LinearWalk(list, { ...this.#sent, url: seen, method: this.method }, this.#base + base, this.trace, this.#apart).run();
+    const inner = new LinearWalk(list, { ...this.#sent, url: seen, method: this.method }, this.#base + base, this.trace, this.#apart);
+    inner.context = this.context;
+    inner.run();
+    this.context = inner.context;
     this.answer = inner.answer;
     this.#stopped = inner.answer !== null;
     this.stoodBack += inner.stoodBack;

@@ -1,11 +1,12 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
-import { type Func, type Incoming, type Late, type Next, type Recorder, statusOfError, type Timing } from './program';
+import { type Builder, type Func, type Incoming, type Late, type Next, statusOfError, type Timing } from './program';
 
 /** Makes the function that a program describes. */
-export function toFunction(func: Func, inRoute: boolean, record: Recorder): unknown {
-  const call = (error: unknown, req: Incoming, res: ServerResponse, next: Next): unknown => {
+export function toFunction(func: Func, inRoute: boolean, { record, open }: Builder): unknown {
+  const call = (error: unknown, req: Incoming, res: ServerResponse, given: Next): unknown => {
     record(func, inRoute, error, req);
+    const next: Next = func.opens && open !== undefined ? (...signal) => open(func.id, req, () => given(...signal)) : given;
     if (func.timing === 'promise') return later(func, error, req, res, next);
     if (func.timing === 'sync') perform(func, error, req, res, next);
     else outside(func.timing, () => perform(func.act === 'throw' ? { ...func, act: 'pass' } : func, error, req, res, next));

@@ -1,4 +1,4 @@
-import { type Func, isRouter, type RouterProgram } from './program';
+import { type Func, isRouter, ROW_PATH, type RouterProgram } from './program';
 
 /** A function in its place, with the whole patterns it is registered under. */
 export interface Place {
@@ -33,14 +33,22 @@ export interface Hit {
   readonly malformed: boolean;
 }
 
+/** Stands for all the functions next to each other that only go on, and leave no trace. */
+const GOES_ON: Func = { id: 0, catches: false, act: 'next', timing: 'sync', rewrite: null, late: null, opens: false };
+
 /** Lays out a program as one list, from top to bottom. */
 export function layOut(program: RouterProgram, under: readonly (readonly string[])[] = [[]], mounts: readonly object[] = [{}], around: readonly object[] = mounts): Place[] {
   const home = routes(program) ? mounts : around;
   const wholes = (paths: readonly string[], prefix: boolean): Whole[] =>
     under.flatMap((mount) => paths.map((path) => ({ segments: join(mount, cut(path), prefix), mount: mount.length })));
   return program.entries.flatMap((entry): Place[] => {
-    // What only goes on changes nothing, however much of it there is.
-    if (entry.kind === 'fill') return [];
+    if (entry.kind === 'fill') {
+      const { funcs, isRoute } = entry;
+      const all = [GOES_ON, ...funcs, ...(entry.behind > 0 ? [GOES_ON] : [])];
+      const route = isRoute ? {} : null;
+      const place = { patterns: wholes([isRoute ? ROW_PATH : '/'], !isRoute), method: isRoute ? null : undefined, route, mounts, home };
+      return all.map((func) => ({ func, level: route === null ? mounts : [...mounts, route], ...place }));
+    }
     if (entry.kind === 'route') {
       const route = {};
       const patterns = wholes(entry.paths, false);
@@ -59,7 +67,10 @@ export function layOut(program: RouterProgram, under: readonly (readonly string[
 
 /** Whether a route is in a router, or in one that is mounted in it. */
 function routes({ entries }: RouterProgram): boolean {
-  return entries.some((entry) => entry.kind === 'route' || (entry.kind === 'use' && entry.items.some((item) => isRouter(item) && !item.application && routes(item))));
+  return entries.some((entry) => {
+    if (entry.kind !== 'use') return entry.kind === 'route' || entry.isRoute;
+    return entry.items.some((item) => isRouter(item) && !item.application && routes(item));
+  });
 }
 
 export const cut = (path: string): string[] => path.slice(1).split('/');

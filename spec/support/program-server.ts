@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Outcome } from './linear-walk';
 import { Pipeline } from './pipeline';
-import type { Sent } from './program';
+import { inContext, type Sent } from './program';
 
 /** What a server calls for each request. */
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void;
@@ -12,8 +12,11 @@ export type Listener = (req: IncomingMessage, res: ServerResponse) => void;
 /** Turns after which nothing more is to come. */
 const QUIET = 5;
 
-/** Whether what runs behind a body, in one packet or two, must be in the context of its request too. */
-const BODIES_KEEP_CONTEXT = false;
+/** An async context: the trace of the request that it is of, and the function that has opened it; 0 for none. */
+interface Context {
+  readonly lines: string[];
+  readonly opener: number;
+}
 
 /** One real server for all programs: each request is handed to the program under test. */
 export class ProgramServer {
@@ -23,7 +26,7 @@ export class ProgramServer {
   #pipeline: Pipeline | null = null;
   #traces: string[][] = [];
   readonly #lines = new WeakMap<object, string[]>();
-  readonly #context = new AsyncLocalStorage<object>();
+  readonly #context = new AsyncLocalStorage<Context>();
 
   constructor() {
     this.#server = createServer((req, res) => {
@@ -31,7 +34,7 @@ export class ProgramServer {
       this.#traces.push(lines);
       this.#lines.set(req, lines);
       // What a program calls for a request has to find this there, whatever was waited for.
-      this.#context.run(lines, () => this.listener(req, res));
+      this.#context.run({ lines, opener: 0 }, () => this.listener(req, res));
     });
   }
 
@@ -40,11 +43,16 @@ export class ProgramServer {
     await once(this.#server, 'listening');
   }
 
-  /** Adds a line to the trace of a request; it says so where the async context is another's. */
+  /** Adds a line to the trace of a request, with the async context that it was written in. */
   note(req: IncomingMessage, text: string): void {
     const lines = this.#lines.get(req);
-    const checked = BODIES_KEEP_CONTEXT || req.headers['content-length'] === undefined;
-    lines?.push(checked && this.#context.getStore() !== lines ? `${text} in the context of another request` : text);
+    const context = this.#context.getStore();
+    lines?.push(context?.lines === lines ? inContext(text, context?.opener ?? 0) : `${text} in the context of another request`);
+  }
+
+  /** Calls something in a new async context of a request. */
+  open(id: number, req: IncomingMessage, act: () => void): void {
+    this.#context.run({ lines: this.#lines.get(req) ?? [], opener: id }, act);
   }
 
   /** Resolves when nothing has been noted for some turns of the event loop. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { closeByHalves } from '../connection';
+import { closeBy } from '../node/destroy-soon';
 import { pushOn } from '../node/parser-push';
 import { endUnread } from '../node/unread-request';
 import { type BodyStream, type Intake, kIntake } from './capture';
@@ -37,18 +38,15 @@ class Discard implements Intake {
   readonly #limit: number;
   #count: number;
   #closing = false;
-  /** What stood on the socket before: a server that drains has it close by halves as well. */
-  readonly #destroySoon: PropertyDescriptor | undefined;
+  readonly #letClose: () => void;
 
   constructor(request: BodyStream, limit: number) {
     this.#request = request;
     this.#socket = request.socket;
     this.#limit = limit;
     this.#count = request.readableLength;
-    // Node calls this next, on the same turn, where the response closes the
-    // connection: that close has to linger as well.
-    this.#destroySoon = Object.getOwnPropertyDescriptor(this.#socket, 'destroySoon');
-    this.#socket.destroySoon = () => this.#close();
+    // Where the response closes the connection, that close has to linger as well.
+    this.#letClose = closeBy(this.#socket, () => this.#close());
     // What the stream has buffered may be past the limit with nothing more to come.
     if (this.#count > limit) this.#close();
   }
@@ -65,13 +63,10 @@ class Discard implements Intake {
   }
 
   #end(): boolean {
-    const socket = this.#socket;
     this.#request[kIntake] = undefined;
-    // The own property was set above; below it lies the socket's own method.
-    if (this.#destroySoon === undefined) delete (socket as Partial<Socket>).destroySoon;
-    else Object.defineProperty(socket, 'destroySoon', this.#destroySoon);
+    this.#letClose();
     const more = pushOn(this.#request, null);
-    if (this.#closing) socket.destroySoon();
+    if (this.#closing) this.#socket.destroySoon();
     return more;
   }
 

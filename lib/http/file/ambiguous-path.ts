@@ -4,8 +4,9 @@ import { pathOf } from '../../target';
 const UP = /(?:^|[\\/])\.\.(?:[\\/]|$)/;
 /** `.` as a segment, or an empty one between two separators. */
 const IDLE = /(?:^|[\\/])\.(?:[\\/]|$)|[\\/]{2}/;
-const ENCODED = /%(?:2e|2f|5c)/gi;
-const DECODED: Readonly<Record<string, string>> = { '%2e': '.', '%2f': '/', '%5c': '\\' };
+/** Encoded once, or as often as a program may decode. */
+const ENCODED = /%(?:25)*(2e|2f|5c)/gi;
+const DECODED: Readonly<Record<string, string>> = { '2e': '.', '2f': '/', '5c': '\\' };
 
 /**
  * Whether a path beneath a root means another file than its segments say. What
@@ -14,15 +15,19 @@ const DECODED: Readonly<Record<string, string>> = { '%2e': '.', '%2f': '/', '%5c
  * would lead past a guard of `/files/private`, and so would those of
  * `/files/./private/key` and, where the guard's path is longer, of `//`.
  *
- * `..` always does. A program may well write `./` and `//` by itself, so these
- * do only where the client has sent such a segment, encoded or not.
+ * A program may well write `../`, `./` and `//` by itself, so these do only
+ * where the client has sent such a segment, encoded or not; `..` also where it
+ * has sent two dots that a pattern such as `/:name.:type` makes a segment of.
  *
  * @param target The request target as received.
  */
 export function isAmbiguousPath(path: string, target: string): boolean {
-  return UP.test(path) || (IDLE.test(path) && IDLE.test(decodeSeparators(pathOf(target))));
+  const up = UP.test(path);
+  if (!up && !IDLE.test(path)) return false;
+  const sent = decodeSeparators(pathOf(target));
+  return IDLE.test(sent) || (up ? sent.includes('..') : UP.test(sent));
 }
 
 function decodeSeparators(path: string): string {
-  return path.replace(ENCODED, (escape) => DECODED[escape.toLowerCase()] as string);
+  return path.replace(ENCODED, (_, code: string) => DECODED[code.toLowerCase()] as string);
 }

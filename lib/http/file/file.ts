@@ -266,11 +266,12 @@ export function isClientGone(error: NodeJS.ErrnoException): boolean {
 
 function checkPath(path: unknown, root: string | undefined): void {
   if (typeof path !== 'string' || path === '') {
-    throw new TypeError(`res.sendFile needs the path of a file as a non-empty string, got ${inspect(path)}`);
+    const wrong = path ? 'path must be a string to' : 'path argument is required to';
+    throw new TypeError(`${wrong} res.sendFile, got ${inspect(path)}: give it the path of a file`);
   }
   if ((root === undefined || root === '') && !isAbsolute(path)) {
     throw new TypeError(
-      `res.sendFile needs an absolute path or a root, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
+      `path must be absolute, or beneath a root, for res.sendFile, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
     );
   }
 }

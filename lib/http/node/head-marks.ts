@@ -4,8 +4,8 @@ import type { ServerResponse } from 'node:http';
 interface Marked {
   /** Whether a body is sent. Clear after the head of a 204 or 304 that was refused. */
   _hasBody?: boolean;
-  /** Whether the connection ends behind it. */
-  _last?: boolean;
+  /** Whether the body is sent in chunks. */
+  chunkedEncoding: boolean;
   /** Called where there is no head yet when a body comes. */
   _implicitHeader?(): void;
 }
@@ -20,9 +20,11 @@ export function sendBody(res: ServerResponse): void {
   (res as Marked)._hasBody = true;
 }
 
-/** Whether a head, even one that was refused, has said that the connection ends. */
-export function endsConnection(res: ServerResponse): boolean {
-  return (res as Marked)._last === true;
+/** Has Node frame the body by the fields, whatever a head that was refused has said. */
+export function frameByFields(res: ServerResponse): void {
+  (res as Marked).chunkedEncoding = false;
+  // It would count what was written in vain before.
+  res.strictContentLength = false;
 }
 
 /** Has the head written in another way where `end` finds none. */

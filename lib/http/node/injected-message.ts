@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** What Node's parser and server do by these names, and keep under them. */
 interface Parsed extends IncomingMessage {
@@ -14,6 +15,30 @@ interface Sent extends ServerResponse {
 /** Gives a request that no parser made its header fields, names and values in turn, as a parser does. */
 export function addHeaderLines(req: IncomingMessage, lines: readonly string[]): void {
   (req as Parsed)._addHeaderLines(lines, lines.length);
+}
+
+/** Ends the body of a request, as a parser does. */
+export function endBody(req: IncomingMessage): void {
+  req.complete = true;
+  req.push(null);
+}
+
+/** Has a response write to a socket, as a server does. */
+export function attach(res: ServerResponse, socket: Socket): void {
+  if (res.socket !== null) res.detachSocket(res.socket);
+  res.assignSocket(socket);
+}
+
+/** Takes a response that has finished from its socket, and tells that it has closed a turn later, as a server does. */
+export function detach(res: ServerResponse, socket: Socket): void {
+  res.detachSocket(socket);
+  process.nextTick(close, res);
+}
+
+function close(res: ServerResponse): void {
+  if (res.closed) return;
+  Object.assign(res, { destroyed: true, _closed: true });
+  res.emit('close');
 }
 
 /** Drops what nobody has read of a request, as a server does when its response has finished. */

@@ -38,10 +38,33 @@ const marksTell = holds('unread-request', () => {
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 const { emit } = EventEmitter.prototype;
 
+/**
+ * Has the requests of a class drop by themselves what nobody has read, when
+ * their response has finished: Node would drop a body without end and without
+ * counting. It takes over all the same where a program has put other things in
+ * the place of what is looked at: a throw ends the process there.
+ */
+export function dropUnreadBy<R extends IncomingMessage>(prototype: R, drop: (request: R) => void): void {
+  const value = function (this: R): void {
+    try {
+      drop(this);
+    } catch {
+      dumpByNode(this);
+    }
+  };
+  // Writable, so that an assignment to a request makes a property of its own.
+  Object.defineProperty(prototype, '_dump', { value, writable: true, configurable: true });
+}
+
 /** Ends a request that is off the wire and that nobody has read, when its response has finished. */
 export function endUnread(request: IncomingMessage): void {
   if (isUnheard(request)) markEnded(request);
-  else (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
+  else dumpByNode(request);
+}
+
+/** Drops what is left of a body as Node does: without end, and without counting. */
+export function dumpByNode(request: IncomingMessage): void {
+  (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
 }
 
 /**

@@ -1,0 +1,78 @@
+import type { Request } from '../http/request';
+import type { NextFunction } from './handler';
+import type { Layer, Place } from './layer';
+import { prefixEnd } from './path';
+import { NoParams, type Params, type Pattern } from './pattern';
+import type { Match, RouteTable, Step } from './plan';
+import { TargetView } from './target-view';
+
+/** What a layer that is called sees of its request: its part of the target, the parameters and the route. */
+export class RequestView extends TargetView {
+  readonly #table: RouteTable;
+  readonly #outerParams: Params | undefined;
+  readonly #outerNext: NextFunction | undefined;
+
+  /** @param outer The view of the walk around. @param isMounted Whether a framework around goes on with what is left. */
+  constructor(req: Request, outer: TargetView | undefined, table: RouteTable, isMounted: boolean) {
+    super(req, outer);
+    this.#table = table;
+    this.#outerParams = isMounted ? req.params : undefined;
+    this.#outerNext = isMounted ? req.next : undefined;
+  }
+
+  /**
+   * Routes see the whole URL, and the mount path of their router.
+   * @param isStrict Whether a malformed capture throws: what an error handler is shown may be malformed.
+   */
+  enterRoute(step: Step, place: Place, match: Match, isStrict: boolean): void {
+    const { req } = this;
+    const { captures } = step;
+    if (captures !== undefined && !match.loose) {
+      const params: Params = {};
+      for (let i = 0; i < captures.length; i++) {
+        params[step.names[i] as string] = (match.captures as Record<string, string>)[captures[i] as string] as string;
+      }
+      req.params = params;
+    } else {
+      const pattern = this.#table.alternative(step.layer, match) as Pattern;
+      req.params = pattern.bare ? new NoParams() : pattern.capture(this.#table.cut(match), false, isStrict);
+    }
+    this.showAll();
+    req.route = place.route;
+    this.showBase(match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match));
+  }
+
+  /** Middleware sees the URL relative to its path. */
+  enterMiddleware({ layer, base }: Step, match: Match): void {
+    const { req } = this;
+    if (base === '') {
+      this.showAll();
+      this.showBase('');
+      req.params = new NoParams();
+    } else if (base !== undefined && !match.loose) {
+      req.params = new NoParams();
+      this.showBeneath(base.length, match.path);
+    } else {
+      const pattern = this.#table.alternative(layer, match) as Pattern;
+      const cut = this.#table.cut(match);
+      req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, false);
+      this.showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.#table.rules), match.path);
+    }
+  }
+
+  /** Shows what was there when the walk began, to who goes on behind it. */
+  restore(): void {
+    const { req } = this;
+    this.showAll();
+    this.showBase('');
+    if (this.#outerParams === undefined) return;
+    req.params = this.#outerParams;
+    req.next = this.#outerNext;
+  }
+
+  #mountPath(layer: Layer, match: Match): string {
+    const pattern = this.#table.alternative(layer, match) as Pattern;
+    const count = pattern.mountEnd(this.#table.cut(match));
+    return match.path.slice(0, prefixEnd(match.path, count, this.#table.rules));
+  }
+}

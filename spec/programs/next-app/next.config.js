@@ -1,0 +1,2 @@
+// Two servers of one folder run at once.
+export default { distDir: `.next/${process.argv[3]}` };

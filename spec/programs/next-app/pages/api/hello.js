@@ -1,0 +1,3 @@
+export default function hello(req, res) {
+  res.status(200).json({ hello: req.method });
+}

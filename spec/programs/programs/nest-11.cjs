@@ -1,0 +1,1 @@
+module.exports = () => require('../nest.cjs')('nest-11');
