@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { currentResponse, lastRequest } from './node/connection-work';
+import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection } from './node/last-answer';
 import type { Request } from './request';
@@ -30,7 +30,7 @@ export function closeWithConnection(req: IncomingMessage, res: ServerResponse): 
   const socket = req.socket as Connection | null | undefined;
   if (!(socket instanceof EventEmitter) || res.writableEnded) return;
   if (socket.destroyed) {
-    closeNow(res);
+    closeUnassigned(res);
     return;
   }
   const queued = (socket[kQueued] ??= new Set());
@@ -44,12 +44,7 @@ export function closeWithConnection(req: IncomingMessage, res: ServerResponse): 
 }
 
 function closeQueued(this: Connection): void {
-  for (const res of this[kQueued] ?? []) closeNow(res);
-}
-
-/** With a socket that has closed, Node tells a response what it tells the one whose turn it is. */
-function closeNow(res: ServerResponse): void {
-  res.assignSocket(new Socket().destroy());
+  for (const res of this[kQueued] ?? []) closeUnassigned(res);
 }
 
 /**
