@@ -39,7 +39,7 @@ describe('defaults', () => {
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
-        host: undefined, port: 3000, handleSignals: false, trustProxy: false, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
+        host: undefined, port: 3000, writeTimeout: 60_000, handleSignals: false, trustProxy: false, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
       },
       security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [] },
       warnings: [],
@@ -109,6 +109,7 @@ describe('a wrong value', () => {
     ['server.port', '3000', 'an integer from 0 to 65535, got "3000"'],
     ['server.port', NaN, 'an integer from 0 to 65535, got NaN'],
     ['server.host', '', 'a non-empty string, got an empty string'],
+    ['server.writeTimeout', -1, 'an integer of milliseconds from 0 to 2147483647, got -1'],
     ['server.handleSignals', 'SIGTERM', 'a boolean, got "SIGTERM"'],
     ['server.trustProxy', -1, 'a boolean, a number of hops'],
     ['server.trustProxy', 'somewhere', 'a boolean, a number of hops'],

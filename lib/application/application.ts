@@ -7,7 +7,7 @@ import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
 import { makeAssignable } from '../http/assignable';
 import { cutOff } from '../http/own-answer';
-import { isBehindLast, isClosedTo } from '../http/connection';
+import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import type { Request } from '../http/request';
 import type { Unchecked } from '../http/unchecked';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
@@ -285,6 +285,7 @@ export class Application extends ConfiguredRouter {
         req.resume();
         return;
       }
+      if (res.socket === null) closeWithConnection(req, res);
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;

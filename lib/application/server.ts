@@ -9,6 +9,7 @@ import type { ListenCall } from './listen';
 import type { SafeLog } from '../safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import type { ResolvedServer } from '../options/options';
+import { WriteTimeout } from './write-timeout';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
@@ -33,6 +34,7 @@ export class Listener {
   readonly #classes: MessageClasses;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
+  readonly #writeTimeout: WriteTimeout;
   /** Whether each has said that it listens; `server.listening` says so a turn too early. */
   readonly #servers = new Map<NodeServer, boolean>();
   #closing: Promise<void> | null = null;
@@ -44,6 +46,7 @@ export class Listener {
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
+    this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
   /** The first of those that run. */
@@ -78,7 +81,9 @@ export class Listener {
     });
     server.once('close', () => {
       this.#servers.delete(server);
-      if (this.#servers.size === 0) this.#unhookSignals();
+      if (this.#servers.size > 0) return;
+      this.#writeTimeout.stop();
+      this.#unhookSignals();
     });
     try {
       server.listen(target, backlog);
@@ -132,6 +137,7 @@ export class Listener {
 
   #started(server: NodeServer): void {
     this.#servers.set(server, true);
+    this.#writeTimeout.start(server);
     const address = server.address();
     this.#logger.info({ address }, 'The server has started');
     if (!this.#settings.handleSignals || this.#signal !== null) return;

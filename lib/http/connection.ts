@@ -1,13 +1,16 @@
+import { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { currentResponse, lastRequest } from './node/connection-work';
+import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection } from './node/last-answer';
 import type { Request } from './request';
 
 /** Set on a connection that ends: the last request that is carried out there. */
 const kLast = Symbol('waypost.socket.last');
+/** Set on a connection with pipelined requests: the responses that wait for their turn. */
+const kQueued = Symbol('waypost.socket.queued');
 
 /** How long a connection that this side has closed is still listened to, in milliseconds. */
 const LINGER = 5000;
@@ -15,6 +18,33 @@ const LINGER = 5000;
 /** A connection of a server. */
 export interface Connection extends Socket {
   [kLast]?: IncomingMessage;
+  [kQueued]?: Set<ServerResponse>;
+}
+
+/**
+ * Has a response that waits behind another close with its connection. Node tells
+ * only the one whose turn it is; the others would never hear of it, and whoever
+ * waits for their `close` or `drain` would wait for ever, `send` with its file open.
+ */
+export function closeWithConnection(req: IncomingMessage, res: ServerResponse): void {
+  const socket = req.socket as Connection | null | undefined;
+  if (!(socket instanceof EventEmitter) || res.writableEnded) return;
+  if (socket.destroyed) {
+    closeUnassigned(res);
+    return;
+  }
+  const queued = (socket[kQueued] ??= new Set());
+  if (queued.size === 0) socket.once('close', closeQueued);
+  queued.add(res);
+  // Its turn.
+  res.once('socket', () => {
+    queued.delete(res);
+    if (queued.size === 0) socket.removeListener('close', closeQueued);
+  });
+}
+
+function closeQueued(this: Connection): void {
+  for (const res of this[kQueued] ?? []) closeUnassigned(res);
 }
 
 /**

@@ -95,6 +95,11 @@ export interface ServerSettings extends HttpServerOptions {
   host?: string;
   /** Port to listen on; 0 picks a free one. @default PORT, else 3000 */
   port?: number;
+  /**
+   * Time that a client may take to read on while bytes of a response wait for it, in milliseconds; then its connection
+   * is closed. 0 is no limit. @default 60000
+   */
+  writeTimeout?: number;
   /** Whether SIGINT and SIGTERM close the application. @default false */
   handleSignals?: boolean;
   /** Whose `X-Forwarded-*` headers are believed; a text may list several, separated by commas. @default false */
@@ -239,6 +244,7 @@ type ServerProperty = 'maxHeadersCount' | 'maxRequestsPerSocket' | 'timeout';
 export interface ResolvedServer {
   readonly host: string | undefined;
   readonly port: number;
+  readonly writeTimeout: number;
   readonly handleSignals: boolean;
   /** As given. */
   readonly trustProxy: TrustProxy;

@@ -152,12 +152,13 @@ const trustProxy: Field<TrustProxy> = (given, name, warnings) => {
   return hops || ['boolean', 'string', 'function'].includes(typeof given) ? (given as TrustProxy) : refuse(name, TRUST, describe(given));
 };
 
-type GivenServer = HttpServerOptions & Omit<ServerSettings, keyof HttpServerOptions | 'handleSignals' | 'trustProxy'> & { handleSignals: boolean; trustProxy: TrustProxy };
+type GivenServer = HttpServerOptions & Omit<ServerSettings, keyof HttpServerOptions | 'handleSignals' | 'trustProxy' | 'writeTimeout'> & { handleSignals: boolean; trustProxy: TrustProxy; writeTimeout: number };
 
 const SERVER: Fields<GivenServer> = {
   ...HTTP,
   host: optional(text),
   port: optional(integer(0, 65_535)),
+  writeTimeout: otherwise(60_000, milliseconds),
   handleSignals: otherwise(false, flag),
   trustProxy: otherwise(false, trustProxy),
   https: optional(https),
@@ -171,10 +172,10 @@ const server: Field<PortlessServer> = refined(section(SERVER, strayHome), (given
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
     refuse(`${name}.headersTimeout`, `at most ${name}.requestTimeout (${requestTimeout})`, describe(headersTimeout));
   }
-  const { host, port, handleSignals, trustProxy: trusted, https: tls } = given;
+  const { host, port, writeTimeout, handleSignals, trustProxy: trusted, https: tls } = given;
   const http = (Object.keys(HTTP) as (keyof HttpServerOptions)[]).filter((key) => !SERVER_PROPERTIES.includes(key as (typeof SERVER_PROPERTIES)[number]));
   return {
-    host, port, handleSignals, trustProxy: trusted, https: tls,
+    host, port, writeTimeout, handleSignals, trustProxy: trusted, https: tls,
     trusts: trustFunction(trusted, `${name}.trustProxy`),
     http: onlyGiven(given, http as Exclude<keyof HttpServerOptions, (typeof SERVER_PROPERTIES)[number]>[]),
     properties: onlyGiven(given, SERVER_PROPERTIES),

@@ -115,6 +115,11 @@ export class Wire {
     return this;
   }
 
+  /** Says that nothing more will come, and reads on. */
+  finish(): void {
+    this.#socket.end();
+  }
+
   /** Closes the client's side at once. */
   cut(): void {
     this.#socket.destroy();

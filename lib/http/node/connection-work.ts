@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 
 /** What Node keeps on a connection of an HTTP server. */
 interface Working {
@@ -16,6 +16,11 @@ export function currentResponse(socket: Socket): ServerResponse | undefined {
 /** The request that was read last from a connection; undefined for none. */
 export function lastRequest(socket: Socket): IncomingMessage | undefined {
   return (socket as Working).parser?.incoming ?? undefined;
+}
+
+/** Closes a response that no connection has had: with a socket that has closed, Node tells it what it tells the one whose turn it is. */
+export function closeUnassigned(res: ServerResponse): void {
+  res.assignSocket(new Socket().destroy());
 }
 
 /** Whether a connection of an HTTP server waits for its next request, as far as it shows. */

@@ -1,0 +1,68 @@
+import type { Socket } from 'node:net';
+import { currentResponse } from '../http/node/connection-work';
+import type { NodeServer } from './server';
+
+/** How often it is looked at the connections within the time that a client has. */
+const LOOKS = 4;
+
+/**
+ * Cuts off clients that stop reading: what waits for one stays in memory for as
+ * long as it likes, and Node has no limit for it. Node's time-out of a socket
+ * counts from the last byte that moved, of one large write too, but would end
+ * handlers that take their time as well; so it is set only while bytes wait that
+ * the system does not take. What a client sends meanwhile counts as a move;
+ * Node ends that by `requestTimeout`, and reads no request behind such a one.
+ */
+export class WriteTimeout {
+  readonly #limit: number;
+  readonly #sockets: Iterable<Socket>;
+  readonly #set = new Set<Socket>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param limit in milliseconds; 0 is none. */
+  constructor(limit: number, sockets: Iterable<Socket>) {
+    this.#limit = limit;
+    this.#sockets = sockets;
+  }
+
+  /** @param server The first of an application's; the others are made by the same options. */
+  start(server: NodeServer): void {
+    if (this.#limit === 0 || this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#look(server), Math.ceil(this.#limit / LOOKS)).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#set.clear();
+  }
+
+  #look(server: NodeServer): void {
+    for (const socket of this.#set) {
+      if (socket.destroyed || !isStalled(socket)) this.#unset(socket, server);
+    }
+    for (const socket of this.#sockets) {
+      if (isStalled(socket) && isFreeToSet(socket, server, this.#limit)) {
+        this.#set.add(socket);
+        socket.setTimeout(this.#limit);
+      }
+    }
+  }
+
+  #unset(socket: Socket, server: NodeServer): void {
+    this.#set.delete(socket);
+    // Between two requests it is Node's again, with the time that an idle connection is kept.
+    const isNodes = currentResponse(socket) === undefined && server.keepAliveTimeout > 0;
+    if (socket.timeout === this.#limit && !isNodes) socket.setTimeout(server.timeout);
+  }
+}
+
+/** Whether bytes of a response wait for a client; upgraded connections have none. */
+function isStalled(socket: Socket): boolean {
+  return socket.writableLength > 0 && currentResponse(socket) !== undefined;
+}
+
+/** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before. */
+function isFreeToSet({ timeout = 0 }: Socket, server: NodeServer, limit: number): boolean {
+  return timeout === 0 || (timeout === server.timeout && timeout > limit);
+}

@@ -1,0 +1,13 @@
+import { bytes } from './bytes';
+import { churn } from './churn';
+import { descriptors } from './descriptors';
+import type { Drill } from './drill';
+import { halfHead } from './half-head';
+import { inflate } from './inflate';
+import { reset } from './reset';
+import { restart } from './restart';
+import { scope } from './scope';
+import { upload } from './upload';
+
+/** All drills, in the order of their table. */
+export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes, scope];

@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import fs, { mkdtempSync, type ReadStream, rmSync, writeFileSync } from 'node:fs';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import express from 'express';
+import onFinished from 'on-finished';
+import { type Application, createServer, type Response, static as serveStatic } from 'waypost';
+import { Running } from './support/running';
+import { head, Wire } from './support/wire';
+
+const running = new Running();
+const folder = mkdtempSync(join(tmpdir(), 'waypost-'));
+/** Longer than a stream reads ahead, and than a response takes that waits. */
+const LENGTH = 1_000_000;
+
+beforeAll(() => writeFileSync(join(folder, 'file.txt'), 'x'.repeat(LENGTH)));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await running.close();
+});
+
+/** Who calls the application. */
+const HOSTS: Readonly<Record<string, (app: Application) => Promise<number>>> = {
+  'its own server': (app) => running.start(app),
+  'a server of Node': (app) => running.serve(app),
+  'Express': (app) => running.serve(express().use(app as unknown as RequestListener)),
+};
+
+/** An application whose first request is never answered. */
+class Waiting {
+  readonly app = createServer({ env: 'test', logging: { level: 'silent' } });
+  readonly begun: Promise<Response>;
+  first: ServerResponse | undefined;
+
+  constructor(answer: (res: Response) => unknown) {
+    this.app.get('/first', (_req, res) => {
+      this.first = res;
+    });
+    this.begun = new Promise((resolve) => {
+      this.app.use('/second', (_req, res, next) => {
+        resolve(res as Response);
+        next();
+      });
+    });
+    this.app.get('/second', (_req, res) => answer(res as Response));
+  }
+
+  /** Asks for both, and waits until the second handler has begun. */
+  async ask(host: (app: Application) => Promise<number>): Promise<Wire> {
+    const wire = await Wire.open(await host(this.app));
+    wire.write(head('GET /first') + head('GET /second'));
+    await this.begun;
+    return wire;
+  }
+}
+
+describe.each(Object.entries(HOSTS))('a response that waits behind another, called by %s', (_, host) => {
+  test('closes with its connection, once, and takes no more', async () => {
+    let closes = 0;
+    const waiting = new Waiting((res) => res.on('close', () => closes++));
+    const wire = await waiting.ask(host);
+    const res = await waiting.begun;
+    const closed = once(res, 'close');
+    wire.reset();
+    await closed;
+    expect([res.destroyed, res.writableFinished, res.write('x'.repeat(LENGTH)), res.writableLength]).toEqual([true, false, false, 0]);
+    await new Promise(setImmediate);
+    expect(closes).toBe(1);
+  });
+
+  test('lets go of a handler that waits for it to drain', async () => {
+    let ended: (value: string) => void;
+    const left = new Promise<string>((resolve) => (ended = resolve));
+    const waiting = new Waiting(async (res) => {
+      while (!res.destroyed && res.write('x'.repeat(100_000)));
+      await Promise.race([once(res, 'drain'), once(res, 'close')]);
+      ended('let go');
+    });
+    (await waiting.ask(host)).reset();
+    expect(await left).toBe('let go');
+  });
+
+  test('is over for what goes by on-finished', async () => {
+    const finished = new Promise((resolve) => {
+      new Waiting((res) => onFinished(res, resolve)).ask(host).then((wire) => wire.reset(), resolve);
+    });
+    expect(await finished).toBeNull();
+  });
+
+  test.each<[string, (app: Application) => void]>([
+    ['sendFile', (app) => app.get('/second', (_req, res) => res.sendFile('file.txt', { root: folder }))],
+    ['static', (app) => app.use('/second', serveStatic(folder, { index: 'file.txt', redirect: false }))],
+  ])('closes the file that %s sends', async (name, add) => {
+    const create = fs.createReadStream;
+    const opened = new Promise<ReadStream>((resolve) => {
+      jest.spyOn(fs, 'createReadStream').mockImplementation((...given) => {
+        const stream = create(...given);
+        resolve(stream);
+        return stream;
+      });
+    });
+    const app = createServer({ env: 'test', logging: { level: 'silent' } });
+    app.get('/first', () => undefined);
+    add(app);
+    const wire = await Wire.open(await host(app));
+    wire.write(head('GET /first') + head(`GET /second${name === 'static' ? '/' : ''}`));
+    const stream = await opened;
+    await once(stream, 'open');
+    const closed = once(stream, 'close');
+    wire.reset();
+    await closed;
+    expect(stream.destroyed).toBe(true);
+  });
+
+  test('tells the callback of sendFile that the client has gone', async () => {
+    const told = new Promise((resolve) => {
+      new Waiting((res) => res.sendFile('file.txt', { root: folder }, resolve)).ask(host).then((wire) => wire.reset(), resolve);
+    });
+    expect(await told).toMatchObject({ code: 'ECONNABORTED' });
+  });
+
+  test('is sent when its turn comes, and closes once', async () => {
+    let closes = 0;
+    const waiting = new Waiting((res) => {
+      res.on('close', () => closes++);
+      res.send('second');
+    });
+    const wire = await waiting.ask(host);
+    const res = await waiting.begun;
+    const closed = once(res, 'close');
+    waiting.first?.end('first');
+    await closed;
+    await wire.until(/first[^]*second$/);
+    wire.cut();
+    await wire.end;
+    await new Promise(setImmediate);
+    expect(closes).toBe(1);
+  });
+});
+
+test('one that the application meets when its connection has closed already closes at once', async () => {
+  const app = createServer({ env: 'test', logging: { level: 'silent' } });
+  const closed = new Promise((resolve) => {
+    app.use((_req, res) => void once(res, 'close').then(resolve));
+  });
+  const client: { wire?: Wire } = {};
+  const port = await running.serve((req, res) => {
+    if (req.url !== '/second') return;
+    req.socket.once('close', () => setImmediate(() => app(req, res)));
+    client.wire?.reset();
+  });
+  client.wire = await Wire.open(port);
+  client.wire.write(head('GET /first') + head('GET /second'));
+  await closed;
+});
+
+test('many that wait add no listener each to their connection', async () => {
+  const warnings: string[] = [];
+  const heard = (warning: Error): void => void warnings.push(warning.name);
+  process.on('warning', heard);
+  try {
+    let count = 0;
+    let all: (value: unknown) => void;
+    const begun = new Promise((resolve) => (all = resolve));
+    const closes: Promise<unknown>[] = [];
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      closes.push(once(res, 'close'));
+      if (++count === 30) all(undefined);
+    }));
+    const wire = await Wire.open(port);
+    wire.write(head('GET /').repeat(30));
+    await begun;
+    wire.reset();
+    await Promise.all(closes);
+    expect(closes).toHaveLength(30);
+  } finally {
+    process.off('warning', heard);
+  }
+  expect(warnings).toEqual([]);
+});

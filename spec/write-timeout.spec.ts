@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { type Application, type CreateServerOptions, type Response } from 'waypost';
+import { makeCertificate } from './support/certificate';
+import { Running } from './support/running';
+import { head } from './support/wire';
+
+/** Longer than what the system takes for a client that does not read. */
+const LENGTH = 10_000_000;
+const LIMIT = 100;
+const TEXT = 'x'.repeat(LENGTH);
+
+const running = new Running();
+const sockets: Socket[] = [];
+const folder = mkdtempSync(join(tmpdir(), 'waypost-'));
+const tls = makeCertificate();
+
+beforeAll(() => writeFileSync(join(folder, 'large.txt'), TEXT));
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await running.close();
+});
+
+/** Answers `GET /`, and tells when the response has closed. */
+async function serve(answer: (res: Response) => unknown, options: CreateServerOptions['server'] = {}): Promise<{ port: number; app: Application; closed: Promise<void> }> {
+  const told: { app?: Application } = {};
+  let close: () => void;
+  const closed = new Promise<void>((resolve) => (close = resolve));
+  const port = await running.app((app) => {
+    told.app = app;
+    app.get('/', (_req, res) => {
+      res.once('close', () => close());
+      answer(res as Response);
+    });
+    app.get('/small', (_req, res) => res.send('small'));
+  }, { server: { writeTimeout: LIMIT, ...options } });
+  return { port, app: told.app as Application, closed };
+}
+
+/** A client that has asked, and reads nothing. */
+async function ask(port: number, secure = false): Promise<Socket> {
+  const socket = secure ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connectPlain({ port, host: '127.0.0.1' });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await once(socket, secure ? 'secureConnect' : 'connect');
+  socket.pause();
+  socket.write(head('GET /'));
+  return socket;
+}
+
+/** Reads to the end of so many bytes, evenly over a time in milliseconds. */
+async function readAll(socket: Socket, length: number, time: number): Promise<number> {
+  const begun = performance.now();
+  let count = 0;
+  while (count < length && !socket.destroyed) {
+    count += (socket.read() as Buffer | null)?.length ?? 0;
+    const early = begun + (time * count) / length - performance.now();
+    await (early > 1 ? delay(early) : new Promise(setImmediate));
+  }
+  return count;
+}
+
+const answers: Readonly<Record<string, (res: Response) => unknown>> = {
+  json: (res) => res.json(TEXT),
+  xJson: (res) => res.xJson([TEXT]),
+  send: (res) => res.send(TEXT),
+  sendFile: (res) => res.sendFile('large.txt', { root: folder }),
+  'write, not ended': (res) => res.write(TEXT),
+};
+
+describe('a client that stops reading', () => {
+  test.each([false, true])('is cut off, however it is answered: TLS %s', async (secure) => {
+    const read = await Promise.all(Object.entries(answers).map(async ([name, answer]) => {
+      const { port, app, closed } = await serve(answer, secure ? { https: tls } : {});
+      const client = await ask(port, secure);
+      await closed;
+      const connections = await new Promise((resolve) => app.server?.getConnections((_error, count) => resolve(count)));
+      return [name, connections, (await readAll(client, LENGTH, 0)) < LENGTH];
+    }));
+    expect(read).toEqual(Object.keys(answers).map((name) => [name, 0, true]));
+  });
+
+  test('is cut off though another timeout of the server is longer', async () => {
+    const { port, closed } = await serve(answers['send'] as () => unknown, { timeout: 1_000_000 });
+    const client = await ask(port);
+    await closed;
+    expect(await readAll(client, LENGTH, 0)).toBeLessThan(LENGTH);
+  });
+
+  test.each<[string, CreateServerOptions['server'], (res: Response) => unknown]>([
+    ['where there is no limit', { writeTimeout: 0 }, () => undefined],
+    ['where the handler has set a time of its own', {}, (res) => res.setTimeout(1_000_000)],
+  ])('is left alone %s', async (_, options, prepare) => {
+    const other = await serve((res) => {
+      prepare(res);
+      res.send(TEXT);
+    }, options);
+    const left = await ask(other.port);
+    const { port, closed } = await serve(answers['send'] as () => unknown);
+    await ask(port);
+    await closed;
+    expect(await readAll(left, LENGTH, 0)).toBeGreaterThanOrEqual(LENGTH);
+  });
+});
+
+describe('a client that reads', () => {
+  test('slowly, but on and on, is given all of it, in however few writes it stands', async () => {
+    const writeTimeout = 750;
+    await Promise.all([false, true].map(async (secure) => {
+      const { port, closed } = await serve((res) => res.send(TEXT), secure ? { writeTimeout, https: tls } : { writeTimeout });
+      const socket = await ask(port, secure);
+      // The system takes more once a third of what it holds is read, which takes less than the limit.
+      expect(await readAll(socket, LENGTH, 3 * writeTimeout)).toBeGreaterThanOrEqual(LENGTH);
+      await closed;
+    }));
+  });
+
+  test('after a pause is waited for by no more time-outs: its handler may take its time, and its connection is kept', async () => {
+    let response: Response | undefined;
+    const { port, app } = await serve((res) => {
+      response = res;
+      res.write(TEXT);
+    });
+    const accepted = once(app.server as NonNullable<Application['server']>, 'connection') as Promise<[Socket]>;
+    const socket = await ask(port);
+    const [connection] = await accepted;
+    while (connection.timeout !== LIMIT) await new Promise(setImmediate);
+    expect(await readAll(socket, LENGTH, 0)).toBeGreaterThanOrEqual(LENGTH);
+    while ((connection.timeout as number) !== 0) await delay(1);
+    socket.setEncoding('latin1').resume().write(head('GET /small'));
+    (response as Response).end('last');
+    for (let text = ''; !/last\r\n0\r\n\r\n[^]*\r\n\r\nsmall$/.test(text);) text += (await once(socket, 'data')) as unknown as string;
+    // Between two requests it is Node's time-out that counts.
+    expect(connection.timeout).toBeGreaterThanOrEqual((app.server as NonNullable<Application['server']>).keepAliveTimeout);
+  });
+});
