@@ -241,10 +241,10 @@ describe('sendFile', () => {
   });
 
   it.each<[string, Handler, RegExp]>([
-    ['a relative path without a root', (_, res) => res.sendFile('a.txt'), /absolute path or a root, got 'a\.txt': write path\.join/],
-    ['an empty path', (_, res) => res.sendFile(''), /non-empty string, got ''/],
-    ['no path', (_, res) => res.sendFile(undefined as unknown as string), /non-empty string, got undefined/],
-    ['a path that is no string', (_, res) => res.sendFile(['/etc/passwd'] as unknown as string), /non-empty string/],
+    ['a relative path without a root', (_, res) => res.sendFile('a.txt'), /path must be absolute, or beneath a root, for res\.sendFile, got 'a\.txt': write path\.join/],
+    ['an empty path', (_, res) => res.sendFile(''), /path argument is required to res\.sendFile, got ''/],
+    ['no path', (_, res) => res.sendFile(undefined as unknown as string), /path argument is required to res\.sendFile, got undefined/],
+    ['a path that is no string', (_, res) => res.sendFile(['/etc/passwd'] as unknown as string), /path must be a string to res\.sendFile, got \[/],
     ['an unknown dotfiles', (_, res) => res.sendFile('/a', { dotfiles: 'maybe' as 'allow' }), /dotfiles/],
   ])('throws for %s', async (_name, handler, message) => {
     expect((await server.answer(handler)).status).toBe(500);

@@ -36,9 +36,6 @@ import { type UpgradeListener, Upgrades } from './upgrade';
 
 const SUFFIX = '.xJson';
 
-/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
-const SHOWING = ['development', 'test'];
-
 /** How `Application.close` drains. */
 export interface CloseOptions {
   /** How long requests in flight may take to end, in milliseconds. @default 10000 */
@@ -98,7 +95,7 @@ export class Application extends ConfiguredRouter {
     const options = resolveOptions(given, process.env);
     const own = createLogger(options.logging);
     const logger = new SafeLog(own);
-    super(listener, options, logger, apart ? ['development'] : SHOWING);
+    super(listener, options, logger, !apart);
     this.#options = options;
     this.#apart = apart;
     this.#given = own;

@@ -29,12 +29,11 @@ export class ConfiguredRouter extends Router implements HostApplication {
   readonly #logger: SafeLog;
   readonly #mountListeners: ((parent: ConfiguredRouter) => unknown)[] = [];
 
-  /** @param showing Names of the environments in which error details reach a client. */
-  constructor(target: object, options: ResolvedOptions, logger: SafeLog, showing: readonly string[]) {
+  constructor(target: object, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
     super(target);
     this.#options = options;
     this.#logger = logger;
-    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, showing);
+    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress);
     this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.values });
   }
 
