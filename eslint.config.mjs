@@ -42,7 +42,7 @@ const levels = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/programs/next-app/.next/'] },
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -104,6 +104,10 @@ export default tseslint.config(
       '@typescript-eslint/no-require-imports': 'off',
       'no-sparse-arrays': 'off',
     },
+  },
+  {
+    files: ['lib/express/entry.js'],
+    languageOptions: { sourceType: 'commonjs' },
   },
   {
     files: ['**/*.mjs', '**/*.js', '**/*.cjs'],

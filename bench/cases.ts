@@ -9,28 +9,47 @@ export interface Exchange {
   readonly status: number;
   /** The body as JSON. */
   readonly json?: unknown;
-  /** The body as text, and so its type. */
+  /** The body as text, and its type. */
   readonly text?: string;
+  readonly type?: 'text/plain' | 'text/html';
   /** Further header fields that must be answered. */
   readonly answered?: Readonly<Record<string, string>>;
+  /** Names of header fields that must be answered, whatever they hold. */
+  readonly present?: readonly string[];
+  /** Whether an ETag must be answered, and 304 to a request that names it. */
+  readonly tagged?: boolean;
+  /** The certificate of a server that speaks HTTPS. */
+  readonly ca?: string;
 }
 
 /** One kind of work. */
 export interface Case {
-  readonly name: CaseName | 'body';
+  readonly name: CaseName | 'body' | 'routers';
   readonly title: string;
+  /** The case by whose program the peers serve this one, where it has none of its own. */
+  readonly program?: CaseName;
   /** Connections of the load, where it is not as many as for the others. */
   readonly connections?: number;
+  /** Clients beside the load that send their requests a few bytes at a time. */
+  readonly slowClients?: number;
   /** The request of the load; made anew for each group of runs, since signatures grow old. */
   readonly exchange: (size?: number) => Exchange;
   /** What else a peer must do, so that none wins by doing less. */
   readonly checks: () => readonly Exchange[];
 }
 
-export const CASE_NAMES = ['static', 'routed', 'post', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'middleware'] as const;
+export const CASE_NAMES = ['static', 'routed', 'post', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow'] as const;
 export type CaseName = (typeof CASE_NAMES)[number];
+/** Cases that only grow. */
+export const GROWING = ['body', 'routers'] as const;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
+/** What helmet sends, by name; of some the value is each one's own. */
+const SECURITY_FIELDS = [
+  'content-security-policy', 'cross-origin-opener-policy', 'cross-origin-resource-policy', 'origin-agent-cluster', 'referrer-policy', 'x-dns-prefetch-control',
+  'x-download-options', 'x-permitted-cross-domain-policies', 'x-xss-protection',
+];
+const ORIGIN = { origin: 'https://shop.example' };
 
 /** The cases by name. The data is that of work.mjs, which the peers share; the answers are worked out here. */
 export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
@@ -49,13 +68,21 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
     json: { user: '42', order: '1001', fields: 'total', limit: 20, by: work.USER.name },
     answered: { 'x-request-id': work.REQUEST_ID, 'x-content-type-options': 'nosniff' },
   });
+  const upload = work.order(1344);
+  const greeted = get('/', { json: work.GREETING });
+  const secured = {
+    headers: ORIGIN,
+    answered: { 'access-control-allow-origin': '*', 'strict-transport-security': work.TRANSPORT_SECURITY, 'x-content-type-options': 'nosniff', 'x-frame-options': 'SAMEORIGIN' },
+    present: SECURITY_FIELDS,
+  };
+  const nested = (id: string): string => work.pathBelow(0).replace(':id', id);
   const refusedBodies = [
     post('/orders', '{"id":', { status: 400 }),
     { ...post('/orders', '', { status: 413, announced: work.BODY_LIMIT + 1 }), body: undefined },
   ];
 
   const cases: Case[] = [
-    { name: 'static', title: 'static JSON', exchange: () => get('/', { json: work.GREETING }), checks: () => [get('/other', { status: 404 })] },
+    { name: 'static', title: 'static JSON', exchange: () => greeted, checks: () => [get('/other', { status: 404 })] },
     {
       name: 'routed',
       title: '30 routes, 3 middleware',
@@ -104,6 +131,26 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
       title: '20 middleware',
       exchange: (size = 20) => get('/', { json: { count: size } }),
       checks: () => [],
+    },
+    { name: 'https', title: 'static JSON, HTTPS', exchange: () => ({ ...greeted, ca: work.certificate().cert }), checks: () => [get('/other', { status: 404, ca: work.certificate().cert })] },
+    { name: 'tagged', title: '2 KB with ETag', exchange: () => get('/', { text: work.PAGE, type: 'text/html', tagged: true }), checks: () => [get('/', { text: work.PAGE, type: 'text/html', headers: { 'if-none-match': '"another"' }, tagged: true })] },
+    {
+      name: 'secured',
+      title: 'helmet and cors',
+      exchange: () => ({ ...greeted, ...secured }),
+      checks: () => [{
+        ...get('/', { status: 204, answered: { 'access-control-allow-origin': '*' }, present: ['access-control-allow-methods'] }),
+        method: 'OPTIONS',
+        headers: { ...ORIGIN, 'access-control-request-method': 'PUT' },
+      }],
+    },
+    { name: 'upload', program: 'post', title: 'POST 100 KB JSON', exchange: () => post('/orders', JSON.stringify(upload), { json: work.summarize(upload) }), checks: () => refusedBodies },
+    { name: 'slow', program: 'static', title: 'beside 100 slow clients', slowClients: 100, exchange: () => greeted, checks: () => [] },
+    {
+      name: 'routers',
+      title: 'nested routers',
+      exchange: () => get(nested('42'), { json: { id: '42' } }),
+      checks: () => [get(nested('J%C3%BCrgen'), { json: { id: 'Jürgen' } }), get('/level-1/items/42', { status: 404 })],
     },
     {
       name: 'body',

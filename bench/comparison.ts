@@ -1,4 +1,4 @@
-import type { Case } from './cases';
+import { type Case, GROWING } from './cases';
 import type { Load, LoadResult } from './load';
 import type { Pins } from './machine';
 import { lessIsBetter, moreIsBetter, Pairs } from './pairs';
@@ -6,6 +6,7 @@ import { PeerProcess } from './peer-process';
 import type { Progress } from './progress';
 import type { Measure, PeerResult } from './results';
 import { BARE, type Settings, SUBJECT } from './settings';
+import { besideSlowClients, SlowClients } from './slow-clients';
 import { median, orderOfRound } from './statistics';
 
 /** What all parts of a run need. */
@@ -22,7 +23,7 @@ export const RUN_OVERHEAD = 0.05;
 /** A start with a check, in seconds. */
 export const START = 0.35;
 /** Load before what is measured, in seconds: most of what is compiled is compiled by then. */
-const WARM_UP = 1;
+export const WARM_UP = 1;
 /** Length of a slice, in seconds. A run has an even number, so that each peer goes as often before its neighbour as behind it. */
 const SLICE = 0.5;
 
@@ -31,7 +32,7 @@ export async function startAll(bench: Bench, work: Case, size?: number, names: r
   const started = new Map<string, PeerProcess>();
   try {
     for (const name of names) {
-      const peer = await PeerProcess.start(name, work.name, size, { base: bench.settings.base, without: bench.settings.without, pins: bench.pins });
+      const peer = await PeerProcess.start(name, work.program ?? work.name, size, { base: bench.settings.base, without: bench.settings.without, pins: bench.pins });
       started.set(name, peer);
       await peer.check(work.exchange(size));
     }
@@ -48,23 +49,35 @@ export async function stopAll(peers: ReadonlyMap<string, PeerProcess>): Promise<
 
 /** Checks that all peers do all of the work, before anything is measured. */
 export async function checkAll(bench: Bench): Promise<void> {
-  for (const name of bench.settings.cases) {
+  const names = checkedCases(bench.settings);
+  for (const name of names) {
     const work = bench.cases.get(name) as Case;
-    bench.progress.step(`${work.title}: checking the answers`, checkSeconds(bench.settings) / bench.settings.cases.length);
+    bench.progress.step(`${work.title}: checking the answers`, checkSeconds(bench.settings) / names.length);
     const peers = await startAll(bench, work);
     try {
-      for (const peer of peers.values()) for (const exchange of work.checks()) await peer.check(exchange);
+      for (const peer of peers.values()) await checkPeer(bench, work, peer);
     } finally {
       await stopAll(peers);
     }
   }
 }
 
-export function checkSeconds({ peers, cases }: Settings): number {
-  return (peers.length + 1) * cases.length * START;
+async function checkPeer({ pins }: Bench, work: Case, peer: PeerProcess): Promise<void> {
+  for (const exchange of work.checks()) await peer.check(exchange);
+  if (work.slowClients === undefined) return;
+  const slow = await SlowClients.start(peer.port, work, pins.load);
+  await slow.answered().finally(() => slow.stop());
 }
 
-function runsOfRound({ peers }: Settings): number {
+function checkedCases({ cases, parts }: Settings): readonly string[] {
+  return parts.includes('growth') ? [...cases, ...GROWING] : cases;
+}
+
+export function checkSeconds(settings: Settings): number {
+  return (settings.peers.length + 1) * checkedCases(settings).length * START;
+}
+
+export function runsOfRound({ peers }: Settings): number {
   return orderOfRound(SUBJECT, peers, 0).flat().length;
 }
 
@@ -127,11 +140,13 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[]): Pro
   try {
     peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, bench.pins));
     const idle = await memoryOf(peers);
-    for (const peer of peers.values()) await load.send({ port: peer.port, exchange, connections, seconds: WARM_UP });
+    const send = (port: number, seconds: number) => load.send({ port, exchange, connections, seconds });
+    for (const { port } of peers.values()) await besideSlowClients(port, work, bench.pins.load, () => send(port, WARM_UP));
     const slices = new Map<string, LoadedRun[]>([...peers.keys()].map((name) => [name, []]));
     for (let i = 0; i < slicesIn(settings.seconds); i++) {
       for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {
-        slices.get(name)?.push(await loadedRun(peer, () => load.send({ port: peer.port, exchange, connections, seconds: SLICE })));
+        const measure = () => loadedRun(peer, () => send(peer.port, SLICE));
+        slices.get(name)?.push(await besideSlowClients(peer.port, work, bench.pins.load, measure));
       }
     }
     const loaded = await memoryOf(peers);
@@ -220,7 +235,7 @@ export async function compareStarts(bench: Bench): Promise<Measure> {
 /** @returns milliseconds */
 async function timeStart({ settings, pins }: Bench, work: Case, name: string): Promise<number> {
   const from = performance.now();
-  const peer = await PeerProcess.start(name, work.name, undefined, { base: settings.base, without: settings.without, pins });
+  const peer = await PeerProcess.start(name, work.program ?? work.name, undefined, { base: settings.base, without: settings.without, pins });
   try {
     await peer.check(work.exchange());
     return performance.now() - from;

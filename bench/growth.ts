@@ -20,6 +20,7 @@ const KB = 1024;
 const AXES: readonly Axis[] = [
   { name: 'routes', title: 'Routes', unit: 'routes', work: 'routes', points: [10, 100, 1000, 10_000] },
   { name: 'middleware', title: 'Middleware', unit: 'middleware', work: 'middleware', points: [0, 5, 20, 50] },
+  { name: 'routers', title: 'Router levels', unit: 'router levels', work: 'routers', points: [0, 1, 3, 6] },
   { name: 'connections', title: 'Connections', unit: 'connections', work: 'static', points: [10, 100, 1000, 10_000], connections: true },
   { name: 'body', title: 'Body of a POST', unit: 'bytes', work: 'body', points: [0, KB, 100 * KB, KB * KB, 10 * KB * KB] },
 ];
@@ -48,7 +49,7 @@ export function growthSeconds(settings: Settings): number {
   return seconds;
 }
 
-/** What a request costs as routes, middleware, connections and bodies grow. */
+/** What a request costs as routes, middleware, levels of routers, connections and bodies grow. */
 export async function measureGrowth(bench: Bench): Promise<Growth[]> {
   const found: Growth[] = [];
   for (const axis of AXES) found.push(await measureAxis(bench, axis));

@@ -94,6 +94,11 @@ export abstract class Load {
   }
 }
 
+/** wrk and autocannon take any certificate. */
+function urlOf(port: number, { target, ca }: Exchange): string {
+  return `${ca === undefined ? 'http' : 'https'}://127.0.0.1:${port}${target}`;
+}
+
 class Wrk extends Load {
   readonly name: string;
 
@@ -110,7 +115,7 @@ class Wrk extends Load {
       local e = all.errors
       print(string.format('RESULT [%d, %d, %d, %d, %d, %d]', all.requests, all.duration, latency:percentile(50), latency:percentile(99), e.status, e.connect + e.read + e.write + e.timeout))
     end`);
-    const args = ['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '10s', '-s', this.file('load.lua', lines.join('\n')), `http://127.0.0.1:${port}${exchange.target}`];
+    const args = ['-t', '1', '-c', String(connections), '-d', `${Math.ceil(seconds)}s`, '--timeout', '10s', '-s', this.file('load.lua', lines.join('\n')), urlOf(port, exchange)];
     // It takes whole seconds only. Told to stop, it does so within a tenth of a second, and tells the time that it took.
     const told = await this.execute('wrk', args, Number.isInteger(seconds) ? undefined : seconds);
     const figures = /^RESULT (.*)$/m.exec(told)?.[1] ?? '[]';
@@ -154,7 +159,7 @@ class Autocannon extends Load {
     const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', `${seconds * 1000}ms`, '-L', String(seconds * 1000), '-m', exchange.method];
     for (const [name, value] of Object.entries(exchange.headers)) args.push('-H', `${name}=${value}`);
     if (exchange.body !== undefined) args.push('-i', this.file('body', exchange.body));
-    args.push(`http://127.0.0.1:${port}${exchange.target}`);
+    args.push(urlOf(port, exchange));
     const result = JSON.parse(await this.execute(process.execPath, args)) as AutocannonResult;
     const { total } = result.requests;
     return {

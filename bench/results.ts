@@ -24,7 +24,11 @@ export interface Measure {
    * `µs` is processor time of the server for one request, threads of its runtime included; `µs above bare` the same
    * less that of a server that writes the same answer and looks at no request.
    */
-  readonly unit: 'requests/s' | 'µs' | 'µs above bare' | 'ms' | 'bytes';
+  readonly unit: 'requests/s' | 'µs' | 'µs above bare' | 'ms' | 'bytes' | 'ms of latency';
+  /** Requests a second, where their number was fixed. */
+  readonly rate?: number;
+  /** How late the load itself came to its requests at such a rate, in milliseconds: 99th percentile, median of all runs. */
+  readonly late?: number;
   readonly peers: Readonly<Record<string, PeerResult>>;
 }
 

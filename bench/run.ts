@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { type Case, loadCases } from './cases';
 import { renderGrowthChart, renderRatioChart } from './chart';
 import { type Bench, caseSeconds, checkAll, checkSeconds, compareCase, compareStarts, startSeconds } from './comparison';
+import { compareLatencies, latencySeconds } from './latency';
 import { growthSeconds, measureGrowth } from './growth';
 import { Load } from './load';
 import { describeMachine, findPins } from './machine';
@@ -54,6 +55,7 @@ function estimate(settings: Settings): number {
   if (checkOnly) return seconds;
   if (parts.includes('cases')) seconds += cases.length * caseSeconds(settings);
   if (parts.includes('start')) seconds += startSeconds(settings);
+  if (parts.includes('latency')) seconds += latencySeconds(settings);
   if (parts.includes('growth')) seconds += growthSeconds(settings);
   return seconds;
 }
@@ -65,6 +67,7 @@ async function measureAll(bench: Bench): Promise<{ measures: Measure[]; growth: 
     for (const name of cases) measures.push(...(await compareCase(bench, bench.cases.get(name) as Case)));
   }
   if (parts.includes('start')) measures.push(await compareStarts(bench));
+  if (parts.includes('latency')) measures.push(...(await compareLatencies(bench)));
   // What is measured in requests stands above start and memory.
   measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));
   return { measures, growth: parts.includes('growth') ? await measureGrowth(bench) : [] };

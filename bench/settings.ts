@@ -14,7 +14,8 @@ export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'res
 const GROWTH_PEERS = ['node', 'fastify', 'express'];
 
 /** The parts of a run. */
-export type Part = 'cases' | 'start' | 'growth';
+const PARTS = ['cases', 'start', 'latency', 'growth'] as const;
+export type Part = (typeof PARTS)[number];
 
 /** What rests on Node's insides for speed alone, and can be switched off. */
 const FACTS = ['header-fields', 'held-body', 'unread-request'] as const;
@@ -31,6 +32,8 @@ export interface Settings {
   readonly seconds: number;
   /** Connections of the load. */
   readonly connections: number;
+  /** Requests a second while latency is measured; undefined where that is worked out. */
+  readonly rate: number | undefined;
   readonly load: 'wrk' | 'autocannon' | undefined;
   /** Root of the other checkout that the peer `base` is built from. */
   readonly base: string | undefined;
@@ -48,10 +51,11 @@ export interface Settings {
 const USAGE = `npm run bench -- [options]
   --cases a,b        of ${CASE_NAMES.join(', ')}
   --peers a,b        of ${PEERS.join(', ')}
-  --parts a,b        of cases, start, growth
+  --parts a,b        of ${PARTS.join(', ')}
   --rounds n         rounds of every comparison (12; below 6 no interval covers 95 %)
   --seconds n        measured load of one run (2)
   --connections n    connections of the load (50)
+  --rate n           requests a second of the part latency (60 % of what the slowest peer serves)
   --load tool        wrk or autocannon (wrk where it is installed)
   --node a,b         majors of Node, one run each (that of this process); results in a folder each
   --base directory   a further peer: another checkout of waypost, built
@@ -67,6 +71,7 @@ const OPTIONS = {
   rounds: { type: 'string' },
   seconds: { type: 'string' },
   connections: { type: 'string' },
+  rate: { type: 'string' },
   load: { type: 'string' },
   node: { type: 'string' },
   base: { type: 'string' },
@@ -94,15 +99,16 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const base = values.base === undefined && without === undefined ? undefined : baseOf(values.base ?? resolve(__dirname, '..'));
   const rounds = whole('--rounds', values.rounds, quick ? 2 : 12);
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
-  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'load', 'base', 'without'] as const).some((name) => values[name] !== undefined);
+  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without'] as const).some((name) => values[name] !== undefined);
   return {
-    parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, ['cases', 'start', 'growth']),
+    parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, PARTS),
     cases: list('--cases', values.cases, CASE_NAMES),
     peers: base === undefined ? peers : ['base', ...(values.peers === undefined ? [] : peers)],
     growthPeers: base === undefined && values.peers === undefined ? GROWTH_PEERS : base === undefined ? peers : ['base'],
     rounds,
     seconds,
     connections: whole('--connections', values.connections, 50),
+    rate: values.rate === undefined ? undefined : whole('--rate', values.rate, 0),
     load: values.load === undefined ? undefined : list('--load', values.load, ['wrk', 'autocannon'])[0],
     nodes: values.node === undefined ? [] : readMajors(values.node),
     base,

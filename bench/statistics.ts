@@ -18,6 +18,16 @@ export function median(values: readonly number[]): number {
 }
 
 /**
+ * The smallest value that at least that many of a hundred do not exceed.
+ * @param percent above 0, at most 100
+ * @throws RangeError without values.
+ */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = ascending(values);
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] as number;
+}
+
+/**
  * The median with the narrowest pair of order statistics that covers it. It
  * assumes only that the values are independent and of one distribution: each
  * then lies below the true median with probability 1/2. With fewer than six

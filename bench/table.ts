@@ -2,7 +2,7 @@ import type { Growth, Measure, PeerResult, Results } from './results';
 import { SUBJECT } from './settings';
 import { geometricMean, median } from './statistics';
 
-/** The results as Markdown: the table of ratios, the same of processor time, and a table for each thing that grows. */
+/** The results as Markdown: the table of ratios, the same of processor time and of latency, and a table for each thing that grows. */
 export function renderTable(results: Results): string {
   const { machine, load, measures } = results;
   const versions = Object.entries(machine.versions).map(([name, version]) => `${name} ${version}`).join(', ');
@@ -12,11 +12,15 @@ export function renderTable(results: Results): string {
     `Load: ${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s, ${load.pinned ? 'server and load pinned to a core each' : 'nothing pinned'}.`,
     '',
   ];
-  if (measures.length > 0) lines.push(...ratioTable('', measures.filter((measure) => !isCost(measure))), '', ...notes(measures));
-  for (const [unit, heading] of [['µs', 'processor time a request'], ['µs above bare', 'processor time a request above a bare server\'s']] as const) {
-    const costs = measures.filter((measure) => measure.unit === unit);
-    if (costs.length > 0) lines.push('', ...ratioTable(heading, costs));
-  }
+  const latencies = measures.filter(({ unit }) => unit === 'ms of latency');
+  const tables: (readonly [string, readonly Measure[]])[] = [
+    ['', measures.filter((measure) => !isCost(measure) && !latencies.includes(measure))],
+    ['processor time a request', measures.filter(({ unit }) => unit === 'µs')],
+    ['processor time a request above a bare server\'s', measures.filter(({ unit }) => unit === 'µs above bare')],
+    [`at ${(latencies[0]?.rate ?? 0).toLocaleString('en')} requests/s`, latencies],
+  ];
+  for (const [heading, rows] of tables) if (rows.length > 0) lines.push(...ratioTable(heading, rows), '');
+  if (measures.length > 0) lines.push(...notes(measures));
   for (const growth of results.growth) lines.push('', ...growthTable(growth));
   return lines.join('\n');
 }
@@ -52,6 +56,7 @@ function mark({ failures = 0 }: PeerResult): string {
 
 function absolute(measure: Measure, value: number): string {
   if (measure.unit === 'bytes') return `${(value / 2 ** 20).toFixed(0)} MiB`;
+  if (measure.unit === 'ms of latency') return `${value.toPrecision(3)} ms`;
   if (measure.unit === 'µs above bare') return `${value.toFixed(1)} µs`;
   return `${value.toLocaleString('en', { maximumFractionDigits: 0 })} ${measure.unit === 'requests/s' ? '/s' : measure.unit}`;
 }
@@ -61,6 +66,8 @@ function notes(measures: readonly Measure[]): string[] {
   const ratio = results.find((result) => result.ratios.length > 1)?.ratio;
   const lines = [`Each number says how many times as well as the peer ${SUBJECT} does: above 1 it serves more requests, or takes less time or memory.`];
   if (ratio !== undefined) lines.push(`It is the median of the ratios of neighbouring runs, with the interval that holds it in ${(ratio.coverage * 100).toFixed(0)} of 100 cases.`);
+  const late = measures.flatMap((measure) => measure.late ?? []);
+  if (late.length > 0) lines.push(`Latency counts from when a request was due; of a hundred, the load itself came to one more than ${Math.max(...late).toPrecision(2)} ms late.`);
   if (results.some((result) => (result.failures ?? 0) > 0)) lines.push('† Connections failed or answers took more than ten seconds; see results.json.');
   return lines;
 }

@@ -5,7 +5,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** Longest body, in bytes, of every case but `body`. */
 export const BODY_LIMIT = 1_048_576;
@@ -77,9 +77,9 @@ export function summarize(order) {
   return { id: order.id, items: order.items.length, total };
 }
 
-/** An order of about 1 KB. */
-export function order() {
-  const items = Array.from({ length: 13 }, (_, i) => ({ sku: `SKU-${1000 + i}`, title: `Article number ${i}`, quantity: i + 1, price: 5 * i + 3 }));
+/** An order; of about 1 KB with as many items as it has by itself, of 100 KB with 1,344. */
+export function order(count = 13) {
+  const items = Array.from({ length: count }, (_, i) => ({ sku: `SKU-${1000 + i}`, title: `Article number ${i}`, quantity: i + 1, price: 5 * i + 3 }));
   return { id: 'order-20240101-0001', customer: { id: 42, name: 'Ada Lovelace' }, note: 'Zürich, please ring twice', items };
 }
 
@@ -126,6 +126,42 @@ export function fileDirectory() {
     writeFileSync(path, text);
   }
   return directory;
+}
+
+/** A page of 2 KB, to be sent with its ETag. */
+export const PAGE = `<!doctype html><html lang="en"><title>Orders</title><ul>\n${'<li><a href="/orders/1001">An order of two articles, to Zürich</a></li>\n'.repeat(27)}</ul></html>\n`;
+
+/** What helmet sends by itself, for who has another way of sending it. */
+export const CONTENT_SECURITY_POLICY = {
+  defaultSrc: ["'self'"],
+  baseUri: ["'self'"],
+  fontSrc: ["'self'", 'https:', 'data:'],
+  formAction: ["'self'"],
+  frameAncestors: ["'self'"],
+  imgSrc: ["'self'", 'data:'],
+  objectSrc: ["'none'"],
+  scriptSrc: ["'self'"],
+  scriptSrcAttr: ["'none'"],
+  styleSrc: ["'self'", 'https:', "'unsafe-inline'"],
+  upgradeInsecureRequests: [],
+};
+export const TRANSPORT_SECURITY = 'max-age=31536000; includeSubDomains';
+
+/** The key and certificate of the case `https`: those of the demonstration, which are public. */
+export function certificate() {
+  const read = (name) => readFileSync(resolve(import.meta.dirname, `../demo/tls/demo-only-${name}.pem`), 'utf8');
+  return { key: read('key'), cert: read('cert') };
+}
+
+/** Path of the case `routers`: as long, and with as many segments, however many of them are mounts. */
+export const MOST_LEVELS = 6;
+export function pathBelow(level) {
+  let path = '/items/:id';
+  for (let i = MOST_LEVELS; i > level; i--) path = mountAt(i) + path;
+  return path;
+}
+export function mountAt(level) {
+  return `/level-${level}`;
 }
 
 /** Signs as waypost does: the headers to send (INTERFACE section 5). */

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { PeerProcess } from '../bench/peer-process';
-import { record } from '../bench/exchange';
+import { check, record } from '../bench/exchange';
 import { createServer } from 'waypost';
 
 const NO_PINS = { server: undefined, load: undefined };
@@ -18,6 +19,25 @@ describe('the bare server of the benchmark', () => {
       expect(answer.fields).toEqual(['X-One', 'first', 'Content-Type', 'application/json; charset=utf-8', 'Content-Length', '19']);
       expect(await record(bare.port, EXCHANGE)).toEqual(answer);
       expect(await record(bare.port, { ...EXCHANGE, method: 'POST', target: '/elsewhere', body: '{"a":1}' })).toEqual(answer);
+    } finally {
+      await bare.stop();
+      await app.close();
+    }
+  });
+
+  test('speaks HTTPS where the other does', async () => {
+    // The bench's own, which the bare server has.
+    const [key, cert] = ['key', 'cert'].map((name) => readFileSync(`demo/tls/demo-only-${name}.pem`, 'utf8')) as [string, string];
+    const app = createServer({ logging: { level: 'silent' }, server: { https: { key, cert } } });
+    app.get('/', (_req, res) => res.json({ hello: 'Zürich' }));
+    const server = await app.start(0, '127.0.0.1');
+    const secure = { ...EXCHANGE, ca: cert };
+    const answer = await record((server.address() as AddressInfo).port, secure);
+    const bare = await PeerProcess.startBare(answer, NO_PINS);
+    try {
+      expect(answer.secure).toBe(true);
+      await check(bare.port, secure);
+      expect(await record(bare.port, secure)).toEqual(answer);
     } finally {
       await bare.stop();
       await app.close();

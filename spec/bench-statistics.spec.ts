@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { geometricMean, median, medianInterval, orderOfRound } from '../bench/statistics';
+import { geometricMean, median, medianInterval, orderOfRound, percentile } from '../bench/statistics';
 
 // No -0, which sorts as 0 and stands where it stood.
 const value = fc.double({ min: -1e6, max: 1e6, noNaN: true }).map((one) => one + 0);
@@ -29,6 +29,21 @@ describe('median', () => {
   test('throws without values', () => {
     expect(() => median([])).toThrow(new RangeError('there must be at least one value, got none'));
     expect(() => medianInterval([])).toThrow(RangeError);
+  });
+});
+
+describe('percentile', () => {
+  test('as many of a hundred do not exceed it, and no smaller value has as many', () => {
+    fc.assert(fc.property(values, fc.integer({ min: 1, max: 100 }), (given, percent) => {
+      const found = percentile(given, percent);
+      expect(given).toContain(found);
+      expect(given.filter((one) => one <= found).length * 100).toBeGreaterThanOrEqual(given.length * percent);
+      expect(given.filter((one) => one < found).length * 100).toBeLessThan(given.length * percent);
+    }), { numRuns: 200 });
+  });
+
+  test('throws without values', () => {
+    expect(() => percentile([], 50)).toThrow(RangeError);
   });
 });
 

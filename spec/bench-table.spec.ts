@@ -11,6 +11,7 @@ const RESULTS: Results = {
     { name: 'post', title: 'POST', unit: 'requests/s', peers: { waypost: { ...pairedResult([30_000]), failures: 2 }, fastify: { ...pairedResult([50_000], [0.6]), failures: 1 } } },
     { name: 'static-cpu', title: 'static JSON', unit: 'µs', peers: { waypost: pairedResult([12.4]), fastify: pairedResult([14], [1.13]) } },
     { name: 'static-above', title: 'static JSON', unit: 'µs above bare', peers: { waypost: pairedResult([2.44]), fastify: pairedResult([4], [1.64]) } },
+    { name: 'latency-64-p99', title: 'latency, 99th percentile, 64 connections', unit: 'ms of latency', rate: 6000, late: 0.0512, peers: { waypost: pairedResult([1.2345]), fastify: pairedResult([2], [1.62]) } },
     { name: 'idle', title: 'memory, idle', unit: 'bytes', peers: { waypost: pairedResult([2 ** 20 * 50]), fastify: pairedResult([2 ** 20 * 60], [1.2]) } },
   ],
   growth: [{ name: 'routes', title: 'Routes', unit: 'routes', points: [10, 1000], rounds: 3, peers: { waypost: [10, 12.34], fastify: [11, null] } }],
@@ -35,6 +36,15 @@ describe('what the benchmark writes', () => {
     expect(time).toContain('| static JSON | 12 µs | 1.13 |');
     expect(above).toMatch(/^ above a bare server's \| waypost = 1.00 \| fastify \|/);
     expect(above).toContain('| static JSON | 2.4 µs | 1.64 |');
+  });
+
+  test('latency has a table of its own, which says at what rate, and how late the load itself was', () => {
+    const [, latency] = table.split('| at 6,000 requests/s | waypost = 1.00 | fastify |');
+    expect(latency).toContain('| latency, 99th percentile, 64 connections | 1.23 ms | 1.62 |');
+    expect(table.match(/latency, 99th/g)).toHaveLength(1);
+    expect(table).toContain('the load itself came to one more than 0.051 ms late');
+    expect(renderTable({ ...RESULTS, measures: [] })).not.toContain('requests/s');
+    expect(renderTable({ ...RESULTS, measures: RESULTS.measures.filter(({ rate }) => rate !== undefined) })).toContain('| at 6,000 requests/s |');
   });
 
   test('failed connections are told, and so is how sure the interval is', () => {

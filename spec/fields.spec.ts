@@ -64,16 +64,6 @@ describe.each([
   });
 });
 
-test('are looked at where this Node keeps them, without a call', () => {
-  const res = response();
-  res.setHeader('ETag', '"a"');
-  const names = jest.spyOn(res, 'getHeaderNames');
-  expect(fieldsOf(res)).toHaveProperty('etag');
-  expect(names).not.toHaveBeenCalled();
-  expect(fieldsOfAnotherMake()(res)).toHaveProperty('etag');
-  expect(names).toHaveBeenCalled();
-});
-
 describe('a field whose name is known', () => {
   test('is set as Node sets it, and by Node where it would refuse', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: anyCharacter }), fc.constantFrom('', '\t', '\u00e9', '\u0100', '\x7f', 'a\r\nb'));

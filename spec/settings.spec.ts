@@ -1,6 +1,6 @@
 import express, { type Express } from 'express';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions, Response, Router } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, Router } from 'waypost';
 import { kRegistrations } from '../lib/routing/router';
 import { ExpressOracle } from './support/express-oracle';
 import { LogRecorder, Running } from './support/running';
@@ -317,16 +317,6 @@ test('"env" decides whether a client sees the inside of an error', async () => {
   expect((await ask(port, '/')).body).not.toContain('inside');
   app.set('env', 'development');
   expect((await ask(port, '/')).body).toContain('inside');
-});
-
-describe('views', () => {
-  test('are refused with what to do instead', () => {
-    const app = silent();
-    for (const call of [() => app.engine('ejs', () => undefined), () => app.render('index'), () => Response.prototype.render.call(null as never, 'index')]) {
-      expect(call).toThrow(/waypost has no views; render the template with its own package/);
-    }
-    expect(app.set('views', './views').set('view engine', 'ejs').get('view engine')).toBe('ejs');
-  });
 });
 
 describe('where signatures are checked', () => {

@@ -54,20 +54,24 @@ describe('a signature is compared in constant time', () => {
     expect(compare).toHaveBeenCalledTimes(2);
   });
 
-  test('of as many digests of as many bytes for a key that nobody has as for one that somebody has', async () => {
+  test('of digests of as many bytes for a key that nobody has as for one that somebody has', async () => {
     const keyed = scheme(new KeyedSecrets((keyId) => (keyId === 'ann' ? FIRST : undefined)));
-    const made = jest.spyOn(jest.requireActual<typeof import('node:crypto')>('node:crypto'), 'createHmac');
-    const updated = jest.spyOn(Hmac.prototype, 'update');
-    const digests = async (keyId: string): Promise<number[]> => {
-      made.mockClear();
-      updated.mockClear();
-      expect(isRejection(verdictOf(keyed, signed(FIRST, keyId), Buffer.alloc(10_000, '{'), NOW))).toBe(true);
-      return [made.mock.calls.length, ...updated.mock.calls.map(([data]) => Buffer.byteLength(data))];
+    const crypto = jest.requireActual<typeof import('node:crypto')>('node:crypto');
+    const updates = jest.spyOn(Hmac.prototype, 'update');
+    const hashes = jest.spyOn(crypto, 'hash');
+    const bytes = (keyId: string, body: Buffer): number => {
+      updates.mockClear();
+      hashes.mockClear();
+      expect(isRejection(verdictOf(keyed, signed(FIRST, keyId), body, NOW))).toBe(true);
+      return [...updates.mock.calls.map(([data]) => data), ...hashes.mock.calls.map(([, data]) => data)].reduce((sum, data) => sum + Buffer.byteLength(data), 0);
     };
-    const known = await digests('ann');
-    expect(known[0]).toBeGreaterThan(0);
-    expect(known.slice(1).reduce((sum, length) => sum + length, 0)).toBeGreaterThanOrEqual(10_000);
-    expect(await digests('eve')).toEqual(known);
+    for (const body of [Buffer.alloc(10_000, '{'), Buffer.alloc(100, '{')]) {
+      // The first digest with a key may be made in another way than those that follow.
+      for (const keyId of ['ann', 'eve']) bytes(keyId, body);
+      const known = bytes('ann', body);
+      expect(known).toBeGreaterThan(body.length);
+      expect(bytes('eve', body)).toBe(known);
+    }
   });
 
   test('also those of webhooks, each that is offered with each secret', async () => {

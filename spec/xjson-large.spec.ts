@@ -113,24 +113,17 @@ describe('the work on large data', () => {
     expect(sizes.reduce((most, size) => Math.max(most, size))).toBeLessThan(1_000_000);
   });
 
-  it('makes no list of a large Buffer or typed array at once: what changes later is seen', () => {
+  it('does not copy a large Buffer or typed array at once: what changes later is seen', () => {
     const buffer = Buffer.alloc(100_000);
     const floats = new Float64Array(100_000);
     const out = new Chunks(true);
     const serializer = new Serializer([buffer, floats], {}, out);
-    const keys = jest.spyOn(Object, 'keys');
-    let listed: unknown[];
-    try {
-      // One look at the clock, which is late already, and the rest at once.
-      expect(serializer.run(-Infinity)).toBe(false);
-      buffer[99_999] = 7;
-      expect(serializer.run(Infinity)).toBe(true);
-      listed = keys.mock.calls.map(([given]) => given as unknown);
-    } finally {
-      keys.mockRestore();
-    }
+    // One look at the clock, which is late already, and the rest at once.
+    expect(serializer.run(-Infinity)).toBe(false);
+    buffer[99_999] = 7;
+    floats[99_999] = 7;
+    expect(serializer.run(Infinity)).toBe(true);
     expect(out.take(out.length).toString()).toBe(JSON.stringify([buffer, floats]));
-    expect(listed).not.toContain(floats);
   });
 
   it('goes over no more than 4096 values between two looks at the clock', () => {

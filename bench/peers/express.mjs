@@ -1,6 +1,6 @@
 /** Peer: Express 5. Its ETag and X-Powered-By are turned off, since the others send none. */
 import express from 'express';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function make() {
   return express().disable('etag').disable('x-powered-by');
@@ -106,6 +106,36 @@ main({
       });
     }
     app.get('/', (req, res) => res.json({ count: req.count ?? 0 }));
+    listen(app, ready);
+  },
+  async https(ready) {
+    const { createServer } = await import('node:https');
+    const app = make();
+    app.get('/', greet);
+    const server = createServer(certificate(), app).listen(0, '127.0.0.1', () => ready(server.address().port));
+  },
+  tagged(ready) {
+    const app = make().set('etag', 'weak');
+    app.get('/', (req, res) => res.send(PAGE));
+    listen(app, ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('helmet'), await import('cors')];
+    const app = make();
+    app.use(helmet());
+    app.use(cors());
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    const app = make();
+    let inner = app;
+    for (let level = 1; level <= levels; level++) {
+      const router = express.Router();
+      inner.use(mountAt(level), router);
+      inner = router;
+    }
+    inner.get(pathBelow(levels), (req, res) => res.json(req.params));
     listen(app, ready);
   },
   body(ready) {

@@ -1,7 +1,7 @@
 /** Peer: Fastify 5, with response schemas as its documentation advises, where they make it faster. */
 import fastifyStatic from '@fastify/static';
 import Fastify from 'fastify';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.listen({ port: 0, host: '127.0.0.1' }).then(() => ready(app.server.address().port));
@@ -124,6 +124,36 @@ main({
       });
     }
     app.get('/', answers({ count: integer }), (request, reply) => reply.send({ count: request.count }));
+    listen(app, ready);
+  },
+  https(ready) {
+    const app = Fastify({ https: certificate() });
+    app.get('/', GREET);
+    listen(app, ready);
+  },
+  async tagged(ready) {
+    const { default: etag } = await import('@fastify/etag');
+    const app = Fastify();
+    await app.register(etag);
+    app.get('/', (request, reply) => reply.type('text/html; charset=utf-8').send(PAGE));
+    listen(app, ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('@fastify/helmet'), await import('@fastify/cors')];
+    const app = Fastify();
+    await app.register(helmet);
+    await app.register(cors);
+    app.get('/', GREET);
+    listen(app, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    const app = Fastify();
+    const mount = (level) => (scope, options, done) => {
+      if (level < levels) scope.register(mount(level + 1), { prefix: mountAt(level + 1) });
+      else scope.get(pathBelow(levels), answers({ id: text }), (request, reply) => reply.send(request.params));
+      done();
+    };
+    app.register(mount(0));
     listen(app, ready);
   },
   body(ready) {

@@ -4,7 +4,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, CONTENT_SECURITY_POLICY, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, TRANSPORT_SECURITY, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => ready(port));
@@ -125,6 +125,34 @@ main({
       });
     }
     app.get('/', (c) => c.json({ count: c.get('count') ?? 0 }));
+    listen(app, ready);
+  },
+  async https(ready) {
+    const { createServer } = await import('node:https');
+    const app = new Hono();
+    app.get('/', greet);
+    serve({ fetch: app.fetch, createServer, serverOptions: certificate(), port: 0, hostname: '127.0.0.1' }, ({ port }) => ready(port));
+  },
+  async tagged(ready) {
+    const { etag } = await import('hono/etag');
+    const app = new Hono();
+    app.use(etag());
+    app.get('/', (c) => c.html(PAGE));
+    listen(app, ready);
+  },
+  async secured(ready) {
+    const [{ secureHeaders }, { cors }] = [await import('hono/secure-headers'), await import('hono/cors')];
+    const app = new Hono();
+    // By itself it sends no Content-Security-Policy, and asks for HTTPS for half as long.
+    app.use(secureHeaders({ contentSecurityPolicy: CONTENT_SECURITY_POLICY, strictTransportSecurity: TRANSPORT_SECURITY }));
+    app.use(cors());
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    let app = new Hono();
+    app.get(pathBelow(levels), (c) => c.json(c.req.param()));
+    for (let level = levels; level > 0; level--) app = new Hono().route(mountAt(level), app);
     listen(app, ready);
   },
   body(ready) {

@@ -3,7 +3,7 @@ import { bodyParser } from '@koa/bodyparser';
 import Router from '@koa/router';
 import { send } from '@koa/send';
 import Koa from 'koa';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, router, ready) {
   app.use(router.routes()).use(router.allowedMethods());
@@ -140,6 +140,42 @@ main({
       ctx.body = { count: ctx.state.count ?? 0 };
     });
     listen(app, router, ready);
+  },
+  async https(ready) {
+    const { createServer } = await import('node:https');
+    const app = make();
+    const router = new Router();
+    router.get('/', greet);
+    app.use(router.routes()).use(router.allowedMethods());
+    const server = createServer(certificate(), app.callback()).listen(0, '127.0.0.1', () => ready(server.address().port));
+  },
+  async tagged(ready) {
+    const [{ default: conditional }, { default: etag }] = [await import('koa-conditional-get'), await import('koa-etag')];
+    const app = make();
+    const router = new Router();
+    app.use(conditional());
+    app.use(etag());
+    router.get('/', (ctx) => {
+      ctx.body = PAGE;
+    });
+    listen(app, router, ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('koa-helmet'), await import('@koa/cors')];
+    const app = make();
+    const router = new Router();
+    app.use(helmet());
+    app.use(cors());
+    router.get('/', greet);
+    listen(app, router, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    let router = new Router();
+    router.get(pathBelow(levels), (ctx) => {
+      ctx.body = ctx.params;
+    });
+    for (let level = levels; level > 0; level--) router = new Router().use(mountAt(level), router.routes());
+    listen(make(), router, ready);
   },
   body(ready) {
     const app = make();

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 const METHOD_NOT_ALLOWED = { error: 'Method Not Allowed', message: 'The path is known, the method is not' };
 
@@ -73,8 +73,8 @@ function route(tree, req, res) {
   return found.handler(req, res);
 }
 
-function listen(tree, ready, middleware = []) {
-  const server = createServer((req, res) => {
+function listen(tree, ready, middleware = [], server = createServer()) {
+  server.on('request', (req, res) => {
     let at = 0;
     const next = () => {
       if (at < middleware.length) middleware[at++](req, res, next);
@@ -205,6 +205,30 @@ main({
       });
     }
     listen(treeOf('GET', '/', (req, res) => sendJson(res, 200, { count: req.count ?? 0 })), ready, middleware);
+  },
+  async https(ready) {
+    const https = await import('node:https');
+    listen(treeOf('GET', '/', greet), ready, [], https.createServer(certificate()));
+  },
+  async tagged(ready) {
+    const [{ default: etag }, { default: fresh }] = [await import('etag'), await import('fresh')];
+    listen(treeOf('GET', '/', (req, res) => {
+      const tag = etag(PAGE, { weak: true });
+      if (fresh(req.headers, { etag: tag })) {
+        res.writeHead(304, { ETag: tag });
+        return res.end();
+      }
+      res.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Content-Length': Buffer.byteLength(PAGE), ETag: tag });
+      res.end(PAGE);
+    }), ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('helmet'), await import('cors')];
+    listen(treeOf('GET', '/', greet), ready, [helmet(), cors()]);
+  },
+  routers(ready) {
+    // Whoever groups routes by hand joins their paths when they are registered.
+    listen(treeOf('GET', pathBelow(0), (req, res) => sendJson(res, 200, req.params)), ready);
   },
   body(ready) {
     listen(treeOf('POST', '/', (req, res) => readBody(req, res, LARGE_BODY_LIMIT, (bytes) => {

@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import polka from 'polka';
 import sirv from 'sirv';
-import { BODY_LIMIT, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.listen(0, '127.0.0.1', () => ready(app.server.address().port));
@@ -121,6 +121,40 @@ main({
       });
     }
     app.get('/', (req, res) => sendJson(res, { count: req.count ?? 0 }));
+    listen(app, ready);
+  },
+  async https(ready) {
+    const { createServer } = await import('node:https');
+    const app = polka({ server: createServer(certificate()) });
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  async tagged(ready) {
+    const [{ default: etag }, { default: fresh }] = [await import('etag'), await import('fresh')];
+    const app = polka();
+    app.get('/', (req, res) => {
+      const tag = etag(PAGE, { weak: true });
+      res.setHeader('ETag', tag);
+      if (fresh(req.headers, { etag: tag })) {
+        res.statusCode = 304;
+        return res.end();
+      }
+      res.setHeader('Content-Type', 'text/html; charset=utf-8');
+      res.end(PAGE);
+    });
+    listen(app, ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('helmet'), await import('cors')];
+    const app = polka();
+    app.use(helmet(), cors());
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    let app = polka();
+    app.get(pathBelow(levels), (req, res) => sendJson(res, { id: decodeURIComponent(req.params.id) }));
+    for (let level = levels; level > 0; level--) app = polka().use(mountAt(level), app);
     listen(app, ready);
   },
   body(ready) {

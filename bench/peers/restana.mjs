@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import restana from 'restana';
 import serveStatic from 'serve-static';
-import { BODY_LIMIT, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.start(0, '127.0.0.1').then((server) => ready(server.address().port));
@@ -103,6 +103,42 @@ main({
       });
     }
     app.get('/', (req, res) => res.send({ count: req.count ?? 0 }));
+    listen(app, ready);
+  },
+  async https(ready) {
+    const { createServer } = await import('node:https');
+    const app = restana({ server: createServer(certificate()) });
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  async tagged(ready) {
+    const [{ default: etag }, { default: fresh }] = [await import('etag'), await import('fresh')];
+    const app = restana();
+    app.get('/', (req, res) => {
+      const tag = etag(PAGE, { weak: true });
+      res.setHeader('ETag', tag);
+      if (fresh(req.headers, { etag: tag })) {
+        res.statusCode = 304;
+        return res.end();
+      }
+      res.setHeader('Content-Type', 'text/html; charset=utf-8');
+      res.send(PAGE);
+    });
+    listen(app, ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('helmet'), await import('cors')];
+    const app = restana();
+    app.use(helmet());
+    app.use(cors());
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    const app = restana();
+    const routers = [app, ...Array.from({ length: levels }, () => app.newRouter())];
+    routers[levels].get(pathBelow(levels), (req, res) => res.send({ id: decodeURIComponent(req.params.id) }));
+    for (let level = levels; level > 0; level--) routers[level - 1].use(mountAt(level), routers[level]);
     listen(app, ready);
   },
   body(ready) {

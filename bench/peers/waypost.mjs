@@ -1,7 +1,7 @@
 /** Peer: waypost, of this repository's dist/ or of the checkout that WAYPOST_ROOT names. */
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { BODY_LIMIT, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, REQUEST_ID, ROUTED, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
 
 const root = process.env.WAYPOST_ROOT ?? resolve(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -11,7 +11,7 @@ if (WAYPOST_WITHOUT !== undefined) {
   const { holds } = fact;
   fact.holds = (name, trial) => name !== WAYPOST_WITHOUT && holds(name, trial);
 }
-const { createServer } = require(resolve(root, 'dist/index.js'));
+const { createServer, Router } = require(resolve(root, 'dist/index.js'));
 
 function make(options) {
   return createServer({ logging: { level: 'silent' }, ...options });
@@ -108,6 +108,35 @@ main({
       });
     }
     app.get('/', (req, res) => res.json({ count: req.count ?? 0 }));
+    listen(app, ready);
+  },
+  https(ready) {
+    const app = make({ server: { https: certificate() } });
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  tagged(ready) {
+    const app = make({ etag: true });
+    app.get('/', (req, res) => res.send(PAGE));
+    listen(app, ready);
+  },
+  async secured(ready) {
+    const [{ default: helmet }, { default: cors }] = [await import('helmet'), await import('cors')];
+    const app = make();
+    app.use(helmet());
+    app.use(cors());
+    app.get('/', greet);
+    listen(app, ready);
+  },
+  routers(ready, levels = MOST_LEVELS) {
+    const app = make();
+    let inner = app;
+    for (let level = 1; level <= levels; level++) {
+      const router = Router();
+      inner.use(mountAt(level), router);
+      inner = router;
+    }
+    inner.get(pathBelow(levels), (req, res) => res.json(req.params));
     listen(app, ready);
   },
   body(ready) {

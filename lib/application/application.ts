@@ -98,6 +98,7 @@ export class Application extends ConfiguredRouter {
     super(listener, options, logger, !apart);
     this.#options = options;
     this.#apart = apart;
+    this.set('absolute views', !apart);
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);

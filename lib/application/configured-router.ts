@@ -1,12 +1,14 @@
 import { inspect } from 'node:util';
 import { makeAssignable } from '../http/assignable';
-import type { HostApplication } from '../http/host-application';
-import { noViews } from '../http/views';
+import type { Unchecked } from '../http/unchecked';
+import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
 import type { Handler, Handlers, MixedHandlers, PathParams } from '../routing/handler';
 import { kChanged, kRegister, kUsed, type Paths, Router } from '../routing/router';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
+import type { ViewEngine } from './view';
+import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
 
 /** What an application asks itself for; by symbols, as in {@link Router}. */
 export const kShared = Symbol('waypost.application.shared');
@@ -17,13 +19,17 @@ export const kOnMount = Symbol('waypost.application.onMount');
  * What an application is besides a listener: a router with settings, and a
  * place in the application that it is mounted in, both as in Express.
  */
-export class ConfiguredRouter extends Router implements HostApplication {
+export class ConfiguredRouter extends Router implements ViewHost {
   /** Values for the whole application. `settings` are there too. */
-  locals: Record<string, unknown>;
+  locals: Express.Locals & Record<string, Unchecked>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
   mountpath: string | readonly string[] = '/';
   /** The application that it is mounted in. */
   parent: ConfiguredRouter | undefined = undefined;
+  /** The engines of views by extension, dot included. */
+  engines = Object.create(null) as Record<string, ViewEngine>;
+  /** The views that were rendered with `cache`, by name. */
+  cache = Object.create(null) as Record<string, RenderableView>;
   readonly #settings: Settings;
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
@@ -66,7 +72,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   set<Name extends keyof KnownSettings>(name: Name, value: KnownSettings[Name]): this;
   set(name: string, value: unknown): this;
   set<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  set(name: string): unknown;
+  set(name: string): Unchecked;
   set(...given: [name: string, value?: unknown]): unknown {
     const [name, value] = given;
     if (typeof name !== 'string') throw new TypeError(`set() needs the name of a setting, got ${inspect(name)}`);
@@ -84,7 +90,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
 
   /** With one argument, the value of a setting; else as in {@link Router}: handles GET, and HEAD unless a HEAD route of the same shape exists. */
   override get<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  override get(name: string): unknown;
+  override get(name: string): Unchecked;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
   override get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
@@ -119,14 +125,24 @@ export class ConfiguredRouter extends Router implements HostApplication {
     return this.parent === undefined ? '' : this.parent.path() + String(this.mountpath);
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  engine(extension: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`app.engine(${inspect(extension)})`));
+  /**
+   * Has views with an extension rendered by a function. Without one, the package of the extension's name is loaded.
+   * @throws TypeError for what is no function.
+   */
+  engine(extension: string, engine: ViewEngine): this {
+    addEngine(this, extension, engine);
+    return this;
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  render(view: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`app.render(${inspect(view)})`));
+  /**
+   * Renders a view (see the settings `views` and `view engine`) with the locals of the application and the options.
+   * @throws Error where it is not known which engine renders it, or that can't be loaded; what else fails the callback is told.
+   */
+  render(name: string, callback: RenderCallback): void;
+  render(name: string, options: object | null | undefined, callback: RenderCallback): void;
+  render(name: string, second: object | null | undefined, third?: RenderCallback): void {
+    if (typeof second === 'function') renderView(this, name, undefined, second as RenderCallback);
+    else renderView(this, name, second, third);
   }
 
   /** Calls back whenever it is mounted, with the application that it is mounted in. */
@@ -138,6 +154,7 @@ export class ConfiguredRouter extends Router implements HostApplication {
   protected override [kUsed](path: Paths, entry: unknown): void {
     if (!(entry instanceof ConfiguredRouter)) return;
     entry.#settings.inherit(this.#settings);
+    Object.setPrototypeOf(entry.engines, this.engines);
     entry.mountpath = path;
     entry.parent = this;
     entry[kChanged]();

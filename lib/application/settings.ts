@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { EntityTag } from '../http/etag';
 import { strongEntityTag, weakEntityTag } from '../http/etag';
 import { type JsonReplacer, jsonWriter } from '../http/json-writer';
@@ -7,9 +8,13 @@ import type { QueryParser, RequestSettings } from '../http/request-state';
 import type { ResponseSettings } from '../http/response-state';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from '../options/options';
+import { View } from './view';
+import type { ViewClass } from './views';
 
 /** The settings that have an effect, by Express's names. Any other name may be set too, for the program's own use. */
 export interface KnownSettings {
+  /** Whether an absolute name of a view may lead out of the directories in `views`. @default false, in `express()` true */
+  'absolute views': boolean | undefined;
   /** Whether `/A` and `/a` are two paths. Can't be changed where request signatures are checked. @default `routing.caseSensitive` */
   'case sensitive routing': boolean | undefined;
   /** Name of the environment; in `development` error details reach a client. @default `env` */
@@ -38,6 +43,14 @@ export interface KnownSettings {
   'trust proxy': TrustProxy | undefined;
   /** What `trust proxy` has become. */
   'trust proxy fn': TrustFunction;
+  /** What makes views of their names. @default waypost's own */
+  view: ViewClass;
+  /** Whether views are looked up once, and engines told to keep what they have compiled. @default true where `env` is `production`, else undefined */
+  'view cache': boolean | undefined;
+  /** Extension of views whose names have none. @default undefined: none */
+  'view engine': string | undefined;
+  /** The directory that views stand in, or several. @default 'views' in the directory that the program was started in */
+  views: string | readonly string[];
   /** No effect: the header is never sent. @default false */
   'x-powered-by': boolean | undefined;
 }
@@ -85,8 +98,11 @@ export class Settings {
       'subdomain offset': 2,
       'trust proxy': server.trustProxy,
       'trust proxy fn': server.trusts,
+      view: View,
+      views: defaultViews(),
       'x-powered-by': false,
     });
+    if (env === 'production') this.values['view cache'] = true;
     this.shared = {
       ...fixed,
       asExpress,
@@ -226,6 +242,15 @@ function sharedParser(made: unknown): QueryParser {
 
 function noQuery(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
+}
+
+function defaultViews(): string {
+  try {
+    return resolve('views');
+  } catch {
+    // The working directory is gone.
+    return 'views';
+  }
 }
 
 function inspected(value: unknown): string {

@@ -3,11 +3,13 @@ import type { Request as OwnRequest } from '../http/request';
 import type { Response as OwnResponse } from '../http/response';
 import type { Unchecked } from '../http/unchecked';
 import type { CreateServerOptions } from '../options/options';
-import type { NextFunction as OwnNextFunction } from '../routing/handler';
+import type { CookieOptions as OwnCookieOptions } from '../http/cookie';
+import type { ErrorHandler as OwnErrorHandler, Handler as OwnHandler, NextFunction as OwnNextFunction } from '../routing/handler';
 import type { Params } from '../routing/pattern';
-import { createRouter, type Router as OwnRouter } from '../routing/router';
+import type { Route as OwnRoute } from '../routing/route';
+import { createRouter, type Router as OwnRouter, type RouterOptions as OwnRouterOptions } from '../routing/router';
 import { json, raw, text, urlencoded } from './body-parsers';
-import type { ErrorRequestHandler as OwnErrorRequestHandler, RequestHandler as OwnRequestHandler } from './express-types';
+import type * as types from './express-types';
 import { staticFiles } from './static-files';
 
 /**
@@ -32,13 +34,27 @@ express.Router = createRouter;
 /** Types by the names that Express's have, as `express.Request`. */
 // eslint-disable-next-line @typescript-eslint/no-namespace -- so they hang on Express's function
 export namespace express {
-  export type Request<P = Params, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> = OwnRequest<P, ResBody, ReqBody, Query>;
-  export type Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> = OwnResponse<ResBody, Locals>;
-  export type NextFunction = OwnNextFunction;
-  export type Handler = OwnRequestHandler;
-  export type RequestHandler<P = Params, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> = OwnRequestHandler<P, ResBody, ReqBody, Query>;
-  export type ErrorRequestHandler<P = Params, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> = OwnErrorRequestHandler<P, ResBody, ReqBody, Query>;
+  /* eslint-disable @typescript-eslint/no-empty-object-type -- so that a program can add to them by `express`, too */
+  export interface Request<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> extends OwnRequest<P, ResBody, ReqBody, Query, Locals> {}
+  export interface Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends OwnResponse<ResBody, Locals> {}
+  /* eslint-enable @typescript-eslint/no-empty-object-type */
+  export type RequestHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+    OwnHandler<P, ResBody, ReqBody, Query, Locals>;
+  export type ErrorRequestHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+    OwnErrorHandler<P, ResBody, ReqBody, Query, Locals>;
   export type Application = OwnApplication;
+  export type CookieOptions = OwnCookieOptions;
+  export type Errback = types.Errback;
   export type Express = OwnApplication;
+  export type Handler = OwnHandler;
+  export type IRoute = OwnRoute;
+  export type IRouter = OwnRouter;
+  export type Locals = types.Locals;
+  export type NextFunction = OwnNextFunction;
+  export type ParamsDictionary = Params;
+  export type Query = Record<string, Unchecked>;
+  export type RequestParamHandler = types.RequestParamHandler;
   export type Router = OwnRouter;
+  export type RouterOptions = OwnRouterOptions;
+  export type Send<ResBody = Unchecked, Sent = unknown> = types.Send<ResBody, Sent>;
 }

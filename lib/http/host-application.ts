@@ -1,16 +1,20 @@
+import type { ApplicationAdditions } from './additions';
+import type { Unchecked, UncheckedTypes } from './unchecked';
+import type { RenderCallback } from './views';
+
 /**
  * What `req.app` and `res.app` show of the application: what middleware of
  * other packages asks it for. A program that needs more keeps its own `app`.
  */
-export interface HostApplication {
-  /** Values for the whole application, such as what its views would be given. */
-  locals: Record<string, unknown>;
+export interface HostApplication extends ApplicationAdditions {
+  /** Values for the whole application, its views among them. */
+  locals: Express.Locals & Record<string, Unchecked>;
   /** The settings as they stand; to change one, `set` it. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
   readonly mountpath: string | readonly string[];
   /** The value of a setting. */
-  get(name: string): unknown;
+  get(name: string): Unchecked;
   /** Changes a setting. */
   set(name: string, value: unknown): unknown;
   /** Whether a setting is truthy. */
@@ -19,7 +23,13 @@ export interface HostApplication {
   disabled(name: string): boolean;
   /** The path of the application as mounted, from the outermost on. */
   path(): string;
+  /** Renders a view, for the callback. */
+  render(name: string, callback: RenderCallback): void;
+  render(name: string, options: object | null | undefined, callback: RenderCallback): void;
 }
+
+/** The type of `req.app` and `res.app`: what {@link UncheckedTypes} says, or the part of an application that packages ask for. */
+export type ShownApplication = UncheckedTypes extends { application: infer Shown } ? Shown : HostApplication;
 
 /** What a request or response without an application answers by. */
 export const NO_APPLICATION: HostApplication = Object.freeze({
@@ -31,4 +41,7 @@ export const NO_APPLICATION: HostApplication = Object.freeze({
   enabled: () => false,
   disabled: () => true,
   path: () => '',
+  render(name: string): void {
+    throw new Error(`The view "${name}" can't be rendered: the response belongs to no application`);
+  },
 });

@@ -7,6 +7,7 @@ import parseRange from 'range-parser';
 import typeIs from 'type-is';
 import { makeAssignable } from './assignable';
 import { kSettings, type RequestSettings } from './request-state';
+import type { Presumed } from './unchecked';
 
 /** Some bytes of a representation: offsets of the first and the last, from 0. */
 export interface ByteRange {
@@ -120,12 +121,12 @@ export class RequestHead extends IncomingMessage {
   }
 
   /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
-  get host(): string | undefined {
+  get host(): Presumed<string> {
     return (isForwarded(this) && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
   }
 
   /** Host without its port; an IPv6 address keeps its brackets. */
-  get hostname(): string | undefined {
+  get hostname(): Presumed<string> {
     const { host } = this;
     if (host === undefined) return undefined;
     const colon = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') + 1 : 0);

@@ -1,14 +1,19 @@
+import type { RequestAdditions } from './additions';
 import { makeAssignable } from './assignable';
 import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
-import type { HostApplication } from './host-application';
+import type { ShownApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
 import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
 import type { Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
+
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
+/** With what programs and packages declare of requests; see {@link RequestAdditions}. */
+export interface Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> extends RequestAdditions {}
 
 /**
  * A request as handlers see it (INTERFACE section 2.1): Node's IncomingMessage
@@ -18,8 +23,7 @@ import { pathOf, queryOf } from '../target';
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have
-export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody = Unchecked, Query = Record<string, Unchecked>> extends RequestHead implements BodyStream {
+export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> extends RequestHead implements BodyStream {
   declare [kOriginalUrl]: string | undefined;
   declare [kOriginalMethod]: string | undefined;
   declare [kClaims]: Map<object, Claims> | undefined;
@@ -48,26 +52,18 @@ export class Request<Params = Record<string, string>, ResBody = unknown, ReqBody
   /** Mount path that `url` is relative to, or that the route's router is mounted at. @default '' */
   declare baseUrl: string;
   /** The route whose handlers run. */
-  declare route: unknown;
+  declare route: Unchecked;
   /** The response to this request. */
-  declare res: Response<ResBody> | undefined;
+  declare res: Response<ResBody, Locals> | undefined;
   /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). An application sets it: there is none before. */
   declare params: Params;
   /** Parsed body: undefined where there is none, or none of a type that is parsed. */
   declare body: ReqBody;
   /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
   declare next: ((error?: unknown) => void) | undefined;
-  /** Left to middleware of the application: waypost never sets it (INTERFACE section 2.1). */
-  declare user?: unknown;
-  /** Cookies by name, once cookie-parser has read them. */
-  declare cookies?: Record<string, unknown>;
-  /** Those of the cookies whose signature holds; false where it does not. Set by cookie-parser. */
-  declare signedCookies?: Record<string, unknown>;
-  /** The secret that cookies are signed with. Set by cookie-parser. */
-  declare secret?: string | undefined;
 
   /** The application that serves the request; a mounted one while it does. */
-  get app(): HostApplication {
+  get app(): ShownApplication {
     return this[kSettings].app;
   }
 

@@ -9,6 +9,7 @@ import { isAscii, learnName, setKnown } from './node/header-fields';
 import { completeType, typeOf } from './media-type';
 import { kLatin1, kSettings, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
+import type { Unchecked } from './unchecked';
 
 /** A header field's value as `res.set` takes it. */
 export type HeaderValue = string | number | boolean | readonly (string | number)[];
@@ -54,7 +55,7 @@ export class ResponseHead extends ServerResponse {
   }
 
   /** The value of a header field of the response as it stands. */
-  get(name: string): OutgoingHttpHeader | undefined {
+  get(name: string): Unchecked<OutgoingHttpHeader | undefined> {
     return this.getHeader(name);
   }
 

@@ -10,11 +10,12 @@ import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';
 import { kXJsonOptions, sendXJson } from './xjson-response';
 import { answerError, endWith, finish, hearLateWrite, refuse, SerializationReport } from './answer';
+import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import { FileTransfer, isClientGone, type SendFileCallback, type SendFileOptions } from './file/file';
-import type { HostApplication } from './host-application';
+import type { ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
 import { redirectBody, type RedirectForm } from './redirect';
@@ -24,10 +25,14 @@ import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
 import type { Unchecked } from './unchecked';
-import { noViews } from './views';
+import { type RenderCallback, sendView } from './views';
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
+
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
+/** With what programs and packages declare of responses. */
+export interface Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseAdditions {}
 
 /**
  * The response a handler gets: Node's own, with the methods of INTERFACE
@@ -35,8 +40,7 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
  * their prototype, so there is no constructor and no field here: state stands
  * under symbols, its defaults on the prototype.
  */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- they are what Express's types have
-export class Response<ResBody = unknown, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
+export class Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
   declare [kJsonAsXJson]: boolean;
   declare [kXJsonOptions]: XJsonOptions | undefined;
   declare [kAnswering]: boolean;
@@ -44,7 +48,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   declare readonly [kOwn]: OwnMethods;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
-  declare locals: Locals;
+  declare locals: Locals & Express.Locals;
 
   /** Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
@@ -57,7 +61,7 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
   }
 
   /** The application that answers; a mounted one while it does. */
-  get app(): HostApplication {
+  get app(): ShownApplication {
     return this[kSettings].app;
   }
 
@@ -246,9 +250,18 @@ export class Response<ResBody = unknown, Locals extends object = Record<string, 
     this.sendFile(options.root ? path : resolve(path), { ...options, headers }, callback);
   }
 
-  /** Not supported. @throws Error that says what to do instead. */
-  render(view: string, ..._rest: readonly unknown[]): never {
-    throw new Error(noViews(`res.render(${inspect(view)})`));
+  /**
+   * Renders a view of the application and sends it as HTML, or hands it to the callback. It is given the locals of the
+   * application, those of this response, and the options, the later before the earlier. Without a callback an error
+   * goes to error middleware.
+   *
+   * @throws Error where it is not known which engine renders it, or that can't be loaded.
+   */
+  render(view: string, callback?: RenderCallback): void;
+  render(view: string, options?: object | null, callback?: RenderCallback): void;
+  render(view: string, second?: object | null, third?: RenderCallback): void {
+    if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
+    else sendView(this as unknown as Response, view, second, third);
   }
 
   override writeContinue(callback?: () => void): void {

@@ -2,10 +2,13 @@
  * For a program to say how it takes values that no compiler knows: bodies,
  * query parameters, `res.locals`, what was thrown. Empty, they are `unknown`;
  * with a `value` of the type that switches checks off, they are what Express's
- * types make of them.
+ * types make of them, as `waypost/express` has it.
  */
 // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- filled in by the program, by declaration merging
 export interface UncheckedTypes {}
 
-/** The type of such values: `unknown`, or what {@link UncheckedTypes} says. */
-export type Unchecked = UncheckedTypes extends { value: infer Value } ? Value : unknown;
+/** The type of such values: `unknown`, or what is known of them, or what {@link UncheckedTypes} says. */
+export type Unchecked<Known = unknown> = UncheckedTypes extends { value: infer Value } ? Value : Known;
+
+/** What may be missing, and what Express's types take to be there. */
+export type Presumed<Type> = UncheckedTypes extends { value: unknown } ? Type : Type | undefined;

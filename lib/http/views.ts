@@ -1,4 +1,19 @@
-/** What is said to a program that asks for views. */
-export function noViews(call: string): string {
-  return `${call}: waypost has no views; render the template with its own package and send the text, such as res.send(await ejs.renderFile(file, data))`;
+import { guardedCall } from '../guarded-call';
+import type { Request } from './request';
+import type { Response } from './response';
+import { kFailing } from './response-state';
+
+/** Told what a view has become, or why it can't be rendered; there is no text then. A method's type, so that a program may take the error for one that is there. */
+export type RenderCallback = { call(error: Error | null | undefined, html: string): unknown }['call'];
+
+/** Renders a view of the application, for the callback, or to be sent as HTML. */
+export function sendView(res: Response, name: string, options: object | null | undefined, callback: RenderCallback | undefined): void {
+  const fail = res[kFailing]();
+  const done = callback ?? ((error, html) => {
+    if (error) throw error;
+    res.send(html);
+  });
+  const app = (res.req as Request | undefined)?.app ?? res.app;
+  // It is called from the engine's side, where a throw would end the process.
+  app.render(name, { ...options, _locals: res.locals }, (error, html) => guardedCall(() => done(error, html), fail));
 }

@@ -1,4 +1,3 @@
-import { constants } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
 
 /** Reads one option: returns its value, or its default where nothing was given, or throws a TypeError. */
@@ -148,4 +147,3 @@ export const hidden = matching<string>('a string', (given) => typeof given === '
 export const LONGEST_DELAY = 2 ** 31 - 1;
 export const milliseconds = integer(0, LONGEST_DELAY, ' of milliseconds');
 export const count = integer(0, LONGEST_DELAY);
-export const bytes = integer(1, constants.MAX_LENGTH, ' of bytes');

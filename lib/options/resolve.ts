@@ -3,7 +3,7 @@ import { types } from 'node:util';
 import proxyAddr from 'proxy-addr';
 import { LOG_LEVELS, checkLogger } from '../logger';
 import {
-  bytes, callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
+  callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
   listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT, section, text,
 } from './field';
 import { guardHome, security, strayHome } from './security';
@@ -14,8 +14,8 @@ import type {
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 
 /** Bytes as a number, or as text such as `'1.5mb'`. */
-const byteSize: Field<number> = (given, name, warnings) => {
-  if (typeof given !== 'string') return bytes(given, name, warnings);
+const bytes: Field<number> = (given, name, warnings) => {
+  if (typeof given !== 'string') return integer(1, constants.MAX_LENGTH, ' of bytes')(given, name, warnings);
   const [, amount, unit = 'b'] = /^(\d+(?:\.\d+)?) ?([kmg]?b)?$/i.exec(given) ?? [];
   const size = Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? NaN));
   return size >= 1 && size <= constants.MAX_LENGTH ? size : refuse(name, "a number of bytes or text such as '100kb' or '1mb'", describe(given));
@@ -34,7 +34,7 @@ const ROUTING: Fields<ResolvedOptions['routing']> = {
 };
 
 const BODY: Fields<Omit<ResolvedOptions['body'], 'parse'>> = {
-  limit: otherwise(1_048_576, byteSize),
+  limit: otherwise(1_048_576, bytes),
   bigint: otherwise(false, flag),
 };
 

@@ -1,5 +1,6 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
+import type { Unchecked } from '../http/unchecked';
 import type { Params } from './pattern';
 
 /**
@@ -10,10 +11,12 @@ import type { Params } from './pattern';
 export type NextFunction = (error?: unknown) => void;
 
 /** A handler of a route, or middleware (INTERFACE sections 1 and 4.1). May be async; a rejection is an error. */
-export type Handler<P = Params> = (req: Request<P>, res: Response, next: NextFunction) => unknown;
+export type Handler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+  (req: Request<P, ResBody, ReqBody, Query, Locals>, res: Response<ResBody, Locals>, next: NextFunction) => unknown;
 
 /** Error middleware: told from a handler by its four parameters, as in Express. */
-export type ErrorHandler<P = Params> = (error: unknown, req: Request<P>, res: Response, next: NextFunction) => unknown;
+export type ErrorHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+  (error: Unchecked, req: Request<P, ResBody, ReqBody, Query, Locals>, res: Response<ResBody, Locals>, next: NextFunction) => unknown;
 
 /**
  * Middleware that is typed for another framework, such as a package of Express.
@@ -29,14 +32,20 @@ export type MixedHandlers<P = Params> = Handler<P> | ForeignHandler | readonly M
 /** What a registration takes: handlers, error handlers, and arrays of them. */
 export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handlers<P>[];
 
+/** A path as it is registered: a pattern, or an expression. */
+export type Path = string | RegExp;
+
+/** A path, or several of which the first that matches counts. */
+export type Paths = Path | readonly Path[];
+
 /**
  * The parameters that a pattern captures, worked out by the compiler:
  * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`. Of several
  * patterns, what only some of them capture may be undefined.
  */
-export type PathParams<Path extends string> = string extends Path
-  ? Params
-  : { [Key in NamesOf<Path>]: Key extends keyof Captured<Path> ? string : string | undefined };
+export type PathParams<Given extends Path> = [Given] extends [string]
+  ? string extends Given ? Params : { [Key in NamesOf<Given>]: Key extends keyof Captured<Given> ? string : string | undefined }
+  : Params;
 
 type NamesOf<Path extends string> = Path extends string ? Names<Bare<Unescaped<Path>>> : never;
 

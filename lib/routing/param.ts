@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
+import type { Unchecked } from '../http/unchecked';
 import type { NextFunction } from './handler';
 import type { Mount } from './layer';
 import type { Path } from './path';
@@ -14,7 +15,7 @@ export const kParamHandlers = Symbol('waypost.router.params');
  * an error. It may be async, but goes on only by `next`, as in Express; a
  * rejection is an error.
  */
-export type ParamHandler = (req: Request, res: Response, next: NextFunction, value: string, name: string) => unknown;
+export type ParamHandler = (req: Request, res: Response, next: NextFunction, value: Unchecked<string>, name: string) => unknown;
 
 /** One parameter that a router has handlers for, as it stands in the path of a layer. */
 export interface ParamHook {

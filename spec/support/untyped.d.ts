@@ -54,3 +54,8 @@ declare namespace Express {
     secret?: string;
   }
 }
+
+declare module 'hbs' {
+  export function registerPartial(name: string, text: string): void;
+  export function registerHelper(name: string, helper: (...given: never[]) => unknown): void;
+}

@@ -25,6 +25,7 @@ export function findBeneath(root: string, path: string, done: ConfinementListene
   });
 }
 
-function isBeneath(root: string, path: string): boolean {
+/** Whether a path stands beneath a root, both absolute and normalized. */
+export function isBeneath(root: string, path: string): boolean {
   return path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

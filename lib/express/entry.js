@@ -1,0 +1,12 @@
+'use strict';
+
+const { express } = require('../../dist/index.js');
+
+module.exports = express;
+// One by one, so that Node finds them for `import { Router } from 'waypost/express'`.
+module.exports.Router = express.Router;
+module.exports.json = express.json;
+module.exports.raw = express.raw;
+module.exports.static = express.static;
+module.exports.text = express.text;
+module.exports.urlencoded = express.urlencoded;

@@ -1,0 +1,34 @@
+import type { Unchecked } from '../http/unchecked';
+import type { ForeignHandler, Handler, MixedHandlers, Path, PathParams, Paths } from './handler';
+import type { Params } from './pattern';
+
+/** Handlers that take more of a request than its path tells, typed alike, and what has types of its own among them. */
+type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
+  | Handler<P, ResBody, ReqBody, Query, Locals>
+  | ForeignHandler
+  | readonly TypedHandlers<P, ResBody, ReqBody, Query, Locals>[];
+
+/**
+ * Registers a route for one method, or for all (INTERFACE section 4.1). The
+ * parameters are typed by the path; bodies, query and locals by what is given
+ * as type arguments, in the order that Express's types have, or by handlers
+ * that say it.
+ */
+export interface Verb<Self> {
+  <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
+  <const Given extends Path, P = PathParams<Given>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+    path: Given | readonly Given[], ...handlers: Handler<P, ResBody, ReqBody, Query, Locals>[]): Self;
+  <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+    path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+  <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+    path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+}
+
+/** Adds handlers of one method, or of all, to a route whose path has these parameters. */
+export interface RouteVerb<Self, P = Params> {
+  (...handlers: Handler<P>[]): Self;
+  <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+  (...handlers: MixedHandlers<P>[]): Self;
+  <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+}
