@@ -514,5 +514,6 @@ test('an error passed on after the list has ended is logged, and the answer stan
   expect((await ask(port, '/')).status).toBe(404);
   late(new Error('came late'));
   late('route');
+  await new Promise(setImmediate);
   expect(log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
 });

@@ -368,14 +368,20 @@ export class Application extends ConfiguredRouter {
       this.#restoreSuffix(walk);
       req[kWalk] = walk.around;
       outer(failed ? error : undefined);
-    } else if (failed) {
-      this.#answerFailure(walk, error);
+    } else if (walk.hasCalled && (failed || this.#fallback === null)) {
+      // As in Express, whoever has called next() may still answer on this turn.
+      setImmediate(Application.#conclude, this, walk, failed, error);
     } else {
-      try {
-        this.#untaken(walk);
-      } catch (failure) {
-        this.#answerFailure(walk, failure);
-      }
+      Application.#conclude(this, walk, failed, error);
+    }
+  }
+
+  static #conclude(this: void, app: Application, walk: Walk, failed: boolean, error: unknown): void {
+    if (failed) return app.#answerFailure(walk, error);
+    try {
+      app.#untaken(walk);
+    } catch (failure) {
+      app.#answerFailure(walk, failure);
     }
   }
 
