@@ -1,4 +1,5 @@
-import { createRouter, type Router as RouterClass } from './routing/router';
+import type { Router as RouterClass } from './routing/router';
+import { Router as RouterFunction } from './routing/router-constructor';
 
 export { createServer, type Application, type CloseOptions, type FallbackListener, type MountListener } from './application/application';
 export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
@@ -24,12 +25,13 @@ export type {
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';
-export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, PathParams } from './routing/handler';
+export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, Path, PathParams, Paths } from './routing/handler';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/param';
 export type { Params } from './routing/pattern';
 export type { Route } from './routing/route';
-export type { Paths, RouterOptions } from './routing/router';
+export type { RouterConstructor } from './routing/router-constructor';
+export type { RouterOptions } from './routing/router-options';
 export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';
@@ -39,8 +41,8 @@ export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';
 export type { XJsonOptions } from './xjson/options';
 
-/** Makes a router, as {@link createRouter} does. */
-export const Router = createRouter;
+/** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
+export const Router = RouterFunction;
 
 /** A group of routes and middleware; see {@link RouterClass}. */
 export type Router = RouterClass;

@@ -47,7 +47,7 @@ function textOf(error: unknown): string | null {
 
 function waypost(program: RouterProgram, make: Make, record = note): Application {
   const app = make();
-  build(program, app as unknown as Registrar, { router: (application) => (application ? make() : Router()) as unknown as Registrar, pattern: (text) => text, record, open: openIn });
+  build(program, app as unknown as Registrar, { router: (application) => (application ? make() : Router({ mergeParams: true })) as unknown as Registrar, pattern: (text) => text, record, open: openIn });
   return app;
 }
 

@@ -7,7 +7,6 @@ import theirs, { type Express } from 'express';
 import fc from 'fast-check';
 import * as waypost from 'waypost';
 import type { CreateServerOptions } from 'waypost';
-import { kRegistrations } from '../lib/routing/router';
 import { answerErrors, ExpressOracle } from './support/express-oracle';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
@@ -139,7 +138,7 @@ describe('static answers as express.static does', () => {
 describe('express', () => {
   test('has on it what hangs on Express\'s', () => {
     const { express } = waypost;
-    expect(Object.keys(express).sort()).toEqual(['Router', 'json', 'raw', 'static', 'text', 'urlencoded']);
+    expect(Object.keys(express).sort()).toEqual(['Route', 'Router', 'application', 'json', 'raw', 'request', 'response', 'static', 'text', 'urlencoded']);
     expect([express.json, express.urlencoded, express.text, express.raw, express.static, express.Router]).toEqual([waypost.json, waypost.urlencoded, waypost.text, waypost.raw, waypost.static, waypost.Router]);
   });
 
@@ -186,10 +185,6 @@ describe('express', () => {
     expect([plain.get('etag'), plain.get('case sensitive routing'), plain.get('strict routing')]).toEqual(['weak', false, false]);
   });
 
-  test('Router takes mergeParams, and refuses what holds for a whole application', () => {
-    expect(waypost.Router({ mergeParams: true })[kRegistrations]).toEqual([]);
-    for (const name of ['caseSensitive', 'strict']) expect(() => waypost.Router({ [name]: true })).toThrow(new RegExp(`Router\\(\\) has no option ${name}: .*createServer\\({ routing`));
-  });
 });
 
 test('importing waypost loads none of the packages that only some programs need', () => {

@@ -22,7 +22,7 @@ type Make = () => ExpressRouter;
 
 async function both(program: (app: Express, make: Make) => void): Promise<ExpressOracle> {
   return running.keep(await ExpressOracle.start((app, side) => {
-    program(app, side.name === 'express' ? () => express.Router({ mergeParams: true }) : Router as unknown as Make);
+    program(app, side.name === 'express' ? () => express.Router({ mergeParams: true }) : (() => Router({ mergeParams: true })) as unknown as Make);
     app.use((req, res) => void res.status(404).json({ trace: (req as Traced).trace ?? [] }));
     app.use(((error, req, res, _next) => res.status(500).json({ failed: String(error), trace: (req as Traced).trace ?? [] })) as ErrorRequestHandler);
   }));
@@ -264,8 +264,8 @@ describe('handlers of a parameter', () => {
 
   test('are refused where they are none, with what to write', () => {
     const router = Router();
-    expect(() => router.param('id', undefined as never)).toThrow(/param\('id', …\) needs a function \(req, res, next, value, name\), got undefined/);
-    expect(() => router.param('', traced as never)).toThrow(/param\(\) needs the name of a parameter such as "id", got ''/);
+    expect(() => router.param('id', undefined as never)).toThrow(/param\('id', …\): argument fn is required, a function \(req, res, next, value, name\)/);
+    expect(() => router.param('', traced as never)).toThrow(/param\('', …\): argument name is required, such as "id"/);
     expect(() => router.param(':id', traced as never)).toThrow(/write param\('id', …\)/);
   });
 });

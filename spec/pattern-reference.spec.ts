@@ -179,6 +179,7 @@ class Subject {
     this.#visits = [];
     const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '' });
     const host: WalkHost = {
+      read: () => { throw new Error('nothing is mounted'); },
       obstacle: () => undefined,
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },

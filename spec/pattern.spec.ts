@@ -2,7 +2,7 @@ import { createServer, Router } from 'waypost';
 import { HttpError } from '../lib/errors';
 import { Path, type PathRules } from '../lib/routing/path';
 import { joinPatterns, parsePattern, parsePrefix } from '../lib/routing/pattern';
-import { kRegistrations } from '../lib/routing/router';
+import { kRegistrations } from '../lib/routing/registration';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
 
 const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };

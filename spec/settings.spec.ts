@@ -1,7 +1,7 @@
 import express, { type Express } from 'express';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, Router } from 'waypost';
-import { kRegistrations } from '../lib/routing/router';
+import { kRegistrations } from '../lib/routing/registration';
 import { ExpressOracle } from './support/express-oracle';
 import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
@@ -185,7 +185,7 @@ describe('set, get, enable, disable, enabled and disabled', () => {
   });
 
   test('a path alone is a route whose handler was forgotten', () => {
-    expect(() => silent().get('/a')).toThrow(/get\("\/a", …\) needs at least one handler function/);
+    expect(() => silent().get('/a')).toThrow(/get\("\/a", …\): argument handler is required/);
   });
 
   test('the options are the settings to begin with', () => {

@@ -1,6 +1,7 @@
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BodyReader } from './body-reader';
-import { ConfiguredRouter, kOnMount, kRules, kShared } from './configured-router';
+import { ConfiguredRouter, kRules, kShared } from './configured-router';
 import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
@@ -8,23 +9,26 @@ import { makeAssignable } from '../http/assignable';
 import { cutOff } from '../http/own-answer';
 import { isBehindLast, isClosedTo } from '../http/connection';
 import type { Request } from '../http/request';
+import type { Unchecked } from '../http/unchecked';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
-import { type ListenOptions, readListenArguments, type StartCallback } from './listen';
+import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from '../logger';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../options/options';
+import { delegate, giveMembers } from './members';
 import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
-import type { NextFunction } from '../routing/handler';
+import { checkAround, isLedAstray } from '../routing/around';
+import type { NextFunction, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { type Match, RouteTable } from '../routing/plan';
 import { Retarget } from '../routing/retarget';
-import { kOnChange } from '../routing/router';
-import { targetBehind } from '../routing/target-view';
+import { kChanged, kUsed } from '../routing/registration';
+import { Router } from '../routing/router';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
@@ -49,10 +53,15 @@ export type MountListener = (parent: Application) => unknown;
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods */
-/** The application is a request listener, and middleware of connect, Express or another application. */
 export interface Application {
-  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+  /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
+  on(event: 'upgrade', listener: UpgradeListener): this;
+  on(event: 'mount', listener: MountListener): this;
+  on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
+
+/** What of an emitter's may change whether anybody listens for upgrades. */
+const LISTENING = ['addListener', 'off', 'on', 'prependListener', 'removeAllListeners', 'removeListener'] as const;
 
 /**
  * An application (INTERFACE section 1). A request goes this way: adopted,
@@ -77,28 +86,25 @@ export class Application extends ConfiguredRouter {
   /** What walks know of the application; no methods of its own, in place of which a program may put others. */
   readonly #host: WalkHost;
   readonly #bodies: BodyReader;
-  // An application is a function, but has no function's prototype: Node and others call it by these.
-  /* eslint-disable @typescript-eslint/unbound-method -- called as methods of the application */
-  readonly apply = Function.prototype.apply;
-  readonly call = Function.prototype.call;
-  readonly bind = Function.prototype.bind;
-  /* eslint-enable @typescript-eslint/unbound-method */
+  /** For `listen`, in which Express takes any free port. */
+  readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
   declare parent: Application | undefined;
   #table: RouteTable | null = null;
   #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
 
-  /** @param apart Whether routers keep their middleware to themselves; else it runs in Express's order. */
-  constructor(given: CreateServerOptions | undefined, apart = true) {
-    const listener = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => this.#handle(req as Travelling, res as Response, next);
+  /** @param asExpress Whether it goes by Express's rules where they are others: a router's middleware runs for what lies beneath it, OPTIONS is answered. */
+  constructor(given: CreateServerOptions | undefined, asExpress = false) {
+    const app = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => (app as unknown as Application).handle(req, res, next);
     const options = resolveOptions(given, process.env);
     const own = createLogger(options.logging);
     const logger = new SafeLog(own);
-    super(listener, options, logger, !apart);
+    super(app, options, logger, asExpress);
     this.#options = options;
-    this.#apart = apart;
-    this.set('absolute views', !apart);
+    this.#apart = !asExpress;
+    this.#listenDefaults = asExpress ? { port: given?.server?.port ?? 0, host: options.server.host } : options.server;
+    this.set('absolute views', asExpress);
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
@@ -111,24 +117,36 @@ export class Application extends ConfiguredRouter {
       failed: (target, error) => this.#answerFailure(target, error),
     });
     this.#host = {
+      read: (walk) => this.#bodies.read(walk),
       obstacle: (walk) => this.#bodies.obstacle(walk),
       rewritten: (walk) => this.#rewritten(walk),
       retargeted: (walk, method, url, admitted) => this.#retargeted(walk, method, url, admitted),
       reclaim: (walk) => this.#reclaim(walk),
       ended: (walk, failed, error) => this.#ended(walk, failed, error),
     };
-    this.#upgrades = new Upgrades(this.#hooks, this.#logger);
+    this.#upgrades = new Upgrades(this.#hooks, this.#logger, () => this.rawListeners('upgrade') as UpgradeListener[]);
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     });
     for (const warning of options.warnings) this.#logger.warn(warning);
-    this[kOnChange](() => {
-      this.#table = null;
-    });
   }
 
-  /** The server while it runs. */
+  protected override [kChanged](): void {
+    this.#table = null;
+    super[kChanged]();
+  }
+
+  /** As in Express, requests and responses of a mounted application inherit from those of the one around. */
+  protected override [kUsed](path: Paths, entry: unknown): void {
+    if (entry instanceof Application) {
+      Object.setPrototypeOf(entry.#classes.Request.prototype, this.#classes.Request.prototype as object);
+      Object.setPrototypeOf(entry.#classes.Response.prototype, this.#classes.Response.prototype);
+    }
+    super[kUsed](path, entry);
+  }
+
+  /** The server while it runs: the first, of several. */
   get server(): NodeServer | null {
     return this.#listener.server;
   }
@@ -141,6 +159,11 @@ export class Application extends ConfiguredRouter {
   /** What its responses inherit from. */
   get response(): object {
     return this.#classes.Response.prototype;
+  }
+
+  /** What its routes and middleware are registered in, as in Express: the application itself. */
+  get router(): this {
+    return this;
   }
 
   /** The logger, for the application's own use. */
@@ -158,6 +181,7 @@ export class Application extends ConfiguredRouter {
   start(options: ListenOptions, callback?: StartCallback): Promise<NodeServer>;
   start(...given: unknown[]): Promise<NodeServer> {
     const call = readListenArguments(given, this.#options.server, 'start');
+    if (this.#listener.server !== null) return Promise.reject(new Error('the application is running already; call close() before start() again'));
     const started = new Promise<NodeServer>((resolve, reject) => {
       this.#announce();
       const server = this.#listener.listen(call);
@@ -170,7 +194,8 @@ export class Application extends ConfiguredRouter {
 
   /**
    * As `start`, but returns the server at once, as in Express; errors go to the callback, else to the server's `error`
-   * event. What else Node's `server.listen` takes is handed on to it, such as the path of a socket.
+   * event. What else Node's `server.listen` takes is handed on to it, such as the path of a socket. Called again, it
+   * makes one more server.
    */
   listen(callback?: StartCallback): NodeServer;
   listen(port: number | string, callback?: StartCallback): NodeServer;
@@ -179,14 +204,14 @@ export class Application extends ConfiguredRouter {
   listen(port: number | string, host: string, backlog: number, callback?: StartCallback): NodeServer;
   listen(options: ListenOptions, callback?: StartCallback): NodeServer;
   listen(...given: unknown[]): NodeServer {
-    const call = readListenArguments(given, this.#options.server, 'listen');
+    const call = readListenArguments(given, this.#listenDefaults, 'listen');
     this.#announce();
     const server = this.#listener.listen(call);
     if (call.callback !== undefined) whenListening(server, call.callback);
     return server;
   }
 
-  /** Drains and stops the server. Called again meanwhile, it returns the same promise. */
+  /** Drains and stops its servers. Called again meanwhile, it returns the same promise. */
   close(options: CloseOptions = {}): Promise<void> {
     const { timeout } = options;
     if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {
@@ -202,26 +227,6 @@ export class Application extends ConfiguredRouter {
   fallback(listener: FallbackListener): this {
     if (typeof listener !== 'function') throw new TypeError(`fallback() needs a function (req, res), got ${typeof listener}`);
     this.#fallback = listener;
-    return this;
-  }
-
-  /**
-   * Takes requests to switch protocols, such as WebSocket. One in the scope of
-   * the signature check is checked first; listeners that are attached to the
-   * server itself are not.
-   */
-  on(event: 'upgrade', listener: UpgradeListener): this;
-  /** Called whenever the application is mounted in another, with that one. */
-  on(event: 'mount', listener: MountListener): this;
-  on(event: string, listener: UpgradeListener | MountListener): this {
-    if (event !== 'upgrade' && event !== 'mount') throw new TypeError(`on() knows the events "upgrade" and "mount", got ${JSON.stringify(event)}; other events are the server's: (await app.start()).on(…)`);
-    if (typeof listener !== 'function') throw new TypeError(`on(${JSON.stringify(event)}, …) needs a function (${event === 'mount' ? 'parent' : 'req, socket, head'}), got ${typeof listener}`);
-    if (event === 'mount') {
-      this[kOnMount](listener as () => unknown);
-      return this;
-    }
-    this.#upgrades.add(listener as UpgradeListener);
-    this.#listener.takeUpgrades(this.#upgrades.take);
     return this;
   }
 
@@ -260,7 +265,9 @@ export class Application extends ConfiguredRouter {
     }
   }
 
-  #handle(req: Travelling, res: Response, next: NextFunction | undefined): void {
+  /** Serves a request, as calling the application does; `next` goes on with what it has not taken. A program may put its own in the place of this. */
+  override handle(message: IncomingMessage, response: ServerResponse, next?: NextFunction): void {
+    const [req, res] = [message as Travelling, response as Response];
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
     if (!this.#listener.carriesOut(req, res)) return;
@@ -293,8 +300,7 @@ export class Application extends ConfiguredRouter {
     if (this.#logger.debugs) {
       this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
     }
-    // What leads here may have changed the target without a word to the walk around, by `next`, or that may still be held for it.
-    if (walk.besides !== null || (parent !== undefined && (parent.held || parent.isRewritten))) this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
 
@@ -333,21 +339,7 @@ export class Application extends ConfiguredRouter {
   /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
   #rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
-    this.#checkAround(walk, walk.method, walk.url, () => this.#check(walk));
-  }
-
-  /** Has the applications that may have called this one by hand check the target, and then those around, innermost first, what they would have handed on. */
-  #checkAround(walk: Walk, method: string, url: string, admitted: () => void, asked = 0): void {
-    const beside = walk.besides?.[asked];
-    if (beside !== undefined) {
-      const { walk: left, hidden } = beside;
-      left.host.retargeted(left, method, targetBehind(hidden, url), () => this.#checkAround(walk, method, url, admitted, asked + 1));
-      return;
-    }
-    const around = walk.parent;
-    if (around === undefined) return admitted();
-    const target = walk.view.targetAround(url);
-    around.host.retargeted(around, method, target, () => this.#checkAround(around, method, target, admitted));
+    checkAround(walk, walk.method, walk.url, () => this.#check(walk));
   }
 
   /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */
@@ -422,9 +414,24 @@ export class Application extends ConfiguredRouter {
       cutOff(res);
     }
   }
+
+  static {
+    for (const name of LISTENING) {
+      // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of the application
+      const method = EventEmitter.prototype[name] as (this: unknown, ...given: unknown[]) => unknown;
+      const value = function (this: Application, ...given: unknown[]): unknown {
+        const result = method.apply(this, given);
+        this.#listener.takeUpgrades(this.listenerCount('upgrade') > 0 ? this.#upgrades.take : null);
+        return result;
+      };
+      Object.defineProperty(this.prototype, name, { value, writable: true, configurable: true });
+    }
+  }
 }
 
-makeAssignable(Application.prototype, ['server', 'log', 'request', 'response']);
+delegate(Application.prototype, Router.prototype, ['param', 'route', 'use']);
+giveMembers(Application.prototype, ConfiguredRouter.prototype, Router.prototype);
+makeAssignable(Application.prototype, ['server', 'log', 'request', 'response', 'router', 'settings']);
 
 /**
  * Makes an application (INTERFACE section 1).

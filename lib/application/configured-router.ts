@@ -1,11 +1,17 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
-import { makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
-import type { Handler, Handlers, MixedHandlers, PathParams } from '../routing/handler';
-import { kChanged, kRegister, kUsed, type Paths, Router } from '../routing/router';
+import type { NextFunction, Paths } from '../routing/handler';
+import { kChanged, kUsed, kVet, type RoutingRules } from '../routing/registration';
+import { kStandsAlone, Router } from '../routing/router';
+import { looser, type RouterOptions, rulesOf } from '../routing/router-options';
+import type { Verb } from '../routing/verb-types';
+import { isForeign, mountForeign } from './foreign-application';
+import { giveMembers } from './members';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
 import type { ViewEngine } from './view';
 import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
@@ -13,17 +19,28 @@ import { addEngine, type RenderableView, renderView, type ViewHost } from './vie
 /** What an application asks itself for; by symbols, as in {@link Router}. */
 export const kShared = Symbol('waypost.application.shared');
 export const kRules = Symbol('waypost.application.rules');
-export const kOnMount = Symbol('waypost.application.onMount');
+
+/** With one argument, the value of a setting. */
+interface SettingGetter {
+  <Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
+  (name: string): Unchecked;
+}
+
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- what Node's emitters have is given to the prototype */
+export interface ConfiguredRouter extends EventEmitter {
+  /** With one argument, the value of a setting; else as in {@link Router}: handles GET, and HEAD unless a HEAD route of the same shape exists. */
+  get: SettingGetter & Verb<this>;
+}
 
 /**
- * What an application is besides a listener: a router with settings, and a
- * place in the application that it is mounted in, both as in Express.
+ * What an application is besides a listener: a router with settings, an
+ * emitter, and a place in the application that it is mounted in, as in Express.
  */
 export class ConfiguredRouter extends Router implements ViewHost {
   /** Values for the whole application. `settings` are there too. */
   locals: Express.Locals & Record<string, Unchecked>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
-  mountpath: string | readonly string[] = '/';
+  mountpath: Paths = '/';
   /** The application that it is mounted in. */
   parent: ConfiguredRouter | undefined = undefined;
   /** The engines of views by extension, dot included. */
@@ -33,11 +50,13 @@ export class ConfiguredRouter extends Router implements ViewHost {
   readonly #settings: Settings;
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
-  readonly #mountListeners: ((parent: ConfiguredRouter) => unknown)[] = [];
+  readonly #asExpress: boolean;
 
-  constructor(target: object, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
-    super(target);
+  /** @param asExpress Whether routers without options go by Express's defaults, and what settings mean as well. */
+  constructor(target: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
+    super(undefined, target);
     this.#options = options;
+    this.#asExpress = asExpress;
     this.#logger = logger;
     this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress);
     this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.values });
@@ -54,13 +73,25 @@ export class ConfiguredRouter extends Router implements ViewHost {
   }
 
   /** How paths are compared, by the options and the settings. */
-  protected get [kRules](): Readonly<Required<RoutingOptions>> {
+  protected get [kRules](): Readonly<Required<RoutingOptions>> & RoutingRules {
     const { routing } = this.#options;
+    const express = this.#asExpress ? { within: routing, mergeParams: false, answerOptions: !routing.methodNotAllowed } : undefined;
     // The scope of the signature check was worked out by the options; it must not disagree with what is routed.
-    if (signs(this.#options)) return routing;
+    if (signs(this.#options)) return { ...routing, ...express };
     const caseSensitive = this.enabled('case sensitive routing');
     const ignoreTrailingSlash = this.disabled('strict routing');
-    return { ...routing, caseSensitive, ignoreTrailingSlash };
+    return { ...routing, caseSensitive, ignoreTrailingSlash, ...express };
+  }
+
+  /** As its settings, the options of routers must not loosen what the scope of the signature check was worked out by. */
+  protected override [kVet](given: RouterOptions): void {
+    const { routing } = this.#options;
+    if (!signs(this.#options) || !looser(rulesOf(given, routing), routing)) return;
+    throw new TypeError(`A router with the options ${inspect(given)} can't be used where request signatures are checked by stricter paths; write createServer({ routing: { caseSensitive, ignoreTrailingSlash } })`);
+  }
+
+  protected override get [kStandsAlone](): boolean {
+    return true;
   }
 
   /**
@@ -86,18 +117,6 @@ export class ConfiguredRouter extends Router implements ViewHost {
     if (routes) this[kChanged]();
     if (name === 'x-powered-by' && value) this.#logger.warn('The setting "x-powered-by" has no effect: that header is never sent');
     return this;
-  }
-
-  /** With one argument, the value of a setting; else as in {@link Router}: handles GET, and HEAD unless a HEAD route of the same shape exists. */
-  override get<Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
-  override get(name: string): Unchecked;
-  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  override get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  override get(path: Paths, ...handlers: Handlers[]): unknown {
-    // A path alone is more likely a route whose handler was forgotten than a setting of that name.
-    const setting = handlers.length === 0 && typeof path === 'string' && !path.startsWith('/');
-    return setting ? this.#settings.get(path) : this[kRegister]('GET', path, handlers);
   }
 
   /** Sets a setting to true. */
@@ -145,25 +164,31 @@ export class ConfiguredRouter extends Router implements ViewHost {
     else renderView(this, name, second, third);
   }
 
-  /** Calls back whenever it is mounted, with the application that it is mounted in. */
-  protected [kOnMount](listener: (parent: ConfiguredRouter) => unknown): void {
-    this.#mountListeners.push(listener);
-  }
-
   /** An application that is mounted learns where, and takes on the settings that it has not set itself. */
   protected override [kUsed](path: Paths, entry: unknown): void {
-    if (!(entry instanceof ConfiguredRouter)) return;
-    entry.#settings.inherit(this.#settings);
-    Object.setPrototypeOf(entry.engines, this.engines);
-    entry.mountpath = path;
-    entry.parent = this;
-    entry[kChanged]();
-    for (const listener of entry.#mountListeners) listener.call(entry, this);
+    if (entry instanceof ConfiguredRouter) {
+      entry.#settings.inherit(this.#settings);
+      Object.setPrototypeOf(entry.engines, this.engines);
+      entry.mountpath = path;
+      entry.parent = this;
+      entry[kChanged]();
+      entry.emit('mount', this);
+    } else if (isForeign(entry)) {
+      mountForeign(entry, path, this);
+    }
   }
 }
 
-makeAssignable(ConfiguredRouter.prototype, ['settings']);
+const routeGet = Router.prototype.get as (...given: unknown[]) => unknown;
 
+/** As in Express, the name alone asks for a setting. A path alone is more likely a route whose handler was forgotten. */
+function get(this: ConfiguredRouter, ...given: [unknown, ...unknown[]]): unknown {
+  const [name] = given;
+  return given.length === 1 && typeof name === 'string' && !name.startsWith('/') ? this.set(name) : routeGet.apply(this, given);
+}
+
+giveMembers(ConfiguredRouter.prototype, EventEmitter.prototype);
+Object.defineProperty(ConfiguredRouter.prototype, 'get', { value: get, writable: true, configurable: true });
 function signs({ security }: ResolvedOptions): boolean {
   return security.requestSignature !== undefined || security.webhooks.length > 0;
 }

@@ -1,4 +1,4 @@
-import { IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex, type Readable } from 'node:stream';
 import type { InjectOptions, Response as InjectResponse } from 'light-my-request';
@@ -57,6 +57,8 @@ export class Injector {
     req.httpVersion = '1.1';
     addHeaderLines(req, headerLines(blueprint, streamed));
     record(res, req, socket);
+    // What the application sends goes its own way, as on a server: all that is recorded is what comes to the socket.
+    Object.setPrototypeOf(res, ServerResponse.prototype);
     feed(blueprint, req, socket);
     this.#listener(req, res);
   }

@@ -25,7 +25,7 @@ type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
 
-/** Starts and drains the one server of an application. */
+/** Starts and drains the servers of an application. */
 export class Listener {
   readonly #settings: ResolvedServer;
   readonly #logger: SafeLog;
@@ -33,9 +33,8 @@ export class Listener {
   readonly #classes: MessageClasses;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
-  #server: NodeServer | null = null;
-  /** Whether the server has said that it listens; `server.listening` says so a turn too early. */
-  #listening = false;
+  /** Whether each has said that it listens; `server.listening` says so a turn too early. */
+  readonly #servers = new Map<NodeServer, boolean>();
   #closing: Promise<void> | null = null;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
@@ -47,9 +46,10 @@ export class Listener {
     this.#classes = classes;
   }
 
-  /** The server while it runs. */
+  /** The first of those that run. */
   get server(): NodeServer | null {
-    return this.#server;
+    const [first = null] = this.#servers.keys();
+    return first;
   }
 
   /** Whether the application's work on a request is to go on: not for what comes behind the last that a connection is drained of. */
@@ -58,15 +58,15 @@ export class Listener {
   }
 
   /**
-   * Makes the server and lets it listen.
-   * @throws Error when it runs already, or when Node can't listen on such a target; what goes wrong with the port is emitted by the server.
+   * Makes a server and lets it listen.
+   * @throws Error when Node can't listen on such a target; what goes wrong with the port is emitted by the server.
    */
   listen({ target, backlog }: Omit<ListenCall, 'callback'>): NodeServer {
-    if (this.#server !== null) throw new Error('the application is running already; call close() before start() again');
+    if (this.#closing !== null) throw new Error('the application is closing; await close() before start() or listen()');
     const server = this.#make();
-    this.#server = server;
+    this.#servers.set(server, false);
     const failed = (error: Error): void => {
-      if (this.#server === server) this.#server = null;
+      this.#servers.delete(server);
       this.#logger.error({ err: error }, 'The server could not listen');
       // Node throws an error that nobody listens for; this listener must not hide it.
       if (server.listenerCount('error') === 0) throw error;
@@ -77,24 +77,26 @@ export class Listener {
       this.#started(server);
     });
     server.once('close', () => {
-      if (this.#server === server) this.#server = null;
-      this.#listening = false;
-      this.#unhookSignals();
+      this.#servers.delete(server);
+      if (this.#servers.size === 0) this.#unhookSignals();
     });
     try {
       server.listen(target, backlog);
     } catch (error) {
-      this.#server = null;
+      this.#servers.delete(server);
       throw error;
     }
     return server;
   }
 
-  /** Hands requests to switch protocols to the listener, of this server and those to come. */
-  takeUpgrades(listener: NodeUpgradeListener): void {
-    if (this.#upgrade !== null) return;
+  /** Hands requests to switch protocols to the listener, of these servers and those to come; null leaves them to Node. */
+  takeUpgrades(listener: NodeUpgradeListener | null): void {
+    if (this.#upgrade === listener) return;
+    for (const server of this.#servers.keys()) {
+      if (this.#upgrade !== null) server.off('upgrade', this.#upgrade);
+      if (listener !== null) server.on('upgrade', listener);
+    }
     this.#upgrade = listener;
-    this.#server?.on('upgrade', listener);
   }
 
   #make(): NodeServer {
@@ -129,10 +131,10 @@ export class Listener {
   }
 
   #started(server: NodeServer): void {
-    this.#listening = true;
+    this.#servers.set(server, true);
     const address = server.address();
     this.#logger.info({ address }, 'The server has started');
-    if (!this.#settings.handleSignals) return;
+    if (!this.#settings.handleSignals || this.#signal !== null) return;
     this.#signal = () => void this.close(GRACE);
     process.once('SIGINT', this.#signal);
     process.once('SIGTERM', this.#signal);
@@ -154,35 +156,37 @@ export class Listener {
    */
   close(timeout = GRACE): Promise<void> {
     if (this.#closing !== null) return this.#closing;
-    const server = this.#server;
-    if (server === null) return Promise.resolve();
-    this.#closing = this.#drain(server, timeout).finally(() => {
+    const servers = [...this.#servers.keys()];
+    if (servers.length === 0) return Promise.resolve();
+    this.#closing = this.#drain(servers, timeout).finally(() => {
       this.#closing = null;
     });
     return this.#closing;
   }
 
-  async #drain(server: NodeServer, timeout: number): Promise<void> {
+  async #drain(servers: readonly NodeServer[], timeout: number): Promise<void> {
     // Closed before it listens, a server would forget to say either.
-    if (!this.#listening) await new Promise<void>((resolve) => whenListening(server, () => resolve()));
-    // It could not listen, or has been closed meanwhile.
-    if (this.#server !== server) return;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#cutOff(), Math.min(timeout, LONGEST_DELAY));
-      server.once('close', () => {
-        clearTimeout(timer);
-        this.#logger.info('The server has stopped');
-        resolve();
-      });
-      closeSparingEnded(this.#sockets, () => {
+    for (const server of servers) if (this.#servers.get(server) === false) await new Promise<void>((resolve) => whenListening(server, () => resolve()));
+    // Others could not listen, or have been closed meanwhile.
+    const running = servers.filter((server) => this.#servers.has(server));
+    if (running.length === 0) return;
+    const timer = setTimeout(() => this.#cutOff(), Math.min(timeout, LONGEST_DELAY));
+    const closed = running.map((server) => new Promise<void>((resolve) => server.once('close', () => {
+      this.#logger.info('The server has stopped');
+      resolve();
+    })));
+    closeSparingEnded(this.#sockets, () => {
+      for (const server of running) {
         // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
         if (server.listening) server.close();
         else server.closeIdleConnections();
-      });
-      for (const socket of this.#sockets) this.#release(socket);
-      // Not even a TLS handshake was begun.
-      for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
+      }
     });
+    for (const socket of this.#sockets) this.#release(socket);
+    // Not even a TLS handshake was begun.
+    for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
+    await Promise.all(closed);
+    clearTimeout(timer);
   }
 
   #release(socket: Connection): void {

@@ -15,15 +15,13 @@ export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => un
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
   readonly #logger: SafeLog;
-  readonly #listeners: UpgradeListener[] = [];
+  readonly #listeners: () => readonly UpgradeListener[];
 
-  constructor(hooks: readonly SignatureHook[], logger: SafeLog) {
+  /** @param listeners Returns those that listen by now. */
+  constructor(hooks: readonly SignatureHook[], logger: SafeLog, listeners: () => readonly UpgradeListener[]) {
     this.#hooks = hooks;
     this.#logger = logger;
-  }
-
-  add(listener: UpgradeListener): void {
-    this.#listeners.push(listener);
+    this.#listeners = listeners;
   }
 
   /** As Node's `upgrade` event calls it. */
@@ -59,7 +57,7 @@ export class Upgrades {
   }
 
   #call(req: Request, socket: Duplex, head: Buffer): void {
-    for (const listener of this.#listeners) {
+    for (const listener of this.#listeners()) {
       guardedCall(() => listener(req, socket, head), (error) => {
         this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
         socket.destroy();

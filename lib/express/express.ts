@@ -1,13 +1,15 @@
 import { Application as OwnApplication } from '../application/application';
-import type { Request as OwnRequest } from '../http/request';
-import type { Response as OwnResponse } from '../http/response';
+import { Request as OwnRequest } from '../http/request';
+import { Response as OwnResponse } from '../http/response';
 import type { Unchecked } from '../http/unchecked';
 import type { CreateServerOptions } from '../options/options';
 import type { CookieOptions as OwnCookieOptions } from '../http/cookie';
 import type { ErrorHandler as OwnErrorHandler, Handler as OwnHandler, NextFunction as OwnNextFunction } from '../routing/handler';
 import type { Params } from '../routing/pattern';
-import type { Route as OwnRoute } from '../routing/route';
-import { createRouter, type Router as OwnRouter, type RouterOptions as OwnRouterOptions } from '../routing/router';
+import { Route } from '../routing/route';
+import type { Router as OwnRouter } from '../routing/router';
+import { Router } from '../routing/router-constructor';
+import type { RouterOptions as OwnRouterOptions } from '../routing/router-options';
 import { json, raw, text, urlencoded } from './body-parsers';
 import type * as types from './express-types';
 import { staticFiles } from './static-files';
@@ -21,7 +23,7 @@ import { staticFiles } from './static-files';
  * @param options See {@link CreateServerOptions}; what is given goes before these defaults.
  */
 export function express(options: CreateServerOptions = {}): OwnApplication {
-  return new OwnApplication({ etag: 'weak', body: false, ...options, routing: { caseSensitive: false, ignoreTrailingSlash: true, ...options.routing } }, false);
+  return new OwnApplication({ etag: 'weak', body: false, ...options, routing: { caseSensitive: false, ignoreTrailingSlash: true, ...options.routing } }, true);
 }
 
 express.json = json;
@@ -29,7 +31,13 @@ express.urlencoded = urlencoded;
 express.text = text;
 express.raw = raw;
 express.static = staticFiles;
-express.Router = createRouter;
+express.Router = Router;
+express.Route = Route;
+
+/** What all applications, requests and responses inherit from: what a program puts there they all have. */
+express.application = OwnApplication.prototype;
+express.request = OwnRequest.prototype as OwnRequest;
+express.response = OwnResponse.prototype as OwnResponse;
 
 /** Types by the names that Express's have, as `express.Request`. */
 // eslint-disable-next-line @typescript-eslint/no-namespace -- so they hang on Express's function
@@ -47,7 +55,7 @@ export namespace express {
   export type Errback = types.Errback;
   export type Express = OwnApplication;
   export type Handler = OwnHandler;
-  export type IRoute = OwnRoute;
+  export type IRoute = Route;
   export type IRouter = OwnRouter;
   export type Locals = types.Locals;
   export type NextFunction = OwnNextFunction;

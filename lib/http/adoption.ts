@@ -1,6 +1,9 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
+import { hasOwnWays, layered, READS, WRITES } from './foreign-message';
 import type { Request } from './request';
+import { kSettings as kRequestSettings } from './request-state';
 import type { Response } from './response';
+import { kSettings as kResponseSettings } from './response-state';
 
 /** Goes on with who has called the application as middleware. */
 type Next = (error?: unknown) => void;
@@ -18,19 +21,18 @@ export class Adoption {
 
   /**
    * Adopts what the application is called with, and returns how to leave it again.
-   * @throws TypeError for what is neither Node's nor made of it.
+   * @throws TypeError for what is no request and response of HTTP/1.
    */
   adopt(req: Request, res: Response, next: Next | undefined): Next | undefined {
-    if (isMadeOf(req, this.#request)) {
-      if (!isMadeOf(res, this.#response)) Object.setPrototypeOf(res, this.#response);
+    if (this.#isOwn(req)) {
+      if (!this.#answers(res)) this.#put(req, res);
       return next;
     }
-    if (!((req as unknown) instanceof IncomingMessage) || !((res as unknown) instanceof ServerResponse)) {
-      throw new TypeError('the application was called with what is no http.IncomingMessage and http.ServerResponse; hand it to http.createServer or https.createServer');
+    if (req.httpVersionMajor === 2 || typeof req.headers !== 'object' || typeof res.setHeader !== 'function') {
+      throw new TypeError('the application was called with what is no request and response of HTTP/1; hand it to http.createServer or https.createServer');
     }
     const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
-    Object.setPrototypeOf(req, this.#request);
-    Object.setPrototypeOf(res, this.#response);
+    this.#put(req, res);
     if (next === undefined) return undefined;
     return (error) => {
       Object.setPrototypeOf(req, outer[0]);
@@ -39,22 +41,30 @@ export class Adoption {
     };
   }
 
-  /** Puts the application's prototypes back on, where a foreign application has put its own. */
+  /** Puts the application's prototypes back on, where another application has put its own. */
   reclaim(req: Request, res: Response): void {
     if (Object.getPrototypeOf(req) === this.#request && Object.getPrototypeOf(res) === this.#response) return;
-    Object.setPrototypeOf(req, this.#request);
-    Object.setPrototypeOf(res, this.#response);
+    this.#put(req, res);
   }
 
   /** Whether both are the application's own still, or again. */
   holds(req: Request, res: Response): boolean {
-    return isMadeOf(req, this.#request) && isMadeOf(res, this.#response);
+    return this.#isOwn(req) && this.#answers(res);
   }
-}
 
-/** To compare prototypes costs less than to look for one in the chain, which is for those that somebody has put one of his own before. */
-function isMadeOf(message: object, prototype: object): boolean {
-  return Object.getPrototypeOf(message) === prototype || Object.prototype.isPrototypeOf.call(prototype, message);
+  /** To compare prototypes costs less than to ask for the settings, which is for those that somebody has put a prototype of his own before. */
+  #isOwn(req: Request): boolean {
+    return Object.getPrototypeOf(req) === this.#request || req[kRequestSettings] === (this.#request as Request)[kRequestSettings];
+  }
+
+  #answers(res: Response): boolean {
+    return Object.getPrototypeOf(res) === this.#response || res[kResponseSettings] === (this.#response as Response)[kResponseSettings];
+  }
+
+  #put(req: Request, res: Response): void {
+    Object.setPrototypeOf(req, hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
+    Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
+  }
 }
 
 /**

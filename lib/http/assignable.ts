@@ -16,6 +16,6 @@ export function makeAssignable(prototype: object, names: readonly string[]): voi
 }
 
 /** Gives an object a property of its own, where its class has an accessor. */
-function assign(owner: object, name: string, value: unknown): void {
+export function assign(owner: object, name: string, value: unknown): void {
   Object.defineProperty(owner, name, { value, writable: true, configurable: true, enumerable: true });
 }

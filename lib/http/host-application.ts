@@ -12,7 +12,7 @@ export interface HostApplication extends ApplicationAdditions {
   /** The settings as they stand; to change one, `set` it. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
-  readonly mountpath: string | readonly string[];
+  readonly mountpath: string | RegExp | readonly (string | RegExp)[];
   /** The value of a setting. */
   get(name: string): Unchecked;
   /** Changes a setting. */

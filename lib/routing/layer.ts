@@ -1,8 +1,8 @@
-import type { PathRules } from './path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
+import { kJoins, kRegistrations, type RoutingRules } from './registration';
 import type { AnyHandler, Route } from './route';
-import { kRegistrations, type Router } from './router';
+import type { Router } from './router';
 
 /** One place where a router is mounted; the application itself is the outermost. */
 export interface Mount {
@@ -58,7 +58,7 @@ export interface Layer {
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
 
 /** Lays out everything that is registered in a router and in those mounted in it; returns the outermost level too. */
-export function layOut(router: Router, rules: PathRules): { layers: Layer[]; outermost: Level } {
+export function layOut(router: Router, rules: RoutingRules): { layers: Layer[]; outermost: Level } {
   const layers: Layer[] = [];
   const mount = mountOf(router, null, 0);
   mount.end = Infinity;
@@ -72,7 +72,7 @@ function mountOf(router: Router, parent: Mount | null, start: number): Mount {
   return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
 
-function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: PathRules, around: readonly ParamHook[]): void {
+function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
   for (const entry of mount.router[kRegistrations]) {
     const own = entry.paths.map((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
     const patterns = underPrefixes(prefixes, own, entry.kind !== 'route');
@@ -80,14 +80,14 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
     const hooks = [...outer, ...hooksFor(mount, own)];
     if (entry.kind === 'route') {
       const place: Place = { route: entry.route };
-      const isLone = entry.route.stack.flatMap(({ handlers }) => handlers).length === 1;
+      const isLone = entry.entries.length === 1;
       // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
       const level = isLone ? mount.level : { parent: mount.level, mount, place };
-      for (const { method, handlers } of entry.route.stack) {
-        for (const handler of handlers) push(layers, handler, patterns, place, method, level, hooks);
-      }
+      for (const { method, handler } of entry.entries) push(layers, handler, patterns, place, method, level, hooks);
     } else if (entry.kind === 'middleware') {
       for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount.level, hooks);
+    } else if (!entry.router[kJoins](rules, patterns)) {
+      push(layers, entry.router, patterns, null, null, mount.level, hooks);
     } else {
       const inner = mountOf(entry.router, mount, layers.length);
       append(layers, inner, patterns, rules, hooks);

@@ -1,11 +1,13 @@
 /**
- * What a router and an application have in common. What the constructor
- * returns is the given object with the subclass's methods: so an application
- * can be a function and still have private fields.
+ * What a router and an application have in common: both are functions. What the
+ * constructor returns is the given one with the subclass's methods, and private
+ * fields of its own.
  */
 export abstract class Mountable {
-  /** @param target What to turn into one, in place of a new object. */
-  constructor(target?: object) {
-    if (target !== undefined) return Object.setPrototypeOf(target, new.target.prototype) as Mountable;
+  constructor(target: (...given: never[]) => unknown) {
+    return Object.setPrototypeOf(target, new.target.prototype) as Mountable;
   }
 }
+
+// `call`, `apply` and what else a function has: Node and others call it by these.
+Object.setPrototypeOf(Mountable.prototype, Function.prototype);

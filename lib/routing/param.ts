@@ -56,10 +56,13 @@ function namesIn(patterns: readonly Pattern[]): Set<string> {
 
 /** Names to register, checked. */
 export function readParam(name: unknown, handler: unknown): readonly string[] {
-  if (typeof handler !== 'function') throw new TypeError(`param(${inspect(name)}, …) needs a function (req, res, next, value, name), got ${inspect(handler)}`);
+  const where = `param(${inspect(name)}, …)`;
+  if (name === undefined || name === '') throw new TypeError(`${where}: argument name is required, such as "id"`);
+  if (handler === undefined) throw new TypeError(`${where}: argument fn is required, a function (req, res, next, value, name)`);
+  if (typeof handler !== 'function') throw new TypeError(`${where}: argument fn must be a function (req, res, next, value, name), got ${inspect(handler)}`);
   const names: unknown[] = Array.isArray(name) ? name : [name];
   for (const entry of names) {
-    if (typeof entry !== 'string' || entry === '') throw new TypeError(`param() needs the name of a parameter such as "id", got ${inspect(entry)}`);
+    if (typeof entry !== 'string' || entry === '') throw new TypeError(`${where}: argument name must be a string such as "id", got ${inspect(entry)}`);
     if (entry.startsWith(':')) throw new TypeError(`param(${inspect(entry)}, …) has a colon too many; write param(${inspect(entry.slice(1))}, …)`);
   }
   return names as string[];

@@ -1,9 +1,11 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
 import { layOut, meetsRoute, type Layer, type Level } from './layer';
 import { judgeLayer, LayerIndex } from './overlap';
-import { Path, type PathRules } from './path';
+import { optionsAnswers } from './options-answer';
+import { Path } from './path';
 import { Pattern } from './pattern';
 import type { Segment } from './pattern-parser';
+import type { RoutingRules } from './registration';
 import type { Router } from './router';
 
 /** A layer in a plan. */
@@ -82,20 +84,20 @@ export class RouteTable {
   readonly layers: readonly Layer[];
   /** The level of the application itself. */
   readonly outermost: Level;
-  readonly rules: PathRules;
+  readonly rules: RoutingRules;
   /** Whether routers keep their middleware to themselves: it does not run for what a sibling router's route takes (INTERFACE section 4.1). In Express it runs. */
   readonly apart: boolean;
   readonly #engine = new Engine();
   readonly #index = new LayerIndex();
   readonly #plans = new Map<Shape, Map<string, Plan>>();
   readonly #unmatched: Plan;
-  /** Methods that a plan of their own is made for: those of the routes, and HEAD. */
-  readonly #methods = new Set(['HEAD']);
+  /** Methods that a plan of their own is made for: those of the routes, HEAD and OPTIONS. */
+  readonly #methods = new Set(['HEAD', 'OPTIONS']);
   /** Structure of the HEAD routes: a GET route of the same gives way. */
   readonly #heads = new Set<string>();
   readonly #exact: boolean;
 
-  constructor(router: Router, rules: PathRules, apart = true) {
+  constructor(router: Router, rules: RoutingRules, apart = true) {
     this.rules = rules;
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
@@ -189,10 +191,15 @@ export class RouteTable {
       if (verdict !== 'never') chosen.push({ layer, test: verdict === 'test' });
     }
     const routes = chosen.filter(({ layer }) => layer.place !== null);
-    return new Plan(chosen.map(({ layer, test }) => {
+    const steps = chosen.map(({ layer, test }) => {
       const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
       return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
-    }));
+    });
+    if (method === 'OPTIONS' && this.rules.answerOptions === true) {
+      for (const layer of optionsAnswers(this)) steps.push(new Step(layer, false, undefined, false, true));
+      steps.sort((a, b) => a.layer.order - b.layer.order);
+    }
+    return new Plan(steps);
   }
 
   /** The layer as it answers a method: a GET route answers HEAD by those of its patterns whose structure no HEAD route has. */

@@ -1,69 +1,74 @@
+import { inspect } from 'node:util';
 import { describe } from '../options/field';
-import type { ErrorHandler, Handler, Handlers, MixedHandlers } from './handler';
-import { Mountable } from './mountable';
+import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
+import type { RouteEntry } from './registration';
+import { dispatch, type Dispatched } from './dispatch';
+import { entryOf, StackLayer } from './stack';
+import { addVerbs, type RouteVerbs } from './verb';
 
 /** Any function that was registered. */
 export type AnyHandler = Handler | ErrorHandler;
 
-/** Some handlers of a route, for one method or, with `null`, for all. */
-export interface RouteHandlers {
-  readonly method: string | null;
-  readonly handlers: readonly AnyHandler[];
-}
+/** What a route gives the router that lays it out. */
+export const kEntries = Symbol('waypost.route.entries');
+
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
+export interface Route extends RouteVerbs<Route> {}
 
 /** Registers handlers of one route, for each method; what `route(path)` returns. */
 export class Route {
-  /** The pattern, or the first of several. */
-  readonly path: string;
-  /** In the order they were registered. */
-  readonly stack: RouteHandlers[] = [];
-  readonly #changed: () => void;
+  /** The path as it was registered. */
+  readonly path: Path | readonly Path[];
+  readonly #entries: RouteEntry[] = [];
+  readonly #changed: (() => void) | undefined;
+  #stack: StackLayer[] | null = null;
 
-  constructor(path: string, changed: () => void) {
+  /** @param changed To be called when a handler has been added. */
+  constructor(path: Path | readonly Path[], changed?: () => void) {
     this.path = path;
     this.#changed = changed;
   }
 
+  /** In the order they were registered. */
+  get [kEntries](): readonly RouteEntry[] {
+    return this.#stack === null ? this.#entries : this.#stack.flatMap((layer) => entryOf(layer) ?? []);
+  }
+
+  /** The handlers as Express shows them. What a program puts in the place of a `handle` is called instead. */
+  get stack(): StackLayer[] {
+    return (this.#stack ??= this.#entries.map(layerOf));
+  }
+
+  /** The methods that it handles, in lower case; `_all` where it handles all. */
+  get methods(): Record<string, boolean> {
+    const names = this.#entries.map(({ method }) => [method?.toLowerCase() ?? '_all', true]);
+    return Object.assign(Object.create(null) as object, Object.fromEntries(names)) as Record<string, boolean>;
+  }
+
   /** Adds handlers for a method; `null` stands for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    this.stack.push({ method, handlers: flattenHandlers(given, `route ${JSON.stringify(this.path)}`) });
-    this.#changed();
+    for (const handler of flattenHandlers(given, `route ${inspect(this.path)}`)) {
+      const entry: RouteEntry = { method, handler };
+      this.#entries.push(entry);
+      this.#stack?.push(layerOf(entry));
+    }
+    this.#changed?.();
     return this;
   }
 
-  get(...handlers: Handler[]): this;
-  get(...handlers: Handlers[]): this;
-  get(...handlers: MixedHandlers[]): this;
-  get(...handlers: Handlers[]): this { return this.add('GET', handlers); }
-  post(...handlers: Handler[]): this;
-  post(...handlers: Handlers[]): this;
-  post(...handlers: MixedHandlers[]): this;
-  post(...handlers: Handlers[]): this { return this.add('POST', handlers); }
-  put(...handlers: Handler[]): this;
-  put(...handlers: Handlers[]): this;
-  put(...handlers: MixedHandlers[]): this;
-  put(...handlers: Handlers[]): this { return this.add('PUT', handlers); }
-  delete(...handlers: Handler[]): this;
-  delete(...handlers: Handlers[]): this;
-  delete(...handlers: MixedHandlers[]): this;
-  delete(...handlers: Handlers[]): this { return this.add('DELETE', handlers); }
-  patch(...handlers: Handler[]): this;
-  patch(...handlers: Handlers[]): this;
-  patch(...handlers: MixedHandlers[]): this;
-  patch(...handlers: Handlers[]): this { return this.add('PATCH', handlers); }
-  options(...handlers: Handler[]): this;
-  options(...handlers: Handlers[]): this;
-  options(...handlers: MixedHandlers[]): this;
-  options(...handlers: Handlers[]): this { return this.add('OPTIONS', handlers); }
-  head(...handlers: Handler[]): this;
-  head(...handlers: Handlers[]): this;
-  head(...handlers: MixedHandlers[]): this;
-  head(...handlers: Handlers[]): this { return this.add('HEAD', handlers); }
-  /** Adds handlers for every method. */
-  all(...handlers: Handler[]): this;
-  all(...handlers: Handlers[]): this;
-  all(...handlers: MixedHandlers[]): this;
-  all(...handlers: Handlers[]): this { return this.add(null, handlers); }
+  /** Runs the handlers of the request's method one after another, then calls `done`, as Express's routes do by themselves. */
+  dispatch(req: Dispatched, res: object, done: NextFunction): void {
+    req.route = this;
+    dispatch(this[kEntries], req, res, done);
+  }
+}
+
+addVerbs(Route.prototype, (method) => function verb(this: Route, ...handlers: unknown[]): Route {
+  return this.add(method, handlers);
+});
+
+function layerOf(entry: RouteEntry): StackLayer {
+  return new StackLayer('/', entry.handler, { entry });
 }
 
 /**
@@ -73,12 +78,9 @@ export class Route {
  */
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);
-  if (handlers.length === 0) throw new TypeError(`${where} needs at least one handler function`);
+  if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it one function or more`);
   for (const handler of handlers) {
-    if (handler instanceof Mountable && typeof handler !== 'function') {
-      throw new TypeError(`${where} got a router as a handler; write use(path, router) to mount it`);
-    }
-    if (typeof handler !== 'function') throw new TypeError(`${where} needs functions as handlers, got ${describe(handler)}`);
+    if (typeof handler !== 'function') throw new TypeError(`${where}: argument handler must be a function, got ${describe(handler)}`);
   }
   return handlers as AnyHandler[];
 }

@@ -1,62 +1,113 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { assign } from '../http/assignable';
 import { describe } from '../options/field';
-import type { Handler, Handlers, MixedHandlers, PathParams } from './handler';
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import type { Handler, MixedHandlers, NextFunction, Path, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
-import { parsePattern, parsePrefix } from './pattern';
-import { type AnyHandler, flattenHandlers, Route } from './route';
-
-/** A path, or several of which the first that matches counts. */
-export type Paths = string | readonly string[];
+import { parsePattern, parsePrefix, type Pattern } from './pattern';
+import { kChanged, kJoins, kRegister, kRegistrations, kUsed, kVet, type Registration, type RoutingRules } from './registration';
+import { type AnyHandler, flattenHandlers, kEntries, Route } from './route';
+import { RouterCall } from './router-call';
+import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
+import { areLayers, registrationOf, StackLayer } from './stack';
+import { addVerbs, type Verbs } from './verb';
 
 /** What `use` takes: handlers, routers, and arrays of them. */
 type Usable = MixedHandlers | Router | readonly Usable[];
 
-/** One registration, as plain data, in the order it was made. */
-export type Registration =
-  | { readonly kind: 'route'; readonly paths: readonly string[]; readonly route: Route }
-  | { readonly kind: 'middleware'; readonly paths: readonly string[]; readonly handlers: readonly AnyHandler[] }
-  | { readonly kind: 'mount'; readonly paths: readonly string[]; readonly router: Router };
-
 /** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
 
-/**
- * What the framework asks routers for. By symbols, since a program keeps things
- * on its application by names of its own, as it may on Express's.
- */
-export const kRegistrations = Symbol('waypost.router.registrations');
-export const kOnChange = Symbol('waypost.router.onChange');
-export const kChanged = Symbol('waypost.router.changed');
-export const kRegister = Symbol('waypost.router.register');
-export const kUsed = Symbol('waypost.router.used');
+/** Whether a router is called as middleware wherever it is used. */
+export const kStandsAlone = Symbol('waypost.router.standsAlone');
 const kReaches = Symbol('waypost.router.reaches');
+const ROOT: readonly Path[] = Object.freeze(['/']);
 
-const ROOT: readonly string[] = Object.freeze(['/']);
+/* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods, and the verbs are made in a loop */
+/** A router is a request listener, and middleware of connect, Express or an application. */
+export interface Router extends Verbs {
+  (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
+}
 
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
 export class Router extends Mountable {
+  readonly #options: RouterOptions;
   readonly #registrations: Registration[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #outers = new Set<Router>();
   readonly #params = new Map<string, readonly ParamHandler[]>();
+  #stack: StackLayer[] | null = null;
+  #call: RouterCall | null = null;
+
+  /** @param target The function that becomes the router. */
+  constructor(options?: RouterOptions | null, target?: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void) {
+    const router = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => {
+      const self = router as unknown as Router;
+      if (next === undefined) self.#caller.answer(req, res);
+      else self.handle(req, res, next);
+    };
+    super(target ?? router);
+    this.#options = readRouterOptions(options);
+  }
 
   /** What was registered, in order. */
   get [kRegistrations](): readonly Registration[] {
-    return this.#registrations;
+    return this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => registrationOf(layer) ?? []);
   }
 
-  /** Calls back whenever something is registered here or in a router mounted here. */
-  [kOnChange](listener: () => void): void {
-    this.#listeners.add(listener);
+  /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
+  get stack(): StackLayer[] {
+    return (this.#stack ??= this.#registrations.map(pictureOf));
+  }
+
+  /** Layers of a `stack`, in another order or fewer, are what is registered from now on; anything else is the program's own. */
+  set stack(layers: StackLayer[]) {
+    if (areLayers(layers)) {
+      this.#stack = layers;
+      this[kChanged]();
+    } else {
+      assign(this, 'stack', layers);
+    }
   }
 
   /** To be called when what is registered, or how it is read, has changed. */
-  protected readonly [kChanged] = (): void => {
-    for (const listener of this.#listeners) listener();
-  };
+  protected [kChanged](): void {
+    this.#call?.forget();
+    for (const outer of this.#outers) outer[kChanged]();
+  }
+
+  /** Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
+  [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
+    return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || patterns.every(({ bare }) => bare));
+  }
+
+  /** Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
+  protected [kVet](options: RouterOptions): void {
+    for (const outer of this.#outers) outer[kVet](options);
+  }
 
   /** Handlers of parameters by name, in the order they were registered. */
   get [kParamHandlers](): ReadonlyMap<string, readonly ParamHandler[]> {
     return this.#params;
+  }
+
+  /**
+   * Runs a request down what is registered here, as Express's routers do.
+   * @param next Goes on with what nothing here has taken, or with an error.
+   */
+  handle(req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
+    if (typeof next !== 'function') throw new TypeError(`handle() needs a function (error) to go on with, got ${describe(next)}; without one, call the router itself`);
+    this.#caller.run(req, res, next);
+  }
+
+  get #caller(): RouterCall {
+    return (this.#call ??= new RouterCall(this, this.#options));
+  }
+
+  #merges({ mergeParams }: RoutingRules): boolean {
+    return this.#options.mergeParams ?? mergeParams ?? true;
   }
 
   /**
@@ -71,70 +122,6 @@ export class Router extends Mountable {
     return this;
   }
 
-  /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  get<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  get(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('GET', path, handlers);
-  }
-
-  /** Handles POST (INTERFACE section 4.1). */
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  post<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  post(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('POST', path, handlers);
-  }
-
-  /** Handles PUT (INTERFACE section 4.1). */
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  put<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  put(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('PUT', path, handlers);
-  }
-
-  /** Handles DELETE (INTERFACE section 4.1). */
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  delete<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  delete(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('DELETE', path, handlers);
-  }
-
-  /** Handles PATCH (INTERFACE section 4.1). */
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  patch<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  patch(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('PATCH', path, handlers);
-  }
-
-  /** Handles OPTIONS (INTERFACE section 4.1). */
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  options<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  options(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('OPTIONS', path, handlers);
-  }
-
-  /** Handles HEAD (INTERFACE section 4.1). */
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  head<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  head(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister]('HEAD', path, handlers);
-  }
-
-  /** Handles every method. */
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: Handler<PathParams<Path>>[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: (Handlers<PathParams<Path>> | Handlers)[]): this;
-  all<const Path extends string>(path: Path | readonly Path[], ...handlers: MixedHandlers<PathParams<Path>>[]): this;
-  all(path: Paths, ...handlers: Handlers[]): this {
-    return this[kRegister](null, path, handlers);
-  }
-
   /**
    * Registers a route without handlers yet, to add them method by method. Its
    * place in the order is that of this call.
@@ -142,16 +129,16 @@ export class Router extends Mountable {
    */
   route(path: Paths): Route {
     const paths = listPaths(path);
-    for (const text of paths) parsePattern(text, EXACT);
-    const route = new Route(paths[0] as string, this[kChanged]);
-    this.#registrations.push({ kind: 'route', paths, route });
+    for (const each of paths) parsePattern(each, EXACT);
+    const route = new Route(Array.isArray(path) ? paths : path, () => this[kChanged]());
+    this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
     return route;
   }
 
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
     const name = method === null ? 'all' : method.toLowerCase();
-    const handlers = flattenHandlers(given, `${name}(${JSON.stringify(path)}, …)`);
+    const handlers = flattenHandlers(given, `${name}(${named(path)}, …)`);
     this.route(path).add(method, handlers);
     return this;
   }
@@ -168,11 +155,11 @@ export class Router extends Mountable {
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
-    for (const text of paths) parsePrefix(text, EXACT);
-    const where = withPath ? `use(${JSON.stringify(given[0])}, …)` : 'use(…)';
+    for (const each of paths) parsePrefix(each, EXACT);
+    const where = withPath ? `use(${named(given[0])}, …)` : 'use(…)';
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
-    if (entries.length === 0) throw new TypeError(`${where} needs at least one middleware function or router`);
-    for (const entry of entries) checkUse(entry, where, this);
+    if (entries.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
+    for (const entry of entries) this.#check(entry, where);
     for (const entry of entries) {
       this.#use(paths, entry as AnyHandler | Router);
       this[kUsed](withPath ? (given[0] as Paths) : '/', entry);
@@ -181,18 +168,40 @@ export class Router extends Mountable {
     return this;
   }
 
+  #check(entry: unknown, where: string): void {
+    if (typeof entry !== 'function') throw new TypeError(`${where}: argument handler must be a function, middleware or a router, got ${describe(entry)}`);
+    if (!(entry instanceof Router)) return;
+    if (entry[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
+    if (!entry[kStandsAlone]) for (const router of entry.#within()) this[kVet](router.#options);
+  }
+
   /** Called for all that was given to {@link use}; an application looks for others among it. */
   protected [kUsed](_path: Paths, _entry: unknown): void {
     // A router has nothing to say to what is mounted in it.
   }
 
-  #use(paths: readonly string[], entry: AnyHandler | Router): void {
-    if (entry instanceof Router && typeof entry !== 'function') {
-      entry[kOnChange](this[kChanged]);
-      this.#registrations.push({ kind: 'mount', paths, router: entry });
+  /** Whether it is called as middleware wherever it is used: an application goes by rules of its own. */
+  protected get [kStandsAlone](): boolean {
+    return false;
+  }
+
+  #use(paths: readonly Path[], entry: AnyHandler | Router): void {
+    if (entry instanceof Router && !entry[kStandsAlone]) {
+      entry.#outers.add(this);
+      this.#add({ kind: 'mount', paths, router: entry });
     } else {
-      this.#registrations.push({ kind: 'middleware', paths, handlers: [entry] });
+      this.#add({ kind: 'middleware', paths, handlers: [entry] });
     }
+  }
+
+  #add(registration: Registration): void {
+    this.#registrations.push(registration);
+    this.#stack?.push(pictureOf(registration));
+  }
+
+  /** This router, and those mounted in it. */
+  #within(): Router[] {
+    return [this, ...this.#registrations.flatMap((registration) => (registration.kind === 'mount' ? registration.router.#within() : []))];
   }
 
   /** Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
@@ -205,40 +214,37 @@ export class Router extends Mountable {
   }
 }
 
+addVerbs(Router.prototype, (method, name) => function verb(this: Router, path: Paths, ...handlers: unknown[]): unknown {
+  // Any function has a method `bind` too.
+  if (name === 'bind' && !isPaths(path)) return Function.prototype.bind.apply(this, [path, ...handlers]);
+  return this[kRegister](method, path, handlers);
+});
+
 function isPaths(given: unknown): boolean {
   if (typeof given === 'string' || given instanceof RegExp) return true;
   return Array.isArray(given) && given.length > 0 && given.every((path) => typeof path === 'string' || path instanceof RegExp);
 }
 
-function listPaths(given: Paths): readonly string[] {
-  if (!Array.isArray(given)) return [given as string];
+function listPaths(given: Paths): readonly Path[] {
+  if (!Array.isArray(given)) return [given as Path];
   if (given.length === 0) throw new TypeError('an array of paths must hold at least one path');
-  return [...(given as readonly string[])];
+  return [...(given as readonly Path[])];
 }
 
-function checkUse(entry: unknown, where: string, self: Router): void {
-  if (entry instanceof Router) {
-    if (entry === self || entry[kReaches](self)) throw new TypeError(`${where} would mount a router inside itself`);
-  } else if (typeof entry !== 'function') {
-    throw new TypeError(`${where} needs middleware functions or routers, got ${describe(entry)}`);
-  }
+/** A path, or several, as a message names them. */
+function named(path: unknown): string {
+  return typeof path === 'string' ? JSON.stringify(path) : Array.isArray(path) ? `[${path.map(named).join(',')}]` : inspect(path);
 }
 
-/** Options of `Router`, for programs that come from Express. */
-export interface RouterOptions {
-  /** No effect: a router always sees the parameters of its mount path. */
-  mergeParams?: boolean;
+function pictureOf(registration: Registration): StackLayer {
+  const { kind, paths } = registration;
+  const path = paths.length === 1 ? (paths[0] as Path) : paths;
+  if (kind === 'mount') return new StackLayer(path, registration.router, { registration });
+  // One at a time: `use` registers each of several functions by itself.
+  if (kind === 'middleware') return new StackLayer(path, registration.handlers[0] as AnyHandler, { registration });
+  const { route } = registration;
+  return new StackLayer(path, function handle(req: Request, res: Response, next: NextFunction) { route.dispatch(req, res, next); }, { registration, route });
 }
 
-/**
- * Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1).
- * @throws TypeError for `caseSensitive` and `strict`, which hold for a whole application.
- */
-export function createRouter(options: RouterOptions = {}): Router {
-  for (const name of ['caseSensitive', 'strict']) {
-    if ((options as Record<string, unknown>)[name] !== undefined) {
-      throw new TypeError(`Router() has no option ${name}: one application compares all paths in one way; write createServer({ routing: { caseSensitive, ignoreTrailingSlash } })`);
-    }
-  }
-  return new Router();
-}
+// Enumerable, as in Express: who puts a function around a router copies what it finds so.
+Object.defineProperty(Router.prototype, 'stack', { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true });

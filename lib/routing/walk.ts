@@ -5,6 +5,8 @@ import type { ErrorHandler, Handler, NextFunction } from './handler';
 import type { Layer, Level, Place } from './layer';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
+import { mergeParams } from './merge-params';
+import type { Params } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 import { Position } from './position';
 import { RequestView } from './request-view';
@@ -23,6 +25,8 @@ export type Travelling = Request & { [kWalk]?: Walk | undefined; [kBegun]?: Walk
 
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
+  /** Resumes a walk, of the application or within it: at once, or when a body that a route of it can take has been read. */
+  read(walk: Walk): void;
   /** Called before the first handler of a route: an error that stands in its way, raised at that place. */
   obstacle(walk: Walk): unknown;
   /** Called when middleware has changed `req.url` or `req.method`; calls `walk.resume` when the new target may go on. */
@@ -75,6 +79,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   falls = false;
   /** Whether the body has been captured, or has failed to be. */
   bodyRead = false;
+  /** The parameters around that all layers see with their own; null for none, or where the patterns capture them. */
+  inherited: Params | null = null;
   /** An error that stands before the first route; raised there unless something else has read the body. */
   bodyError: unknown = undefined;
 
@@ -240,6 +246,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.
       return this.failure === null ? this.#raise(error) : this.#run();
     }
+    if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
     if (entered || layer.hooks === null || this.failure !== null) return this.#invoke(layer);
     this.reach(layer);
     this.#params ??= new ParamCalls(this.req, this.res, this);
@@ -307,7 +314,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     }
     // Whether it is a thenable is for Promise.resolve to find out, which turns a `then` that throws, or that calls back twice, into one rejection.
     if (typeof result === 'object' && result !== null && result !== res) {
-      Promise.resolve(result).then(undefined, (error: unknown) => this.#thrown(error, layer));
+      Promise.resolve(result).then(undefined, (error: unknown) => this.#thrown(error || new Error('Rejected promise'), layer));
     }
   }
 

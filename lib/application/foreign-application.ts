@@ -1,0 +1,37 @@
+import type { Paths } from '../routing/handler';
+
+/** What Express knows an application by, and what it does with one that is mounted. */
+interface ForeignApplication {
+  (...given: unknown[]): unknown;
+  handle(...given: unknown[]): unknown;
+  set(...given: unknown[]): unknown;
+  emit?(event: string, ...given: unknown[]): unknown;
+  mountpath: unknown;
+  parent: unknown;
+  request?: object;
+  response?: object;
+}
+
+/** Whether it is an application of Express. */
+export function isForeign(entry: unknown): entry is ForeignApplication {
+  return typeof entry === 'function' && typeof (entry as Partial<ForeignApplication>).handle === 'function' && typeof (entry as Partial<ForeignApplication>).set === 'function';
+}
+
+/**
+ * Tells an application of Express where it is mounted. By itself it would let
+ * its requests and responses inherit from those of the application around, and
+ * not from Express's: it would lose methods of its own, such as another `render`.
+ */
+export function mountForeign(entry: ForeignApplication, path: Paths, parent: object): void {
+  entry.mountpath = path;
+  entry.parent = parent;
+  const { request, response } = entry;
+  const [forRequests, forResponses] = [prototypeOf(request), prototypeOf(response)];
+  entry.emit?.('mount', parent);
+  if (request !== undefined) Object.setPrototypeOf(request, forRequests);
+  if (response !== undefined) Object.setPrototypeOf(response, forResponses);
+}
+
+function prototypeOf(object: object | undefined): object | null {
+  return object === undefined ? null : (Object.getPrototypeOf(object) as object | null);
+}

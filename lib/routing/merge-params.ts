@@ -1,0 +1,23 @@
+import type { Params } from './pattern';
+
+/**
+ * The parameters of a router and those around it in one object. Of two with a
+ * name the inner counts; those by number, of expressions, are counted on.
+ */
+export function mergeParams(outer: Params, inner: Params): Params {
+  if (!('0' in inner) || !('0' in outer)) return { ...outer, ...inner };
+  const from = countOf(outer);
+  const merged: Params = { ...outer };
+  for (const [name, value] of Object.entries(inner)) merged[isIndex(name, inner) ? String(Number(name) + from) : name] = value;
+  return merged;
+}
+
+function countOf(params: Params): number {
+  let count = 0;
+  while (String(count) in params) count++;
+  return count;
+}
+
+function isIndex(name: string, params: Params): boolean {
+  return /^\d+$/.test(name) && Number(name) < countOf(params);
+}

@@ -1,0 +1,57 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import type { NextFunction } from './handler';
+import type { Layer, Mount } from './layer';
+import { parsePrefix } from './pattern';
+import type { RouteTable } from './plan';
+import { kWalk, type Travelling } from './walk';
+
+/**
+ * What stands behind each router in the plans for OPTIONS: it answers, where
+ * nothing in the router has, with the methods of the router's routes, as
+ * Express's routers do.
+ */
+export function optionsAnswers(table: RouteTable): Layer[] {
+  const mounts = new Map<Mount, Layer[]>();
+  for (const layer of table.layers) {
+    if (layer.place === null || layer.method === null) continue;
+    const known = mounts.get(layer.mount);
+    if (known === undefined) mounts.set(layer.mount, [layer]);
+    else known.push(layer);
+  }
+  return [...mounts].map(([mount, routes]) => answerOf(table, mount, routes));
+}
+
+function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): Layer {
+  const end = Math.min(mount.end, table.layers.length);
+  const handler = (req: Request, res: Response, next: NextFunction): void => {
+    const allow = methodsOf(table, routes, req);
+    if (allow === '') return next();
+    // As Express sends it: by Node's methods alone.
+    res.setHeader('Allow', allow);
+    res.setHeader('Content-Length', Buffer.byteLength(allow));
+    res.setHeader('Content-Type', 'text/plain');
+    res.setHeader('X-Content-Type-Options', 'nosniff');
+    res.end(allow);
+  };
+  return {
+    // Behind what is in the router, and before what stands behind it; of routers that end together the innermost first.
+    order: end - 1 + 1 / (depthOf(mount) + 2),
+    handler, catches: false, parses: false, patterns: [parsePrefix('/', table.rules)], place: null, method: null, mount, level: mount.level, hooks: null,
+  };
+}
+
+function methodsOf(table: RouteTable, routes: readonly Layer[], req: Travelling): string {
+  const { match } = req[kWalk] as NonNullable<Travelling[typeof kWalk]>;
+  const methods = new Set<string>();
+  for (const layer of routes) {
+    if (layer.catches || table.alternative(layer, match) === undefined) continue;
+    methods.add(layer.method as string);
+    if (layer.method === 'GET') methods.add('HEAD');
+  }
+  return [...methods].sort().join(', ');
+}
+
+function depthOf({ parent }: Mount): number {
+  return parent === null ? 0 : 1 + depthOf(parent);
+}

@@ -1,0 +1,39 @@
+import type { Path } from './handler';
+import type { Route } from './route';
+import type { AnyHandler } from './route';
+import type { Router } from './router';
+import type { PathRules } from './path';
+
+/** One function of a route, for one method or, with `null`, for all. */
+export interface RouteEntry {
+  readonly method: string | null;
+  readonly handler: AnyHandler;
+}
+
+/** One registration, as plain data, in the order it was made. */
+export type Registration =
+  | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route; readonly entries: readonly RouteEntry[] }
+  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[] }
+  | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router };
+
+/** What holds for the routers in an application besides what its own paths are compared by. */
+export interface RoutingRules extends PathRules {
+  /** By what a router compares that has no options of its own. @default as the application */
+  readonly within?: PathRules;
+  /** Whether a router without the option `mergeParams` sees the parameters of its mount path. @default true */
+  readonly mergeParams?: boolean;
+  /** Whether a router answers OPTIONS, where nothing in it has, with the methods of its routes. @default false */
+  readonly answerOptions?: boolean;
+}
+
+/**
+ * What the framework asks routers for. By symbols, since a program keeps things
+ * on its application by names of its own, as it may on Express's.
+ */
+export const kRegistrations = Symbol('waypost.router.registrations');
+export const kOnChange = Symbol('waypost.router.onChange');
+export const kChanged = Symbol('waypost.router.changed');
+export const kRegister = Symbol('waypost.router.register');
+export const kUsed = Symbol('waypost.router.used');
+export const kVet = Symbol('waypost.router.vet');
+export const kJoins = Symbol('waypost.router.joins');

@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Adoption, giveOwnProperties } from '../http/adoption';
+import { answerError, answerUnmatched } from '../http/answer';
+import { Request } from '../http/request';
+import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { Response } from '../http/response';
+import { pathOf } from '../target';
+import { checkAround, isLedAstray } from './around';
+import type { NextFunction } from './handler';
+import type { Params } from './pattern';
+import { RouteTable } from './plan';
+import type { RoutingRules } from './registration';
+import type { Router } from './router';
+import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
+import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
+
+/** What a router gives back of a request that it leaves, as in Express. */
+interface Outer {
+  readonly baseUrl: string;
+  readonly next: NextFunction | undefined;
+  readonly params: Params | undefined;
+}
+
+/**
+ * Runs the requests that a router is called with as a function: by another
+ * framework, by a program's own middleware, by Node's server, or by an
+ * application in whose list it can't stand.
+ */
+export class RouterCall implements WalkHost {
+  readonly #router: Router;
+  readonly #options: RouterOptions;
+  readonly #adoption = new Adoption(Request.prototype, Response.prototype);
+  /** By the rules of what it was called in. */
+  #tables = new WeakMap<RoutingRules, RouteTable>();
+
+  constructor(router: Router, options: RouterOptions) {
+    this.#router = router;
+    this.#options = options;
+  }
+
+  /** To be called when what is registered has changed. */
+  forget(): void {
+    this.#tables = new WeakMap();
+  }
+
+  /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
+  answer(message: IncomingMessage, response: ServerResponse): void {
+    const [req, res] = [message as Travelling, response as Response];
+    this.#adoption.adopt(req, res, undefined);
+    giveOwnProperties(req, res, false);
+    req.res = res;
+    req[kOriginalUrl] ??= req.originalUrl;
+    req[kOriginalMethod] ??= req.method;
+    this.run(req, res, (error) => {
+      if (error) answerError(res, error);
+      else if (!res.headersSent) answerUnmatched(req, res, null);
+    });
+  }
+
+  run(message: IncomingMessage, response: ServerResponse, next: NextFunction): void {
+    const req = message as Travelling;
+    // What another framework made may lack anything.
+    if (typeof req.url !== 'string' || req.url === '') return next();
+    const outer: Outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
+    const parent = req[kWalk];
+    req.originalUrl ||= req.url;
+    req.baseUrl ||= '';
+    const table = this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false);
+    const begun = req[kBegun] ?? parent;
+    const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), (error) => {
+      Object.assign(req, outer);
+      next(error);
+    }, parent, begun);
+    if (this.#options.mergeParams ?? table.rules.mergeParams ?? true) walk.inherited = outer.params ?? null;
+    req[kWalk] = walk;
+    if (begun !== undefined) req[kBegun] = walk;
+    if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.read(walk));
+    else this.read(walk);
+  }
+
+  /** @internal Bodies are the application's that the router is called in. */
+  read(walk: Walk): void {
+    const host = applicationAround(walk);
+    if (host === undefined) walk.resume(walk.match);
+    else host.read(walk);
+  }
+
+  /** @internal */
+  obstacle(walk: Walk): unknown {
+    return applicationAround(walk)?.obstacle(walk);
+  }
+
+  /** @internal */
+  rewritten(walk: Walk): void {
+    walk.match = walk.table.match(walk.method, pathOf(walk.url));
+    checkAround(walk, walk.method, walk.url, () => this.read(walk));
+  }
+
+  /** @internal A router checks nothing: those around it do. */
+  retargeted(_walk: Walk, _method: string, _url: string, admitted: () => void): void {
+    admitted();
+  }
+
+  /** @internal */
+  reclaim(walk: Walk): void {
+    applicationAround(walk)?.reclaim(walk);
+  }
+
+  /** @internal */
+  ended(walk: Walk, failed: boolean, error: unknown): void {
+    walk.req[kWalk] = walk.around;
+    (walk.outer as NextFunction)(failed ? error : undefined);
+  }
+
+  #tableUnder(around: RoutingRules, apart: boolean): RouteTable {
+    const known = this.#tables.get(around);
+    if (known !== undefined) return known;
+    const table = new RouteTable(this.#router, rulesOf(this.#options, around), apart);
+    this.#tables.set(around, table);
+    return table;
+  }
+}
+
+function applicationAround({ parent }: Walk): WalkHost | undefined {
+  let walk = parent;
+  while (walk?.host instanceof RouterCall) walk = walk.parent;
+  return walk?.host;
+}

@@ -1,0 +1,90 @@
+import type { Path, Paths } from './handler';
+import type { Registration, RouteEntry } from './registration';
+import type { AnyHandler, Route } from './route';
+
+/** Whose picture a {@link StackLayer} is: a registration of a router, or a handler of a route. */
+interface Pictured {
+  readonly registration?: Registration;
+  readonly route?: Route;
+  readonly entry?: RouteEntry;
+}
+
+const kPictured = Symbol('waypost.stack.pictured');
+
+/**
+ * One registration as Express shows it in `stack`, for tools that list what is
+ * registered, or put a function of their own around it.
+ */
+export class StackLayer {
+  /** What is called. What a program puts here is called in its place, from the next registration on: at the start from the first request on. */
+  handle: unknown;
+  readonly name: string;
+  /** The path as it was registered. */
+  readonly rawPath: Paths;
+  /** Whether it is for every path. */
+  readonly slash: boolean;
+  /** The parameters in the path. */
+  readonly keys: readonly { readonly name: string }[];
+  readonly params = undefined;
+  readonly path = undefined;
+  readonly route: Route | undefined;
+  /** Of a route's handler: the method in lower case; undefined for all. */
+  readonly method: string | undefined;
+  readonly [kPictured]: Pictured & { readonly handle: AnyHandler };
+
+  constructor(path: Paths, handle: AnyHandler, pictured: Pictured) {
+    this.handle = handle;
+    this.name = nameOf(handle);
+    this.rawPath = path;
+    this.slash = path === '/' && pictured.registration !== undefined && pictured.route === undefined;
+    this.keys = namesIn(path).map((name) => ({ name }));
+    this.route = pictured.route;
+    this.method = pictured.entry?.method?.toLowerCase();
+    this[kPictured] = { ...pictured, handle };
+  }
+
+  /** The path as an expression, in the form that tools made for Express 4 read it in. */
+  get regexp(): RegExp {
+    const path = firstOf(this.rawPath);
+    if (path instanceof RegExp) return path;
+    const text = path.replace(/\/$/, '').replace(/[.+^$()|[\]\\{}]/g, '\\$&').replaceAll('/', '\\/');
+    const source = text.replace(/:[\w$]+/g, '(?:([^\\/]+?))').replace(/\*\*|\*[\w$]+/g, '(?:(.*))').replace(/(?<=\/)\*(?=\\|$)/g, '(?:([^\\/]+?))');
+    return new RegExp(this.route === undefined ? `^${source}\\/?(?=\\/|$)` : `^${source}\\/?$`, 'i');
+  }
+}
+
+/** What a layer in a router's stack stands for now; undefined where it is none of waypost's. */
+export function registrationOf(layer: StackLayer): Registration | undefined {
+  const { registration, handle } = layer[kPictured] ?? {};
+  if (registration === undefined || layer.handle === handle) return registration;
+  const handler = layer.handle as AnyHandler;
+  if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler] };
+  const methods = new Set(registration.entries.map(({ method }) => method));
+  const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler }));
+  return { ...registration, entries };
+}
+
+/** Whether something is a list of layers. */
+export function areLayers(given: unknown): given is StackLayer[] {
+  return Array.isArray(given) && given.every((each) => each instanceof StackLayer);
+}
+
+/** The same of a layer in a route's stack. */
+export function entryOf(layer: StackLayer): RouteEntry | undefined {
+  const { entry } = layer[kPictured] ?? {};
+  return entry && { method: entry.method, handler: layer.handle as AnyHandler };
+}
+
+/** An application goes by the name that Express's layers have for one. */
+function nameOf(handle: AnyHandler): string {
+  return 'mountpath' in handle ? 'mounted_app' : handle.name || '<anonymous>';
+}
+
+function firstOf(path: Paths): Path {
+  return Array.isArray(path) ? (path as readonly Path[])[0] ?? '/' : (path as Path);
+}
+
+function namesIn(path: Paths): string[] {
+  const first = firstOf(path);
+  return typeof first === 'string' ? [...first.matchAll(/[:*]([\w$]*)/g)].map(([, name], index) => name || String(index)) : [];
+}
