@@ -136,11 +136,11 @@ function inExpress(program: RouterProgram): unknown {
   build(program, router as unknown as Registrar, {
     router: () => theirs.Router() as unknown as Registrar,
     pattern: (text) => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star'),
-    record: (func, inRoute, error, req) => {
+    record: (func, _inRoute, error, req) => {
       const { deep, star, ...params } = req.params;
       if (deep !== undefined) params['**'] = (deep as string[]).join('/');
       if (star !== undefined) params['*'] = star;
-      bench.note(req, line(func.id, req.method ?? '', inRoute ? req.originalUrl : req.url ?? '', req.baseUrl, params, textOf(error)));
+      bench.note(req, line(func.id, req.method ?? '', req.url ?? '', req.baseUrl, params, textOf(error)));
     },
     open: openIn,
   });
