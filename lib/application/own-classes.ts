@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { assign } from '../http/assignable';
 import { Request } from '../http/request';
 import { kSettings as kRequestSettings } from '../http/request-state';
 import { Response } from '../http/response';
@@ -30,8 +31,26 @@ export function ownClasses(settings: SharedSettings): OwnClasses {
     },
   };
   share(classes.Request.prototype, kRequestSettings, settings);
+  hideApplication(classes.Request.prototype, settings);
   share(classes.Response.prototype, kResponseSettings, settings);
   return classes as unknown as OwnClasses;
+}
+
+/**
+ * On the prototype itself there is no `app`: light-my-request, given an
+ * application that is the `app` of its own `request`, puts its classes beneath
+ * those of Express, and from then on no server of the process works.
+ */
+function hideApplication(prototype: object, settings: SharedSettings): void {
+  Object.defineProperty(prototype, 'app', {
+    configurable: true,
+    get(this: object): unknown {
+      return this === prototype ? undefined : settings.app;
+    },
+    set(this: object, value: unknown) {
+      assign(this, 'app', value);
+    },
+  });
 }
 
 function share(prototype: object, key: symbol, value: unknown): void {

@@ -33,5 +33,7 @@ export function layered(message: object, own: object, node: object, ways: readon
       Object.defineProperty(prototype, key, Object.getOwnPropertyDescriptor(each, key) as PropertyDescriptor);
     }
   }
+  // What is asked for before anything else; a request that somebody has made of nothing may lack it.
+  if (!('rawHeaders' in message)) Object.defineProperty(prototype, 'rawHeaders', { value: [], writable: true, configurable: true });
   return prototype;
 }

@@ -41,6 +41,7 @@ const ASCII = /^[\x00-\x7f]*$/;
  * too, or the head is out, the response is cut off. Never throws.
  */
 export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
+  if (!((res as unknown) instanceof ServerResponse)) return sendByItself(res, answer, troubled);
   try {
     if (isDetached(res)) throw new Error('The response has been detached from its socket');
     if (!res.headersSent) {
@@ -57,6 +58,19 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
     return;
   }
   cutOff(res);
+}
+
+/** What is none of Node's responses, such as one of a test without a server, knows best how it is sent. */
+function sendByItself<R extends ServerResponse>(res: R, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
+  try {
+    res.statusCode = status;
+    for (const [name, value] of fields) res.setHeader(name, value as string);
+    if (body !== undefined) res.setHeader('Content-Type', type);
+    if (body === undefined || isHead) res.end();
+    else res.end(body);
+  } catch (error) {
+    troubled(res, error);
+  }
 }
 
 /** As text it is one write with the head, both as Latin-1, which the head's fields are read as. What stands in the place of `end` may overlook the encoding. */

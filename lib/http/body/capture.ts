@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
 import { peekAll } from '../node/buffered-body';
 import { giveBack, isHeldElsewhere } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
@@ -84,6 +84,8 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   const capture = new BodyCapture(request, limit, done);
   if (request.complete || request.readableLength > 0) capture.takeBuffered();
   else request[kIntake] = capture;
+  // No parser pushes what no server has received: it comes when it is read.
+  if (!((request as unknown) instanceof IncomingMessage)) request.read(0);
 }
 
 /** The outcome where no byte needs to be looked at. */

@@ -11,8 +11,7 @@ import type { ConfiguredResponse } from '../response-state';
  * check too. By the list of fields as received, as {@link hasBody}.
  */
 export function isCoded(request: IncomingMessage): boolean {
-  // What is none of Node's requests may lack them.
-  const { rawHeaders = [] } = request;
+  const { rawHeaders } = request;
   // Of a request that a program made, which may have filled `headers` alone.
   if (rawHeaders.length === 0) return !isPlain(request, request.headers['transfer-encoding']);
   let isSeen = false;

@@ -1,0 +1,89 @@
+import { express, Router } from 'waypost';
+import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
+
+interface Layer { name: string; handle: (...given: unknown[]) => unknown; route?: { path: unknown; methods: object; stack: Layer[] }; method?: string; slash: boolean; keys: { name: string }[]; regexp: RegExp }
+type Listed = { stack: Layer[] };
+
+function program(lib: ExpressModule): { app: ReturnType<ExpressModule>; router: ReturnType<ExpressModule['Router']> } {
+  const [app, router] = [lib(), lib.Router()];
+  app.use(function first(_req, _res, next) { next(); });
+  app.get('/a/:id', function one(_req, _res, next) { next(); }, function two(_req, res) { res.send('two'); });
+  app.route(['/b', '/c']).post(function b(_req, res) { res.send('b'); }).all((_req, _res, next) => next());
+  router.get('/x', function x(_req, res) { res.send('x'); });
+  app.use('/r', router);
+  return { app, router };
+}
+
+const pictureOf = ({ stack }: Listed): unknown => stack.map(({ name, route, method, slash, handle }) => ({
+  name, method, slash, handle: typeof handle,
+  route: route && { path: route.path, methods: { ...route.methods }, stack: route.stack.map((each) => [each.name, each.method, each.handle.name]) },
+  inner: (handle as unknown as Partial<Listed>).stack?.length,
+}));
+
+test('app.router.stack, router.stack, route.stack and route.methods show what Express\'s do', async () => {
+  await onBoth((lib) => {
+    const { app, router } = program(lib);
+    const listed = (app as unknown as { router: Listed }).router;
+    const before = pictureOf(listed);
+    router.post('/late', (_req, res) => void res.send('late'));
+    app.get('/later', (_req, res) => void res.send('later'));
+    return [before, pictureOf(listed), pictureOf(router as unknown as Listed)];
+  });
+});
+
+test('what is put in the place of a layer\'s handle is called instead, as in Express', async () => {
+  await onBoth((lib) => {
+    const { app, router } = program(lib);
+    const around = (listed: Listed, label: string): void => listed.stack.forEach((layer) => {
+      const { handle } = layer;
+      // As instrumentation does, which defines the property anew.
+      Object.defineProperty(layer, 'handle', { configurable: true, enumerable: true, writable: true, value: function (this: unknown, req: unknown, res: { append(name: string, value: string): void }, next: unknown) {
+        res.append('X-Around', `${label}:${layer.name}`);
+        return handle.call(this, req, res, next);
+      } });
+    });
+    around((app as unknown as { router: Listed }).router, 'app');
+    around(router as unknown as Listed, 'router');
+    return answersOf(app, ['/a/1', ['/c', { method: 'POST' }], '/r/x', '/r/none', ['/a/1', { method: 'HEAD' }], ['/a/1', { method: 'OPTIONS' }]], ['x-around', 'allow']);
+  });
+});
+
+test('layers that a program has moved or taken out count so', async () => {
+  const { app, router } = program(express as unknown as ExpressModule);
+  const listed = router as unknown as Listed;
+  router.get('/y', (_req, res) => void res.send('y'));
+  listed.stack = listed.stack.filter(({ route }) => route?.path !== '/x');
+  expect(await answersOf(app, ['/r/x', '/r/y'])).toEqual([['/r/x', 404, ''], ['/r/y', 200, 'y']]);
+});
+
+test('a mount path can be read off a layer, as lists of endpoints do', () => {
+  const router = Router();
+  router.use('/api/:tenant', Router()).use(Router()).get('/a.b', () => undefined);
+  const [mount, root, route] = router.stack;
+  expect(['/api/t1', '/api/t1/x', '/api', '/apix/t'].map((path) => mount?.regexp.test(path))).toEqual([true, true, false, false]);
+  expect([mount?.keys, root?.regexp.test('/any'), route?.regexp.test('/a.b'), route?.regexp.test('/axb')]).toEqual([[{ name: 'tenant' }], true, true, false]);
+});
+
+test('a route by itself runs its handlers as Express\'s', async () => {
+  await onBoth(async (lib) => {
+    type Alone = { dispatch(...given: unknown[]): void; all(...given: unknown[]): void; get(...given: unknown[]): void; post(...given: unknown[]): void };
+    const run = (method: string, build: (route: Alone, trace: string[]) => void): Promise<unknown> => new Promise((resolve) => {
+      const trace: string[] = [];
+      const route = new (lib as unknown as { Route: new (path: string) => Alone }).Route('/a');
+      build(route, trace);
+      route.dispatch({ method, url: '/a' }, {}, (error?: Error | string) => resolve([trace, error instanceof Error ? error.message : error]));
+    });
+    const note = (trace: string[], name: string, given?: unknown) => (_req: unknown, _res: unknown, next: (error?: unknown) => void): void => { trace.push(name); next(given); };
+    const catching = (trace: string[]) => (error: Error, _req: unknown, _res: unknown, next: (error?: unknown) => void): void => { trace.push(`caught ${error.message}`); next(); };
+    const outcomes: unknown[] = [];
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT']) {
+      outcomes.push(await run(method, (route, trace) => { route.get(note(trace, 'get')); route.all(note(trace, 'all'), catching(trace)); route.post(note(trace, 'post')); }));
+      outcomes.push(await run(method, (route, trace) => { route.all(note(trace, 'fails', new Error('no'))); route.all(note(trace, 'not'), catching(trace), note(trace, 'on')); }));
+      outcomes.push(await run(method, (route, trace) => { route.all(() => Promise.reject(new Error('rejected'))); route.all(note(trace, 'not')); }));
+      outcomes.push(await run(method, (route, trace) => { route.all(note(trace, 'leaves', 'route'), note(trace, 'not')); }));
+      outcomes.push(await run(method, (route, trace) => { route.all(note(trace, 'leaves', 'router'), note(trace, 'not')); }));
+      outcomes.push(await run(method, (route) => { for (let i = 0; i < 1000; i++) route.all((_req: unknown, _res: unknown, next: () => void) => next()); }));
+    }
+    return outcomes;
+  });
+});
