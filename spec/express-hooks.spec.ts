@@ -30,6 +30,18 @@ test('what a program puts in the place of accepts and fresh is asked', async () 
   expect((await oracle.ask('/tagged?fresh=no', { headers: { 'if-none-match': String(headers['etag']) } })).status).toBe(200);
 });
 
+test('an answer to QUERY may be one that the client has still', async () => {
+  const oracle = running.keep(await ExpressOracle.start((app) => {
+    app.use((req, res) => {
+      // Node 20 does not know the method; what it is comes to the same.
+      req.method = 'QUERY';
+      res.set('ETag', '"1"').send(String(req.fresh));
+    });
+  }));
+  expect((await oracle.ask('/', { headers: { 'if-none-match': '"1"' } })).status).toBe(304);
+  expect((await oracle.ask('/', { headers: { 'if-none-match': '"2"' } })).body).toBe('false');
+});
+
 /** The same program on Express and on express(). */
 async function both(program: (app: Express) => void): Promise<(path: string) => Promise<[number, string]>> {
   const ports = await Promise.all([realExpress(), express({ env: 'test', logging: { level: 'silent' } })].map((app) => {
