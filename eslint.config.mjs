@@ -9,7 +9,7 @@ const ROOMS = [
   { room: 'index', level: 9, files: /^index$/ },
   { room: 'express', level: 8, files: /^express\// },
   { room: 'application', level: 7, files: /^application\// },
-  { room: 'pattern', level: 2, files: /^routing\/(?:path|pattern|pattern-parser)$/ },
+  { room: 'pattern', level: 2, files: /^routing\/(?:path|pattern(?:-\w+)?)$/ },
   { room: 'routing', level: 6, files: /^routing\// },
   { room: 'check', level: 6, files: /^signature\/(?:check|hook|guard)$/ },
   { room: 'http', level: 5, files: /^http\// },

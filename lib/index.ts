@@ -8,7 +8,7 @@ export { express } from './express/express';
 export type { Errback, ErrorRequestHandler, Express, Locals, RequestHandler, RequestParamHandler, Send } from './express/express-types';
 export { staticFiles as static, type StaticOptions } from './express/static-files';
 export type { CookieOptions } from './http/cookie';
-export type { SendFileCallback, SendFileOptions } from './http/file/file';
+export type { SendFileCallback, SendFileOptions } from './http/file/file-options';
 export type { HostApplication, ShownApplication } from './http/host-application';
 export { Request } from './http/request';
 export { Response, type FormatHandler } from './http/response';

@@ -35,8 +35,17 @@ type Make = () => Application;
 const apart: Make = () => createServer({ logging: { logger } });
 const together: Make = () => ours({ logging: { logger }, body: {}, routing: { caseSensitive: true, ignoreTrailingSlash: false } });
 
+/** express() refuses a star alone. */
+function withoutStar(text: string): string {
+  return text.replace(/\/\*(?=\/|$)/g, '/:star');
+}
+
+function withStar({ star, ...params }: Incoming['params']): Incoming['params'] {
+  return star === undefined ? params : { ...params, '*': star };
+}
+
 function note({ id }: Func, _inRoute: boolean, error: unknown, req: Incoming): void {
-  bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, req.params, textOf(error)));
+  bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(req.params), textOf(error)));
 }
 
 const openIn: Opener = (id, req, act) => bench.open(id, req, act);
@@ -47,7 +56,7 @@ function textOf(error: unknown): string | null {
 
 function waypost(program: RouterProgram, make: Make, record = note): Application {
   const app = make();
-  build(program, app as unknown as Registrar, { router: (application) => (application ? make() : Router({ mergeParams: true })) as unknown as Registrar, pattern: (text) => text, record, open: openIn });
+  build(program, app as unknown as Registrar, { router: (application) => (application ? make() : Router({ mergeParams: true })) as unknown as Registrar, pattern: (text) => (make === together ? withoutStar(text) : text), record, open: openIn });
   return app;
 }
 
@@ -135,12 +144,11 @@ function inExpress(program: RouterProgram): unknown {
   const router = theirs.Router({ strict: true, caseSensitive: true });
   build(program, router as unknown as Registrar, {
     router: () => theirs.Router() as unknown as Registrar,
-    pattern: (text) => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star'),
+    pattern: (text) => withoutStar(text.replace(/\/\*\*/g, '/*deep')),
     record: (func, _inRoute, error, req) => {
-      const { deep, star, ...params } = req.params;
+      const { deep, ...params } = req.params;
       if (deep !== undefined) params['**'] = (deep as string[]).join('/');
-      if (star !== undefined) params['*'] = star;
-      bench.note(req, line(func.id, req.method ?? '', req.url ?? '', req.baseUrl, params, textOf(error)));
+      bench.note(req, line(func.id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(params), textOf(error)));
     },
     open: openIn,
   });

@@ -34,11 +34,20 @@ function waypost(program: RouterProgram, make: Make): Listener {
   const app = make();
   build(program, app as unknown as Registrar, {
     router: (application) => (application ? make() : Router({ mergeParams: true })) as unknown as Registrar,
-    pattern: (text) => text,
-    record: ({ id }, _inRoute, error, req) => bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, req.params, textOf(error))),
+    pattern: (text) => (make === together ? withoutStar(text) : text),
+    record: ({ id }, _inRoute, error, req) => bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(req.params), textOf(error))),
     open: (id, req, act) => bench.open(id, req, act),
   });
   return app as unknown as Listener;
+}
+
+/** express() refuses a star alone. */
+function withoutStar(text: string): string {
+  return text.replace(/\/\*(?=\/|$)/g, '/:star');
+}
+
+function withStar({ star, ...params }: Incoming['params']): Incoming['params'] {
+  return star === undefined ? params : { ...params, '*': star };
 }
 
 /** An Express application whose list is that of the program under test. */
@@ -53,7 +62,7 @@ class Theirs {
   load(program: RouterProgram): Listener {
     const builder: Builder = {
       router: () => express.Router({ strict: true, caseSensitive: true, mergeParams: true }) as unknown as Registrar,
-      pattern: (text) => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star'),
+      pattern: (text) => withoutStar(text.replace(/\/\*\*/g, '/*deep')),
       record: (func, _inRoute, error, req) => bench.note(req, expressLine(func, error, req)),
       open: (id, req, act) => bench.open(id, req, act),
     };
@@ -65,10 +74,9 @@ class Theirs {
 
 /** Waypost's wildcards go by other names. */
 function expressLine({ id }: Func, error: unknown, req: Incoming): string {
-  const { deep, star, ...params } = req.params;
+  const { deep, ...params } = req.params;
   if (deep !== undefined) params['**'] = (deep as string[]).join('/');
-  if (star !== undefined) params['*'] = star;
-  return line(id, req.method ?? '', req.url ?? '', req.baseUrl, params, textOf(error));
+  return line(id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(params), textOf(error));
 }
 
 const bench = new ProgramServer();

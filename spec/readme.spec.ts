@@ -64,7 +64,7 @@ describe('the tables of options', () => {
     ['WebhookConfig', 'lib/options/options.ts'],
     ['XJsonOptions', 'lib/xjson/options.ts'],
     ['SignRequestOptions', 'lib/signature/sign.ts'],
-    ['SendFileOptions', 'lib/http/file/file.ts'],
+    ['SendFileOptions', 'lib/http/file/file-options.ts'],
     ['CookieOptions', 'lib/http/cookie.ts'],
     ['ListenOptions', 'lib/application/listen.ts'],
     ['CloseOptions', 'lib/application/application.ts'],

@@ -27,8 +27,10 @@ import type { NextFunction, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { type Match, RouteTable } from '../routing/plan';
 import { Retarget } from '../routing/retarget';
+import { refuseStars } from '../routing/given-path';
+import type { Path } from '../routing/handler';
 import { kChanged, kUsed } from '../routing/registration';
-import { Router } from '../routing/router';
+import { kVetPaths, Router } from '../routing/router';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
@@ -243,6 +245,11 @@ export class Application extends ConfiguredRouter {
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
     return describeRoutes(this.#prepare());
+  }
+
+  /** In Express's order it is no program of waypost's own, and may have been written for Express 4. */
+  protected override [kVetPaths](paths: readonly Path[]): void {
+    if (!this.#apart) refuseStars(paths);
   }
 
   #prepare(): RouteTable {

@@ -2,6 +2,7 @@ import { HttpError, statusOf } from '../errors';
 import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from '../http/body/body';
 import { Inflater } from '../http/body/inflate';
 import { closeBehind } from '../http/connection';
+import type { Request } from '../http/request';
 import { kExpectsContinue } from '../http/request-state';
 import type { ResolvedOptions } from '../options/options';
 import type { Walk } from '../routing/walk';
@@ -25,7 +26,8 @@ export class BodyReader {
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!isWanted) return walk.resume(walk.match);
     walk.bodyRead = true;
-    startCapture(req, this.#parse.limit, (_, outcome) => this.#captured(walk, outcome));
+    // Bound, no closure, as the walk's `next`.
+    startCapture(req, this.#parse.limit, BodyReader.#captured.bind(undefined, this, walk));
   }
 
   /** Sends 100 Continue to a client that waits for it. */
@@ -45,13 +47,12 @@ export class BodyReader {
     return error;
   }
 
-  #captured(walk: Walk, outcome: CaptureOutcome): void {
-    const { req } = walk;
+  static #captured(this: void, reader: BodyReader, walk: Walk, req: Request, outcome: CaptureOutcome): void {
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
-    parseBody(raw, req, this.#parse, (error, value) => {
+    parseBody(raw, req, reader.#parse, (error, value) => {
       if (error === null) req.body = value;
       else walk.bodyError = error;
       walk.resume(walk.match);

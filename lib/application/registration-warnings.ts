@@ -1,5 +1,5 @@
 import { listRoutes } from '../routing/listing';
-import { beneath } from '../routing/pattern';
+import { beneath } from '../routing/pattern-join';
 import type { RouteTable } from '../routing/plan';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
 import type { SignatureHook } from '../signature/hook';
@@ -17,11 +17,10 @@ export function registrationWarnings(table: RouteTable, hooks: readonly Signatur
 /** How many routes a text names; of more it says how many. */
 const NAMED = 3;
 
-function describeUnmet({ paths, routes }: UnmetMiddleware): string {
+function describeUnmet({ paths, written, routes }: UnmetMiddleware): string {
   const names = [...routes].map(({ method, path }) => `${method} ${path}`);
   const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
-  const [path = '/'] = paths;
-  const instead = path === '/' ? 'app.use(…)' : `app.use(${JSON.stringify(path)}, …)`;
+  const instead = written === null ? 'app.use(…)' : `app.use(${written}, …)`;
   return `The middleware at ${[...paths].join(', ')} of one router does not run for ${names.slice(0, NAMED).join(', ')}${more}, which belong to routers beside it. `
     + `If it guards them, write ${instead}, or keep it in a Router without routes; if not, mount their routers before its own`;
 }

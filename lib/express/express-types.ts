@@ -1,7 +1,7 @@
 import type { Application } from '../application/application';
 import type { Unchecked } from '../http/unchecked';
 
-export type { SendFileCallback as Errback } from '../http/file/file';
+export type { SendFileCallback as Errback } from '../http/file/file-options';
 export type { ErrorHandler as ErrorRequestHandler, Handler as RequestHandler } from '../routing/handler';
 export type { ParamHandler as RequestParamHandler } from '../routing/param';
 

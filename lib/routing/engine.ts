@@ -1,4 +1,5 @@
 import findMyWay from 'find-my-way';
+import type { Pattern } from './pattern';
 import type { Segment } from './pattern-parser';
 
 /** A segment of a shape: static text, any one segment (`null`), or all that follows. */
@@ -47,9 +48,16 @@ export class Engine {
   // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
   readonly #router = findMyWay({ maxParamLength: Infinity, querystringParser: nothing });
 
-  /** Adds the shape of a pattern, or returns the one that is there. */
-  add(pattern: readonly Segment[]): Shape {
-    const segments = shapeOf(pattern);
+  /** Adds the shapes of a pattern, or returns those that are there: one for each path that it matches has some of them. */
+  add({ segments, tail }: Pattern): Shape[] {
+    const shape = shapeOf(segments);
+    if (tail?.mayBeBare !== true) return [this.#add(shape)];
+    // A rest of but a slash may have been cut off, or never have been there, as where a mount path ends.
+    const bare = shape.length === 1 ? [''] : shape.slice(0, -1);
+    return [this.#add(shape), this.#add(bare)];
+  }
+
+  #add(segments: readonly ShapeSegment[]): Shape {
     const path = enginePath(segments);
     const known = this.#shapes.get(path);
     if (known !== undefined) return known;
@@ -76,8 +84,8 @@ function unused(): void {
 function shapeOf(pattern: readonly Segment[]): ShapeSegment[] {
   const segments: ShapeSegment[] = [];
   for (const segment of pattern) {
-    // What stands behind a "**" is left to the pattern's own test.
-    if (segment.kind === 'deep') return [...segments, REST];
+    // What stands behind a "**" is left to the pattern's own test, as is what takes the rest.
+    if (segment.kind === 'deep' || segment.kind === 'tail') return [...segments, REST];
     segments.push(segment.kind === 'static' && !isOpaque(segment.text) ? segment.text : null);
   }
   return segments;

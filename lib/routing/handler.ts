@@ -38,40 +38,4 @@ export type Path = string | RegExp;
 /** A path, or several of which the first that matches counts. */
 export type Paths = Path | readonly Path[];
 
-/**
- * The parameters that a pattern captures, worked out by the compiler:
- * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`. Of several
- * patterns, what only some of them capture may be undefined.
- */
-export type PathParams<Given extends Path> = [Given] extends [string]
-  ? string extends Given ? Params : { [Key in NamesOf<Given>]: Key extends keyof Captured<Given> ? string : string | undefined }
-  : Params;
-
-type NamesOf<Path extends string> = Path extends string ? Names<Bare<Unescaped<Path>>> : never;
-
-/** One member for each of several patterns, so that `keyof` gives what all of them capture. */
-type Captured<Path extends string> = Path extends string ? Record<NamesOf<Path>, string> : never;
-
-/** Each escaped character as a point, which is no part of a name. */
-type Unescaped<Text extends string> = Text extends `${infer Head}\\${infer Tail}` ? `${Head}.${Tail extends `${string}${infer Rest}` ? Unescaped<Rest> : ''}` : Text;
-
-/** Each constraint as a point. */
-type Bare<Text extends string> = Text extends `${infer Head}(${infer Tail}` ? `${Head}.${Bare<AfterConstraint<Tail>>}` : Text;
-
-type AfterConstraint<Text extends string, Open extends 0[] = [], InClass extends boolean = false> = Text extends `${infer First}${infer Rest}`
-  ? InClass extends true ? AfterConstraint<Rest, Open, First extends ']' ? false : true>
-    : First extends '[' ? AfterConstraint<Rest, Open, true>
-      : First extends '(' ? AfterConstraint<Rest, [...Open, 0]>
-        : First extends ')' ? Open extends [0, ...infer Outer extends 0[]] ? AfterConstraint<Rest, Outer> : Rest
-          : AfterConstraint<Rest, Open>
-  : '';
-
-type Names<Path extends string> = Path extends `${infer Head}/${infer Tail}` ? SegmentNames<Head> | Names<Tail> : SegmentNames<Path>;
-
-type SegmentNames<Text extends string> = Text extends '*' | '**' ? Text : Text extends `${string}:${infer Rest}` ? NameOf<Rest> | SegmentNames<Rest> : never;
-
-type NameOf<Text extends string, Name extends string = ''> = Text extends `${infer First}${infer Rest}`
-  ? First extends NameEnd ? Name : NameOf<Rest, `${Name}${First}`>
-  : Name;
-
-type NameEnd = '-' | '.' | ')' | ':' | '~' | ',' | ';' | '@' | '!' | '&' | '=' | "'" | '"' | '%' | ' ' | '|' | '[' | ']' | '^' | '`' | '<' | '>';
+export type { PathParams } from './path-params';

@@ -1,5 +1,6 @@
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
-import { joinPatterns, parsePattern, parsePrefix, type Pattern } from './pattern';
+import { parsePattern, parsePrefix, type Pattern } from './pattern';
+import { joinPatterns } from './pattern-join';
 import { kJoins, kRegistrations, type RoutingRules } from './registration';
 import type { AnyHandler, Route } from './route';
 import type { Router } from './router';
@@ -62,7 +63,7 @@ export function layOut(router: Router, rules: RoutingRules): { layers: Layer[]; 
   const layers: Layer[] = [];
   const mount = mountOf(router, null, 0);
   mount.end = Infinity;
-  append(layers, mount, [parsePrefix('/', rules)], rules, []);
+  append(layers, mount, parsePrefix('/', rules), rules, []);
   return { layers, outermost: mount.level };
 }
 
@@ -74,8 +75,8 @@ function mountOf(router: Router, parent: Mount | null, start: number): Mount {
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
   for (const entry of mount.router[kRegistrations]) {
-    const own = entry.paths.map((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules)));
-    const patterns = underPrefixes(prefixes, own, entry.kind !== 'route');
+    const own = entry.paths.flatMap((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules, entry.paths.length > 1)));
+    const patterns = joinPatterns(prefixes, own, entry.kind !== 'route');
     const outer = hooksBeneath(around, own, prefixes);
     const hooks = [...outer, ...hooksFor(mount, own)];
     if (entry.kind === 'route') {
@@ -103,10 +104,6 @@ function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[]
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
   layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
-}
-
-function underPrefixes(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
-  return mounts.flatMap((mount) => inner.map((pattern) => joinPatterns(mount, pattern, prefix)));
 }
 
 /** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router with routes around it. */

@@ -1,6 +1,8 @@
-import { Engine } from './engine';
+import { Engine, type Shape } from './engine';
 import type { Layer } from './layer';
 import { judge, LayerIndex } from './overlap';
+import type { Pattern } from './pattern';
+import { structureOf } from './pattern-segment';
 import type { RouteTable } from './plan';
 
 /** One route, as a row. */
@@ -50,16 +52,25 @@ function describe(layer: Layer, covering: Layer | undefined): RouteDescription {
 }
 
 function pathOf(layer: Layer): string {
-  return layer.patterns.map((pattern) => pattern.text).join(', ');
+  // Alternatives of one pattern have one text.
+  return [...new Set(layer.patterns.map((pattern) => pattern.text))].join(', ');
 }
 
 /** The first earlier layer that applies to every path of each of the layer's patterns. */
 function coveringLayer(layer: Layer, earlier: LayerIndex, engine: Engine): Layer | undefined {
-  const shapes = layer.patterns.map((pattern) => engine.add(pattern.segments));
-  const [first] = shapes;
+  const shapes = layer.patterns.map((pattern) => engine.add(pattern));
+  const [first] = shapes[0] ?? [];
   if (first === undefined) return undefined;
   return earlier.candidates(first).find((other) => {
     if (other.place === layer.place || (other.method !== null && other.method !== layer.method)) return false;
-    return shapes.every((shape) => other.patterns.some((pattern) => judge(pattern, false, shape) === 'always'));
+    return layer.patterns.every((pattern, index) => covers(other, pattern, shapes[index] as readonly Shape[]));
   });
+}
+
+function covers(other: Layer, pattern: Pattern, shapes: readonly Shape[]): boolean {
+  if (shapes.every((shape) => other.patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
+  // Of what an expression takes shapes say little, but two may be the same.
+  if (pattern.tail === undefined) return false;
+  const structure = structureOf(pattern.segments);
+  return other.patterns.some((each) => each.unless.length === 0 && each.tail !== undefined && structureOf(each.segments) === structure);
 }

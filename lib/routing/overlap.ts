@@ -2,6 +2,7 @@ import { REST, type Shape, type ShapeSegment } from './engine';
 import type { Layer } from './layer';
 import type { Pattern } from './pattern';
 import type { Segment } from './pattern-parser';
+import type { Tail } from './pattern-tail';
 
 /** Whether a pattern matches the paths of a shape: every one, some (to be tested), or none. */
 export type Verdict = 'always' | 'test' | 'never';
@@ -17,8 +18,15 @@ export function judgeLayer(layer: Layer, shape: Shape): Verdict {
   return 'never';
 }
 
-/** Walks pattern and shape together, segment by segment. Never says `always` or `never` of what it can't be sure of. */
+/** What a pattern says of the paths of a shape. Never `always` or `never` where it can't be sure. */
 export function judge(pattern: Pattern, prefix: boolean, shape: Shape): Verdict {
+  const verdict = judgeSegments(pattern, prefix, shape);
+  if (verdict !== 'always') return verdict;
+  return pattern.unless.some((other) => judge(other, true, shape) !== 'never') ? 'test' : verdict;
+}
+
+/** Walks pattern and shape together, segment by segment. */
+function judgeSegments(pattern: Pattern, prefix: boolean, shape: Shape): Verdict {
   const { segments } = pattern;
   const open = shape.segments[shape.segments.length - 1] === REST;
   const fixed = open ? shape.segments.length - 1 : shape.segments.length;
@@ -26,6 +34,7 @@ export function judge(pattern: Pattern, prefix: boolean, shape: Shape): Verdict 
   for (let i = 0; i < segments.length; i++) {
     const segment = segments[i] as Segment;
     if (segment.kind === 'deep') return worse(verdict, judgeDeep(pattern, i, fixed, open, shape));
+    if (segment.kind === 'tail') return worse(verdict, judgeTail(segment, i, fixed, open, shape));
     if (i >= fixed) return open ? 'test' : 'never';
     const judged = judgeSegment(segment, shape.segments[i] as ShapeSegment);
     if (judged === 'never') return 'never';
@@ -44,6 +53,12 @@ function judgeDeep(pattern: Pattern, index: number, fixed: number, open: boolean
   if (index > fixed) return 'test';
   // A shape's "any segment" and its "**" begin with a segment that is not empty, for the paths a plan is made for.
   return shape.segments[index] === '' ? 'never' : 'always';
+}
+
+/** From a tail at `index` on, up to which all segments may match. */
+function judgeTail(tail: Tail, index: number, fixed: number, open: boolean, shape: Shape): Verdict {
+  if (index === fixed && !open) return tail.mayBeBare ? 'test' : 'never';
+  return tail.takesAll && shape.segments[index] !== '' ? 'always' : 'test';
 }
 
 function judgeSegment(segment: Segment, given: ShapeSegment): Verdict {
@@ -82,7 +97,7 @@ export class LayerIndex {
   #place(layer: Layer, pattern: Pattern): void {
     let node = this.#root;
     for (const segment of pattern.segments) {
-      if (segment.kind === 'deep') {
+      if (segment.kind === 'deep' || segment.kind === 'tail') {
         node.open.push(layer);
         return;
       }

@@ -6,6 +6,7 @@ import type { NextFunction } from './handler';
 import type { Mount } from './layer';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
+import { namesOf } from './pattern-segment';
 
 /** What a router keeps handlers of parameters by. */
 export const kParamHandlers = Symbol('waypost.router.params');
@@ -45,13 +46,7 @@ export function hooksBeneath(hooks: readonly ParamHook[], patterns: readonly Pat
 }
 
 function namesIn(patterns: readonly Pattern[]): Set<string> {
-  const names = new Set<string>();
-  for (const segment of patterns.flatMap((pattern) => pattern.segments)) {
-    if (segment.kind === 'param') names.add(segment.name);
-    else if (segment.kind === 'deep') names.add('**');
-    else if (segment.kind === 'mixed') for (const part of segment.parts) if (part.kind === 'param') names.add(part.name);
-  }
-  return names;
+  return new Set(patterns.flatMap(({ segments }) => namesOf(segments)));
 }
 
 /** Names to register, checked. */
@@ -126,7 +121,7 @@ export class ParamCalls {
       const known = this.#handled.findIndex((handled) => handled.hook.mount === hook.mount && handled.hook.name === hook.name);
       const before = this.#handled[known];
       // As in Express, a parameter that has failed has failed for every value.
-      if (before !== undefined && (before.value === value || (before.error && before.error !== 'route'))) {
+      if (before !== undefined && (isSame(before.value, value) || (before.error && before.error !== 'route'))) {
         if (!before.settled) {
           // Its handlers have not gone on yet, so no layer that needs them may run.
           before.run = run;
@@ -179,13 +174,18 @@ export class ParamCalls {
 
   #valueOf({ name, shadowed }: ParamHook, path: Path): string | undefined {
     if (shadowed === null) return this.#req.params[name];
-    const prefix = shadowed.find((pattern) => pattern.matchesPrefix(path) !== -1);
+    const prefix = shadowed.find((pattern) => pattern.matchesPrefix(path));
     return prefix?.capture(path, true, false)[name];
   }
 
   #put({ name, shadowed }: ParamHook, result: unknown): void {
     if (shadowed === null) (this.#req.params as Record<string, unknown>)[name] = result;
   }
+}
+
+/** Whether two values are equal; those of a wildcard are arrays of segments. */
+function isSame(a: unknown, b: unknown): boolean {
+  return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((segment, index) => segment === b[index]));
 }
 
 /** Anything may be thrown; only a truthy value can be told from no error. */

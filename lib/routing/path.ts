@@ -3,6 +3,12 @@ export interface PathRules {
   readonly caseSensitive: boolean;
   readonly ignoreTrailingSlash: boolean;
   readonly ignoreDuplicateSlashes: boolean;
+  /**
+   * Whether patterns that Express reads otherwise are read as there. Of several
+   * parameters in a segment the first takes the most it can (else each takes
+   * the least), and of several paths of middleware `/` is that path alone (else every path).
+   */
+  readonly asExpress?: boolean;
 }
 
 const ASCII = /^[\x00-\x7f]*$/;
@@ -26,6 +32,9 @@ const ENCODED_UTF8 = new RegExp(
  * case where case does not matter.
  */
 export class Path {
+  /** As given. */
+  readonly sent: string;
+  readonly rules: PathRules;
   readonly raw: readonly string[];
   readonly text: readonly string[];
   /** What the engine is asked for: no escapes left, folded; see {@link engineText}. */
@@ -39,6 +48,8 @@ export class Path {
   constructor(path: string, rules: PathRules) {
     const raw = splitPath(path, rules);
     const encoded = path.includes('%');
+    this.sent = path;
+    this.rules = rules;
     this.raw = raw;
     if (!encoded && rules.caseSensitive) {
       this.text = raw;
@@ -47,6 +58,33 @@ export class Path {
     }
     this.lookup = '/' + (encoded ? this.text.map(engineText) : this.text).join('/');
     this.plain = this.lookup === path;
+  }
+
+  /** Where in the path as sent its first `count` segments end. */
+  endOf(count: number): number {
+    return prefixEnd(this.sent, count, this.rules);
+  }
+
+  /**
+   * What stands behind the first `count` segments, as an expression sees it: as
+   * {@link text}, but in the case that was sent, and with a slash at its end though the rules ignore that.
+   */
+  behind(count: number): string {
+    const segments = this.raw.slice(count);
+    const text = segments.length === 0 ? '' : '/' + segments.map(decodeStatic).join('/');
+    return this.#isSlashCut ? text + '/' : text;
+  }
+
+  /** What stands behind the first `length` characters, as a path. */
+  after(length: number, rules = this.rules): Path {
+    return new Path(this.sent.slice(length) || '/', rules);
+  }
+
+  get #isSlashCut(): boolean {
+    const { sent, raw, rules } = this;
+    if (!rules.ignoreTrailingSlash || sent.length < 2 || !sent.endsWith('/')) return false;
+    // Where doubled slashes are one, "//" is "/".
+    return raw[0] !== '' || raw.length > 1 || !rules.ignoreDuplicateSlashes;
   }
 }
 
@@ -60,8 +98,7 @@ function splitPath(path: string, rules: PathRules): string[] {
   return segments;
 }
 
-/** Where in the path as sent its first `count` segments end. */
-export function prefixEnd(path: string, count: number, rules: PathRules): number {
+function prefixEnd(path: string, count: number, rules: PathRules): number {
   let end = 0;
   for (let taken = 0; taken < count; taken++) {
     let start = end + 1;

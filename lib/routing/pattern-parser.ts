@@ -1,3 +1,6 @@
+import { expressionOf, type Piece, quoted } from './pattern-expression';
+import { ExpressionTail, type Tail } from './pattern-tail';
+import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './pattern-text';
 import { decodeSegment, decodeStatic, fold, type PathRules } from './path';
 
 /** One segment of a pattern. */
@@ -6,210 +9,224 @@ export type Segment =
   | { readonly kind: 'static'; readonly text: string }
   /** `:name`, or `*` under the name `*`: one segment that is not empty. */
   | { readonly kind: 'param'; readonly name: string }
-  /** Parameters that share a segment with text, or that have a constraint. */
-  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly folded: boolean }
+  /**
+   * Parameters that share a segment with text, or that have a constraint. What
+   * they take is told by `regex` where there is a constraint, by `late` where
+   * they divide the segment as in Express.
+   */
+  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean }
   /** `**`: one or more segments, the first not empty. */
-  | { readonly kind: 'deep' };
+  | { readonly kind: 'deep' }
+  | Tail;
 
 /** A piece of a mixed segment. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'param'; readonly name: string; readonly constraint: string | undefined };
 
+type Tokens = readonly Token[];
+
 const NUMBERED_OR_NAMED = /\\[1-9k]|\(\?<(?![=!])/;
-const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$]*/uy;
+const EMPTY: Segment = Object.freeze({ kind: 'static', text: '' });
 
 /**
- * Parses a route pattern (INTERFACE section 4.2) into its segments.
+ * Parses a route pattern (INTERFACE section 4.2) into the segments of its
+ * alternatives: one, or with optional parts (`{…}`) several, of which the first
+ * that matches counts.
+ * @param prefix Whether it is the path of middleware or of a mount.
  * @throws TypeError that names the pattern, what is wrong with it and what to write instead.
  */
-export function parseSegments(pattern: unknown, rules: PathRules): Segment[] {
-  if (typeof pattern !== 'string') {
-    const given = pattern instanceof RegExp ? `the RegExp ${String(pattern)}` : (pattern === null ? 'null' : typeof pattern);
-    throw new TypeError(`a route pattern must be a string, got ${given}; write a constraint such as "/:id(\\\\d+)" for a regular expression`);
-  }
-  if (!pattern.startsWith('/')) {
-    const instead = /^\*+$/.test(pattern) ? '"/**" for every path below "/"' : `"/${pattern}"`;
-    refuse(pattern, `must start with "/"; write ${instead}`);
-  }
-  const names = new Set<string>();
-  let texts = splitOutsideConstraints(pattern);
-  if (rules.ignoreDuplicateSlashes) texts = texts.filter((text, index) => text !== '' || index === texts.length - 1);
-  if (rules.ignoreTrailingSlash && texts.length > 1 && texts[texts.length - 1] === '') texts.pop();
-  return texts.map((text, index) => parseSegment(pattern, text, '/' + texts.slice(0, index).map((before) => before + '/').join(''), names, rules));
+export function parseAlternatives(pattern: unknown, rules: PathRules, prefix: boolean): Segment[][] {
+  if (typeof pattern !== 'string') throw new TypeError(`a route pattern must be a string or a RegExp, got ${pattern === null ? 'null' : typeof pattern}`);
+  return new Parser(pattern, rules, prefix).parse();
 }
 
-function refuse(pattern: string, problem: string): never {
-  throw new TypeError(`route pattern ${JSON.stringify(pattern)} ${problem}`);
-}
+class Parser {
+  readonly #pattern: string;
+  readonly #rules: PathRules;
+  readonly #prefix: boolean;
+  /** Whether a slash at the end counts for nothing. */
+  readonly #loose: boolean;
 
-/** A constraint may hold a `/` only by mistake; keep it whole so that the message can name it. */
-function splitOutsideConstraints(pattern: string): string[] {
-  const texts: string[] = [];
-  let start = 1;
-  for (let i = 1; i < pattern.length; i++) {
-    const char = pattern[i];
-    if (char === '\\') i++;
-    else if (char === '(') i = constraintEnd(pattern, pattern, i);
-    else if (char === '/') {
-      texts.push(pattern.slice(start, i));
-      start = i + 1;
+  constructor(pattern: string, rules: PathRules, prefix: boolean) {
+    this.#pattern = pattern;
+    this.#rules = rules;
+    this.#prefix = prefix;
+    this.#loose = prefix || rules.ignoreTrailingSlash;
+  }
+
+  parse(): Segment[][] {
+    const pattern = this.#pattern;
+    // Express 4 read it as everything.
+    if (/^\*+$/.test(pattern)) refuse(pattern, 'must start with "/"; write "/**" for every path below "/"');
+    let tokens = readTokens(pattern);
+    const grouped = tokens.some(({ kind }) => kind === 'group');
+    const isExpress = grouped || tokens.some(({ kind }) => kind === 'wildcard');
+    if (isExpress && this.#loose) while (tokens.at(-1)?.kind === 'slash') tokens = tokens.slice(0, -1);
+    const alternatives = grouped ? layOutGroups(pattern, tokens) : [tokens];
+    const parsed = alternatives.flatMap((alternative) => {
+      const segments = this.#segments(alternative, grouped);
+      return segments === undefined ? [] : [segments];
+    });
+    if (parsed.length === 0) refuse(pattern, `must start with "/"; write ${JSON.stringify(`/${pattern}`)}`);
+    return parsed;
+  }
+
+  /** Undefined where no path can match, since none begins so. */
+  #segments(tokens: Tokens, grouped: boolean): Segment[] | undefined {
+    this.#checkApart(tokens);
+    const [first] = tokens;
+    if (first === undefined) return this.#prefix ? [] : [EMPTY];
+    if (first.kind === 'wildcard') return [this.#tail(split(tokens), false)];
+    if (first.kind !== 'slash') return undefined;
+    let segments = split(tokens.slice(1));
+    if (this.#rules.ignoreDuplicateSlashes) segments = segments.filter(({ length }, index) => length > 0 || index === segments.length - 1);
+    const wildcard = segments.findIndex((segment) => segment.some(({ kind }) => kind === 'wildcard'));
+    const isOpen = segments.at(-1)?.length === 0;
+    // A slash at the end that an optional part leaves counts as in Express: it must be there.
+    if (wildcard === -1 && !(grouped && isOpen && this.#loose)) return this.#plain(segments);
+    const from = wildcard === -1 ? segments.length - 1 : wildcard;
+    const head = segments.slice(0, from).map((segment) => this.#segment(segment));
+    if (!head.some(({ kind }) => kind === 'deep')) return [...head, this.#tail(segments.slice(from), true)];
+    if (wildcard === -1) return head;
+    return refuse(this.#pattern, 'has "**" before a wildcard with a name; give both names, such as "/*head/x/*rest"');
+  }
+
+  #plain(segments: Tokens[]): Segment[] {
+    const parsed = segments.map((segment) => this.#segment(segment));
+    const isOpen = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
+    if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && isOpen()) parsed.pop();
+    if (this.#prefix && isOpen()) parsed.pop();
+    return parsed;
+  }
+
+  #segment(tokens: Tokens): Segment {
+    const [first] = tokens;
+    if (first === undefined) return EMPTY;
+    const stars = tokens.find((token) => token.kind === 'stars');
+    if (stars !== undefined) {
+      if (tokens.length > 1) refuseStars(this.#pattern, stars.at);
+      return stars.text === '*' ? { kind: 'param', name: '*' } : { kind: 'deep' };
     }
-  }
-  texts.push(pattern.slice(start));
-  return texts;
-}
-
-function parseSegment(pattern: string, text: string, before: string, names: Set<string>, rules: PathRules): Segment {
-  if (text === '*' || text === '**') {
-    take(pattern, names, text);
-    return text === '*' ? { kind: 'param', name: '*' } : { kind: 'deep' };
-  }
-  const parts = parseParts(pattern, text, before, names);
-  const [first] = parts;
-  if (first === undefined) return { kind: 'static', text: '' };
-  if (parts.length === 1 && first.kind === 'text') {
-    return { kind: 'static', text: fold(decodeStatic(first.text), rules) };
-  }
-  if (parts.length === 1 && first.kind === 'param' && first.constraint === undefined) {
-    return { kind: 'param', name: first.name };
-  }
-  return mixedSegment(pattern, parts, rules);
-}
-
-function take(pattern: string, names: Set<string>, name: string): void {
-  if (names.has(name)) {
-    refuse(pattern, name.startsWith('*')
-      ? `has "${name}" twice, but there is one key for it in req.params; name the others, such as ":name"`
-      : `has the name ":${name}" twice; give each parameter its own name`);
-  }
-  names.add(name);
-}
-
-function parseParts(pattern: string, text: string, before: string, names: Set<string>): Part[] {
-  const parts: Part[] = [];
-  let literal = '';
-  const flush = (): void => {
-    if (literal !== '') parts.push({ kind: 'text', text: checkEncoding(pattern, literal) });
-    literal = '';
-  };
-  for (let i = 0; i < text.length; i++) {
-    const char = text[i] as string;
-    if (char === '\\') {
-      literal += escaped(pattern, text[++i]);
-    } else if (char === ':') {
-      flush();
-      i = parseParam(pattern, text, i, parts, names);
-    } else {
-      refuseSpecial(pattern, text, before, i);
-      literal += char;
+    if (tokens.length === 1 && first.kind === 'param' && first.constraint === undefined) return { kind: 'param', name: first.name };
+    const parts = this.#parts(tokens);
+    if (parts.every(({ kind }) => kind === 'text')) {
+      const text = parts.map((part) => (part as { text: string }).text).join('');
+      return { kind: 'static', text: fold(decodeStatic(text), this.#rules) };
     }
+    return this.#mixed(parts);
   }
-  flush();
-  return parts;
-}
 
-/** The character behind a backslash. */
-function escaped(pattern: string, char: string | undefined): string {
-  if (char === undefined) refuse(pattern, 'has a "\\\\" that escapes nothing; write "\\\\\\\\" for a backslash');
-  if (char === '?' || char === '#') refuse(pattern, `has an escaped "${char}", which no request path holds; write "${char === '?' ? '%3F' : '%23'}" for the encoded character`);
-  return char;
-}
-
-/** Reads `:name` or `:name(constraint)` at `start`; returns where it ends. */
-function parseParam(pattern: string, text: string, start: number, parts: Part[], names: Set<string>): number {
-  NAME.lastIndex = start + 1;
-  const name = NAME.exec(text)?.[0];
-  if (name === undefined) refuse(pattern, 'has a ":" without a name; write ":name", or "\\\\:" for the character itself');
-  // "__proto__" as a key would replace the prototype of req.params.
-  if (name === '__proto__') refuse(pattern, 'may not name a parameter "__proto__"; choose another name');
-  take(pattern, names, name);
-  let end = start + name.length;
-  let constraint: string | undefined;
-  if (text[end + 1] === '(') {
-    const close = constraintEnd(pattern, text, end + 1);
-    constraint = text.slice(end + 2, close);
-    end = close;
+  #parts(tokens: Tokens): Part[] {
+    const parts: Part[] = [];
+    for (const token of tokens) {
+      const previous = parts[parts.length - 1];
+      if (token.kind === 'text') {
+        const text = this.#checkEncoding(token.text);
+        // Two texts meet where an optional part is left out.
+        if (previous?.kind === 'text') parts[parts.length - 1] = { kind: 'text', text: previous.text + text };
+        else parts.push({ kind: 'text', text });
+      } else if (token.kind === 'param') {
+        parts.push(token);
+      }
+    }
+    return parts;
   }
-  const previous = parts[parts.length - 1];
-  if (previous?.kind === 'param' && previous.constraint === undefined) {
-    refuse(pattern, `has ":${previous.name}" and ":${name}" with nothing between them; put text between, or give the first a constraint such as ":${previous.name}(\\\\d+)"`);
+
+  /** Where two parameters meet, nothing would tell where one ends. */
+  #checkApart(tokens: Tokens): void {
+    tokens.forEach((token, index) => {
+      const previous = tokens[index - 1];
+      if ((token.kind !== 'param' && token.kind !== 'wildcard') || (previous?.kind !== 'param' && previous?.kind !== 'wildcard')) return;
+      if (previous.kind === 'param' && previous.constraint !== undefined && token.kind === 'param') return;
+      const or = previous.kind === 'param' && token.kind === 'param' ? `, or give the first a constraint such as ":${previous.name}(\\\\d+)"` : '';
+      refuse(this.#pattern, `has "${written(previous)}" and "${written(token)}" with nothing between them; put text between${or}`);
+    });
   }
-  parts.push({ kind: 'param', name, constraint });
-  return end;
-}
 
-/** Where the constraint that opens at `open` closes. */
-function constraintEnd(pattern: string, text: string, open: number): number {
-  let depth = 0;
-  let inClass = false;
-  for (let i = open; i < text.length; i++) {
-    const char = text[i];
-    if (char === '\\') i++;
-    else if (inClass) inClass = char !== ']';
-    else if (char === '[') inClass = true;
-    else if (char === '(') depth++;
-    else if (char === ')' && --depth === 0) return i;
+  #checkEncoding(literal: string): string {
+    if (decodeSegment(literal) === undefined) refuse(this.#pattern, `has malformed percent-encoding in ${JSON.stringify(literal)}; write "%25" for a percent sign`);
+    return literal;
   }
-  return refuse(pattern, 'opens a "(" that it does not close; write ")" where the constraint ends, or "\\\\(" for the character itself');
-}
 
-function refuseSpecial(pattern: string, text: string, before: string, index: number): void {
-  const char = text[index] as string;
-  if (char === '*') refuseStar(pattern, text, before, index);
-  if (char === '{' || char === '}') refuse(pattern, `has a "${char}"; write an optional part as two patterns, such as ["/a", "/a/:b"]`);
-  if (char === '?') refuse(pattern, 'has a "?"; write an optional part as two patterns, such as ["/a", "/a/:b"]; the query is no part of a pattern');
-  if (char === '+') refuse(pattern, 'has a "+"; write "/**" for one or more segments, or "\\\\+" for the character itself');
-  if (char === '(' || char === ')') refuse(pattern, `has a "${char}" that follows no parameter name; write ":name(…)", or "\\\\${char}" for the character itself`);
-  if (char === '#') refuse(pattern, 'has a "#", which no request path holds; write "%23" for the encoded character');
-}
-
-function refuseStar(pattern: string, text: string, before: string, index: number): never {
-  const problem = 'has a "*" that does not stand alone in its segment; write';
-  const head = text.slice(0, index);
-  const tail = text.slice(index).replace(/^\*+/, '');
-  if (tail === '') {
-    const stem = `${before}${head}${head === '' ? '' : '/'}`;
-    refuse(pattern, `${problem} "${stem}*" for one segment or "${stem}**" for one or more`);
+  #mixed(parts: readonly Part[]): Segment {
+    const rules = this.#rules;
+    const folded = !rules.caseSensitive;
+    const read = parts.map((part): Part => (part.kind === 'text' ? { kind: 'text', text: fold(decodeSegment(part.text) as string, rules) } : part));
+    const params = parts.filter((part) => part.kind === 'param');
+    const free = params.filter(({ constraint }) => constraint === undefined).length;
+    if (free === params.length) {
+      const pieces = read.map((part): Piece => (part.kind === 'text' ? part.text : { name: part.name, wild: false }));
+      const late = rules.asExpress === true && free > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
+      return { kind: 'mixed', parts: read, regex: undefined, late, folded };
+    }
+    // Two free parameters in one expression would backtrack over each other.
+    if (free > 1) refuse(this.#pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
+    const source = read.map((part, index) => (part.kind === 'text' ? quoted(part.text) : `(?<waypost${index}>${part.constraint ?? '[^]+?'})`)).join('');
+    for (const { name, constraint } of params) if (constraint !== undefined) this.#checkConstraint(name, constraint);
+    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), late: undefined, folded };
   }
-  if (head === '' && /^[\p{ID_Continue}$]+$/u.test(tail)) {
-    refuse(pattern, `${problem} "${before}*" for one segment or "${before}**" for one or more; its capture is req.params["*"] or ["**"], not req.params.${tail}`);
-  }
-  refuse(pattern, `${problem} "${before}${head}:name${tail}" for a part of a segment`);
-}
 
-function checkEncoding(pattern: string, literal: string): string {
-  if (decodeSegment(literal) === undefined) refuse(pattern, `has malformed percent-encoding in ${JSON.stringify(literal)}; write "%25" for a percent sign`);
-  return literal;
-}
-
-function mixedSegment(pattern: string, parts: readonly Part[], rules: PathRules): Segment {
-  const decoded = parts.map((part): Part => (part.kind === 'text' ? { kind: 'text', text: fold(decodeSegment(part.text) as string, rules) } : part));
-  const free = parts.filter((part) => part.kind === 'param' && part.constraint === undefined).length;
-  const constrained = parts.some((part) => part.kind === 'param' && part.constraint !== undefined);
-  if (!constrained) return { kind: 'mixed', parts: decoded, regex: undefined, folded: !rules.caseSensitive };
-  // Two free parameters in one expression would backtrack over each other.
-  if (free > 1) refuse(pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
-  const source = decoded.map((part, index) => {
-    if (part.kind === 'text') return part.text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-    return `(?<waypost${index}>${part.constraint ?? '[^]+?'})`;
-  }).join('');
-  return { kind: 'mixed', parts: decoded, regex: compile(pattern, parts, source, rules), folded: !rules.caseSensitive };
-}
-
-function compile(pattern: string, parts: readonly Part[], source: string, rules: PathRules): RegExp {
-  for (const part of parts) {
-    if (part.kind !== 'param' || part.constraint === undefined) continue;
+  #checkConstraint(name: string, constraint: string): void {
     // The constraint becomes part of a larger expression, where numbers and names would mean something else.
-    if (NUMBERED_OR_NAMED.test(part.constraint.replace(/\\[^1-9k]/g, ''))) {
-      refuse(pattern, `has a backreference or a named group in the constraint on ":${part.name}"; write a group without a name, "(?:…)", and repeat the expression`);
+    if (NUMBERED_OR_NAMED.test(constraint.replace(/\\[^1-9k]/g, ''))) {
+      refuse(this.#pattern, `has a backreference or a named group in the constraint on ":${name}"; write a group without a name, "(?:…)", and repeat the expression`);
     }
-    if (part.constraint === '') refuse(pattern, `has an empty constraint on ":${part.name}"; write what it must match, such as "(\\\\d+)", or leave it out`);
+    if (constraint === '') refuse(this.#pattern, `has an empty constraint on ":${name}"; write what it must match, such as "(\\\\d+)", or leave it out`);
     try {
-      new RegExp(part.constraint);
+      new RegExp(constraint);
     } catch (error) {
-      refuse(pattern, `has a constraint on ":${part.name}" that is no regular expression: ${(error as Error).message}`);
+      refuse(this.#pattern, `has a constraint on ":${name}" that is no regular expression: ${(error as Error).message}`);
     }
   }
-  return new RegExp(`^(?:${source})$`, rules.caseSensitive ? '' : 'i');
+
+  /** @param rooted Whether a slash stands before it. */
+  #tail(segments: readonly Tokens[], rooted: boolean): Segment {
+    const pieces: Piece[] = [];
+    segments.forEach((tokens, index) => {
+      if (index > 0 || rooted) pieces.push('/');
+      pieces.push(...tokens.map((token) => this.#piece(token)));
+    });
+    const isWhole = segments.every((tokens) => tokens.length === 1 || tokens.every(({ kind }) => kind !== 'wildcard'));
+    const alike = isWhole ? segments.filter(({ length }) => length > 0).map((tokens): Segment => (tokens[0]?.kind === 'wildcard' ? { kind: 'deep' } : this.#segment(tokens))) : null;
+    return new ExpressionTail(merged(pieces), alike, this.#rules);
+  }
+
+  #piece(token: Token): Piece {
+    if (token.kind === 'text') return decodeStatic(this.#checkEncoding(token.text));
+    if (token.kind === 'wildcard') return { name: token.name, wild: true };
+    if (token.kind === 'stars') refuse(this.#pattern, `has "${token.text}" beside a wildcard with a name; give it a name too, such as "${token.text === '*' ? ':' : '*'}rest"`);
+    const { name, constraint } = token as Extract<Token, { kind: 'param' }>;
+    if (constraint !== undefined) refuse(this.#pattern, `has a constraint on ":${name}" at or behind a wildcard with a name; write "/**" in its place, or check req.params.${name} in the handler`);
+    return { name, wild: false };
+  }
+}
+
+function isEmpty(segment: Segment): boolean {
+  return segment.kind === 'static' && segment.text === '';
+}
+
+function written({ kind, name }: Extract<Token, { kind: 'param' | 'wildcard' }>): string {
+  return `${kind === 'wildcard' ? '*' : ':'}${name}`;
+}
+
+/** Cuts tokens at slashes. */
+function split(tokens: Tokens): Token[][] {
+  const segments: Token[][] = [[]];
+  for (const token of tokens) {
+    if (token.kind === 'slash') segments.push([]);
+    else (segments[segments.length - 1] as Token[]).push(token);
+  }
+  return segments;
+}
+
+/** Texts that meet become one. */
+function merged(pieces: readonly Piece[]): Piece[] {
+  const found: Piece[] = [];
+  for (const piece of pieces) {
+    const previous = found[found.length - 1];
+    if (typeof piece === 'string' && typeof previous === 'string') found[found.length - 1] = previous + piece;
+    else found.push(piece);
+  }
+  return found;
 }

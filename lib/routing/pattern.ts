@@ -1,6 +1,10 @@
-import { HttpError } from '../errors';
-import { decodeSegment, decodeSegments, foldCase, type Path, type PathRules } from './path';
-import { parseSegments, type Part, type Segment } from './pattern-parser';
+import { types } from 'node:util';
+import { decodeSegments, type Path, type PathRules } from './path';
+import { parseAlternatives, type Segment } from './pattern-parser';
+import { captureMixed, decoded, matchesSegment, refuseEncoding } from './pattern-segment';
+import { RegExpTail, type Tail } from './pattern-tail';
+
+const NONE: readonly never[] = Object.freeze([]);
 
 /** Captured values by name (INTERFACE section 2.1: `params`). */
 export type Params = Record<string, string>;
@@ -14,37 +18,59 @@ export const NoParams = function (): void {} as unknown as new () => Params;
 NoParams.prototype = Object.prototype;
 
 /**
- * A parsed route pattern (INTERFACE section 4.2). It knows no engine: it tells
- * by itself whether a path matches and what is captured, in time linear in the
- * path, so that whatever the engine can't express is decided here.
+ * A parsed route pattern (INTERFACE section 4.2), or one alternative of it. It
+ * knows no engine: it tells by itself whether a path matches and what is
+ * captured, in time linear in the path, so that whatever the engine can't
+ * express is decided here.
  */
 export class Pattern {
-  /** As written; across mounts, the parts joined. */
+  /** As written; across mounts, the parts joined. Alternatives of one pattern have the same. */
   readonly text: string;
   readonly segments: readonly Segment[];
   /** How many leading segments belong to the mount path of the router. */
   readonly mountLength: number;
   /** Where `**` stands. */
   readonly deeps: readonly number[];
+  /** What its last segment is where that takes the rest of a path. */
+  readonly tail: Tail | undefined;
   /** Whether it captures nothing. */
   readonly bare: boolean;
+  /** Of the path of a mount: the alternatives before it, which count first. */
+  readonly earlier: readonly Pattern[];
+  /** Alternatives of mount paths around: where one matches, the router is mounted there, and this is of no account. */
+  readonly unless: readonly Pattern[];
 
-  constructor(text: string, segments: readonly Segment[], mountLength: number) {
+  constructor(text: string, segments: readonly Segment[], mountLength: number, earlier: readonly Pattern[] = NONE, unless: readonly Pattern[] = NONE) {
     this.text = text;
     this.segments = segments;
     this.mountLength = mountLength;
     this.deeps = segments.flatMap((segment, index) => (segment.kind === 'deep' ? [index] : []));
-    this.bare = segments.every((segment) => segment.kind === 'static');
+    const last = segments[segments.length - 1];
+    this.tail = last?.kind === 'tail' ? last : undefined;
+    this.bare = segments.every((segment) => segment.kind === 'static' || (segment.kind === 'tail' && segment.names.length === 0));
+    this.earlier = earlier;
+    this.unless = unless;
+  }
+
+  /** Whether a RegExp is in it: its text is no string of a program's then. */
+  get isGiven(): boolean {
+    return this.tail?.isGiven === true;
   }
 
   /** Whether the whole path matches. */
   matches(path: Path): boolean {
-    return this.locate(path, false) !== -1;
+    return this.locate(path, false) !== -1 && !this.isElsewhere(path);
   }
 
-  /** How many leading segments of the path match, -1 when they do not. */
-  matchesPrefix(path: Path): number {
-    return this.locate(path, true);
+  /** Whether the path begins with a match. */
+  matchesPrefix(path: Path): boolean {
+    return this.locate(path, true) !== -1 && !this.isElsewhere(path);
+  }
+
+  /** Where in a path as sent that begins with a match this ends. */
+  prefixEnd(path: Path): number {
+    const { tail } = this;
+    return tail === undefined ? path.endOf(this.locate(path, true)) : this.tailEnd(tail, path, true);
   }
 
   /**
@@ -64,18 +90,27 @@ export class Pattern {
       } else if (segment.kind === 'deep') {
         const taken = path.raw.slice(start, starts[i + 1]);
         params['**'] = decodeSegments(taken) ?? refuseEncoding(taken.join('/'), strict);
+      } else if (segment.kind === 'tail') {
+        segment.capture(path, i, prefix, this.mountLength === i, strict, params);
       }
     }
     return params;
   }
 
-  /** How many segments of a path that it matches as a whole lie in the mount path. */
+  /** Where in a path as sent that it matches as a whole the mount path ends. */
   mountEnd(path: Path): number {
-    return this.deeps.length === 0 ? this.mountLength : this.starts(path, false)[this.mountLength] as number;
+    const { tail } = this;
+    if (tail !== undefined && this.mountLength === this.segments.length) return tail.mountEnd(path);
+    return path.endOf(this.deeps.length === 0 ? this.mountLength : this.starts(path, false)[this.mountLength] as number);
   }
 
-  /** How many segments match from the start, -1 when not (all of them unless `prefix`). */
+  private isElsewhere(path: Path): boolean {
+    return this.unless.length > 0 && this.unless.some((other) => other.matchesPrefix(path));
+  }
+
+  /** How many segments match from the start, or with a tail some number; -1 when they don't (all of them unless `prefix`). */
   private locate(path: Path, prefix: boolean): number {
+    if (this.tail !== undefined) return this.tailEnd(this.tail, path, prefix);
     if (this.deeps.length > 0) {
       const starts = this.place(path, prefix);
       return starts === undefined ? -1 : starts[this.segments.length] as number;
@@ -84,6 +119,12 @@ export class Pattern {
     const available = path.raw.length;
     if (prefix ? available < length : available !== length) return -1;
     return this.blockAt(path, 0, length, 0) ? length : -1;
+  }
+
+  private tailEnd(tail: Tail, path: Path, prefix: boolean): number {
+    const head = this.segments.length - 1;
+    if (path.raw.length < head || !this.blockAt(path, 0, head, 0)) return -1;
+    return tail.end(path, head, prefix, this.mountLength === head);
   }
 
   /** Whether the pattern's segments `from` to `to` match the path's from `start` on. */
@@ -138,111 +179,31 @@ export class Pattern {
 }
 
 /**
- * Parses a pattern as it is written in a registration.
+ * Parses a path as it is written in the registration of a route: the
+ * alternatives of a pattern, the first that matches counting, or a RegExp.
  * @throws TypeError that names the pattern and says what to write instead.
  */
-export function parsePattern(text: unknown, rules: PathRules): Pattern {
-  return new Pattern(text as string, parseSegments(text, rules), 0);
-}
-
-/** A pattern as a prefix: `/` and a trailing slash add no segment. */
-export function parsePrefix(text: unknown, rules: PathRules): Pattern {
-  return trimmed(parsePattern(text, rules));
-}
-
-function trimmed(pattern: Pattern): Pattern {
-  const last = pattern.segments[pattern.segments.length - 1];
-  if (last?.kind !== 'static' || last.text !== '') return pattern;
-  return new Pattern(pattern.text, pattern.segments.slice(0, -1), 0);
+export function parsePattern(given: unknown, rules: PathRules): Pattern[] {
+  return parse(given, rules, false);
 }
 
 /**
- * The pattern of something registered in a router, under the path the router
- * is mounted at. A route `/` is the mount path itself (INTERFACE section 4.1).
- * @param prefix Whether `inner` is the path of middleware or a mount.
+ * The same as a prefix, the path of middleware or a mount: `/` and a trailing slash add no segment.
+ * @param several Whether it is one of several paths.
  */
-export function joinPatterns(mount: Pattern, inner: Pattern, prefix: boolean): Pattern {
-  const root = !prefix && inner.segments.length === 1 && mount.segments.length > 0 && isEmpty(inner.segments[0] as Segment);
-  const segments = root ? mount.segments : [...mount.segments, ...inner.segments];
-  const head = mount.text === '/' ? '' : mount.text.replace(/\/$/, '');
-  const text = head + (inner.text === '/' && head !== '' ? '' : inner.text);
-  return new Pattern(text, segments, mount.segments.length);
+export function parsePrefix(given: unknown, rules: PathRules, several = false): Pattern[] {
+  // With an optional part that is empty it is an ordinary path to Express.
+  if (several && rules.asExpress === true && given === '/') return parse('/', rules, true, '/{}');
+  return parse(given, rules, true);
 }
 
-/** Everything beneath a pattern. */
-export function beneath(pattern: Pattern): Pattern {
-  return new Pattern(`${pattern.text}/**`, [...pattern.segments, { kind: 'deep' }], 0);
-}
-
-function isEmpty(segment: Segment): boolean {
-  return segment.kind === 'static' && segment.text === '';
-}
-
-function matchesSegment(segment: Segment, path: Path, index: number): boolean {
-  if (segment.kind === 'static') return path.text[index] === segment.text;
-  const raw = path.raw[index] as string;
-  if (raw === '') return false;
-  if (segment.kind === 'param') return true;
-  return segment.kind === 'mixed' && captureMixed(segment, decodeSegment(raw) ?? raw, undefined);
-}
-
-function decoded(raw: string, strict: boolean): string {
-  return decodeSegment(raw) ?? refuseEncoding(raw, strict);
-}
-
-function refuseEncoding(raw: string, strict: boolean): string {
-  if (strict) throw HttpError.of('MALFORMED_PATH');
-  return raw;
-}
-
-type Mixed = Extract<Segment, { kind: 'mixed' }>;
-
-/** Matches one decoded segment against a mixed one; writes what it captures into `params`. */
-function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
-  if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
-  return captureBetween(segment.parts, text, segment.folded ? foldCase(text) : text, params);
-}
-
-function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, params: Params | undefined): boolean {
-  const groups = regex.exec(text)?.groups;
-  if (groups === undefined) return false;
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i] as Part;
-    if (part.kind !== 'param') continue;
-    const value = groups[`waypost${i}`];
-    if (value === undefined || value === '') return false;
-    if (params !== undefined) params[part.name] = value;
+function parse(given: unknown, rules: PathRules, prefix: boolean, read = given): Pattern[] {
+  if (types.isRegExp(given)) return [new Pattern(String(given), [new RegExpTail(given)], 0)];
+  // As in Express an empty path is "/".
+  const text = given === '' ? '/' : given as string;
+  const patterns: Pattern[] = [];
+  for (const segments of parseAlternatives(read === '' ? '/' : read, rules, prefix)) {
+    patterns.push(new Pattern(text, segments, 0, prefix ? [...patterns] : NONE));
   }
-  return true;
-}
-
-/**
- * Parameters with text between them and no constraint: each takes the least it
- * can, but one character. No expression and no backtracking, so no path makes
- * it slow.
- */
-function captureBetween(parts: readonly Part[], text: string, folded: string, params: Params | undefined): boolean {
-  let at = 0;
-  let open: string | undefined;
-  for (let i = 0; i < parts.length; i++) {
-    const part = parts[i] as Part;
-    if (part.kind === 'param') {
-      open = part.name;
-      continue;
-    }
-    const found = i === parts.length - 1 ? lastIndex(folded, part.text, at) : folded.indexOf(part.text, open === undefined ? at : at + 1);
-    if (found === -1 || (open === undefined ? found !== at : found <= at)) return false;
-    if (open !== undefined && params !== undefined) params[open] = text.slice(at, found);
-    open = undefined;
-    at = found + part.text.length;
-  }
-  if (open === undefined) return at === text.length;
-  if (at >= text.length) return false;
-  if (params !== undefined) params[open] = text.slice(at);
-  return true;
-}
-
-function lastIndex(text: string, end: string, from: number): number {
-  const start = text.length - end.length;
-  return start >= from && text.endsWith(end) ? start : -1;
+  return patterns;
 }

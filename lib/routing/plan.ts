@@ -6,6 +6,7 @@ import { Path } from './path';
 import { Pattern } from './pattern';
 import type { Segment } from './pattern-parser';
 import type { RoutingRules } from './registration';
+import { namesOf, structureOf } from './pattern-segment';
 import type { Router } from './router';
 
 /** A layer in a plan. */
@@ -33,7 +34,7 @@ export class Step {
     this.layer = layer;
     this.test = test;
     this.captures = captures;
-    this.names = captures === undefined ? [] : namesOf(layer.patterns[0] as Pattern);
+    this.names = captures === undefined ? [] : namesOf((layer.patterns[0] as Pattern).segments);
     this.sibling = sibling;
     this.base = exact ? staticBase(layer) : undefined;
   }
@@ -98,17 +99,17 @@ export class RouteTable {
   readonly #exact: boolean;
 
   constructor(router: Router, rules: RoutingRules, apart = true) {
-    this.rules = rules;
+    this.rules = { ...rules, asExpress: !apart };
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
-    ({ layers: this.layers, outermost: this.outermost } = layOut(router, rules));
+    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules));
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
       if (layer.method !== null) this.#methods.add(layer.method);
       for (const pattern of layer.patterns) {
-        this.#engine.add(pattern.segments);
-        if (layer.method === 'HEAD') this.#heads.add(structureOf(pattern));
+        this.#engine.add(pattern);
+        if (layer.method === 'HEAD') this.#heads.add(structureOf(pattern.segments));
       }
     }
     const middleware = this.layers.filter((layer) => layer.place === null);
@@ -150,7 +151,7 @@ export class RouteTable {
   alternative(layer: Layer, match: Match): Pattern | undefined {
     const cut = this.cut(match);
     for (const pattern of layer.patterns) {
-      if (layer.place === null ? pattern.matchesPrefix(cut) !== -1 : pattern.matches(cut)) return pattern;
+      if (layer.place === null ? pattern.matchesPrefix(cut) : pattern.matches(cut)) return pattern;
     }
     return undefined;
   }
@@ -206,7 +207,7 @@ export class RouteTable {
   #answering(layer: Layer, method: string): Layer | null {
     if (layer.method === null || layer.method === method) return layer;
     if (method !== 'HEAD' || layer.method !== 'GET') return null;
-    const patterns = layer.patterns.filter((pattern) => !this.#heads.has(structureOf(pattern)));
+    const patterns = layer.patterns.filter((pattern) => !this.#heads.has(structureOf(pattern.segments)));
     if (patterns.length === layer.patterns.length) return layer;
     return patterns.length === 0 ? null : { ...layer, patterns };
   }
@@ -241,7 +242,7 @@ function capturesOf(layer: Layer, shape: Shape): readonly string[] | undefined {
   if (layer.place === null || layer.patterns.length !== 1 || pattern === undefined) return undefined;
   if (pattern.segments.length !== shape.segments.length) return undefined;
   const same = pattern.segments.every((segment, index) => sameCapture(segment, shape, index));
-  return same && new Set(namesOf(pattern)).size === shape.captures.length ? shape.captures : undefined;
+  return same && new Set(namesOf(pattern.segments)).size === shape.captures.length ? shape.captures : undefined;
 }
 
 function sameCapture(segment: Segment, shape: Shape, index: number): boolean {
@@ -249,20 +250,4 @@ function sameCapture(segment: Segment, shape: Shape, index: number): boolean {
   if (segment.kind === 'static') return given === segment.text;
   if (segment.kind === 'deep') return given === REST;
   return segment.kind === 'param' && given === null;
-}
-
-function namesOf(pattern: Pattern): string[] {
-  return pattern.segments.flatMap((segment) => {
-    if (segment.kind === 'param') return [segment.name];
-    return segment.kind === 'deep' ? ['**'] : [];
-  });
-}
-
-/** What makes two patterns match the same paths: all but the names. */
-function structureOf(pattern: Pattern): string {
-  return JSON.stringify(pattern.segments.map((segment) => {
-    if (segment.kind === 'static') return segment.text;
-    if (segment.kind !== 'mixed') return [segment.kind];
-    return segment.parts.map((part) => (part.kind === 'text' ? part.text : [part.constraint ?? null]));
-  }));
 }

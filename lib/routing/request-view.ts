@@ -1,7 +1,6 @@
 import type { Request } from '../http/request';
 import type { NextFunction } from './handler';
 import type { Layer, Place } from './layer';
-import { prefixEnd } from './path';
 import { NoParams, type Params, type Pattern } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 import { TargetView } from './target-view';
@@ -63,7 +62,7 @@ export class RequestView extends TargetView {
       const pattern = this.#table.alternative(layer, match) as Pattern;
       const cut = this.#table.cut(match);
       req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, false);
-      this.showBeneath(prefixEnd(match.path, pattern.matchesPrefix(cut), this.#table.rules), match.path);
+      this.showBeneath(pattern.prefixEnd(cut), match.path);
     }
   }
 
@@ -79,7 +78,6 @@ export class RequestView extends TargetView {
 
   #mountPath(layer: Layer, match: Match): string {
     const pattern = this.#table.alternative(layer, match) as Pattern;
-    const count = pattern.mountEnd(this.#table.cut(match));
-    return match.path.slice(0, prefixEnd(match.path, count, this.#table.rules));
+    return match.path.slice(0, pattern.mountEnd(this.#table.cut(match)));
   }
 }

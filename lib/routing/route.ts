@@ -1,8 +1,8 @@
-import { inspect } from 'node:util';
 import { describe } from '../options/field';
+import { dispatch, type Dispatched } from './dispatch';
+import { writePaths } from './given-path';
 import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
 import type { RouteEntry } from './registration';
-import { dispatch, type Dispatched } from './dispatch';
 import { entryOf, StackLayer } from './stack';
 import { addVerbs, type RouteVerbs } from './verb';
 
@@ -47,7 +47,7 @@ export class Route {
 
   /** Adds handlers for a method; `null` stands for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    for (const handler of flattenHandlers(given, `route ${inspect(this.path)}`)) {
+    for (const handler of flattenHandlers(given, `route ${writePaths(this.path)}`)) {
       const entry: RouteEntry = { method, handler };
       this.#entries.push(entry);
       this.#stack?.push(layerOf(entry));

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { inspect } from 'node:util';
 import { assign } from '../http/assignable';
 import { describe } from '../options/field';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
+import { isPaths, listPaths, writePaths } from './given-path';
 import type { Handler, MixedHandlers, NextFunction, Path, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
@@ -23,6 +23,8 @@ const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, i
 
 /** Whether a router is called as middleware wherever it is used. */
 export const kStandsAlone = Symbol('waypost.router.standsAlone');
+/** Asked before paths are registered in a router. */
+export const kVetPaths = Symbol('waypost.router.vetPaths');
 const kReaches = Symbol('waypost.router.reaches');
 const ROOT: readonly Path[] = Object.freeze(['/']);
 
@@ -130,6 +132,7 @@ export class Router extends Mountable {
   route(path: Paths): Route {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
+    this[kVetPaths](paths);
     const route = new Route(Array.isArray(path) ? paths : path, () => this[kChanged]());
     this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
     return route;
@@ -138,7 +141,7 @@ export class Router extends Mountable {
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
     const name = method === null ? 'all' : method.toLowerCase();
-    const handlers = flattenHandlers(given, `${name}(${named(path)}, …)`);
+    const handlers = flattenHandlers(given, `${name}(${writePaths(path)}, …)`);
     this.route(path).add(method, handlers);
     return this;
   }
@@ -156,7 +159,8 @@ export class Router extends Mountable {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
     for (const each of paths) parsePrefix(each, EXACT);
-    const where = withPath ? `use(${named(given[0])}, …)` : 'use(…)';
+    this[kVetPaths](paths);
+    const where = withPath ? `use(${writePaths(given[0])}, …)` : 'use(…)';
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
     for (const entry of entries) this.#check(entry, where);
@@ -168,11 +172,23 @@ export class Router extends Mountable {
     return this;
   }
 
+  /** Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
+  protected [kVetPaths](paths: readonly Path[]): void {
+    for (const outer of this.#outers) outer[kVetPaths](paths);
+  }
+
+  /** The paths of all that is registered here and in what is mounted here. */
+  #allPaths(): Path[] {
+    return this.#registrations.flatMap((registration) => [...registration.paths, ...(registration.kind === 'mount' ? registration.router.#allPaths() : [])]);
+  }
+
   #check(entry: unknown, where: string): void {
     if (typeof entry !== 'function') throw new TypeError(`${where}: argument handler must be a function, middleware or a router, got ${describe(entry)}`);
     if (!(entry instanceof Router)) return;
     if (entry[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
-    if (!entry[kStandsAlone]) for (const router of entry.#within()) this[kVet](router.#options);
+    if (entry[kStandsAlone]) return;
+    for (const router of entry.#within()) this[kVet](router.#options);
+    this[kVetPaths](entry.#allPaths());
   }
 
   /** Called for all that was given to {@link use}; an application looks for others among it. */
@@ -219,22 +235,6 @@ addVerbs(Router.prototype, (method, name) => function verb(this: Router, path: P
   if (name === 'bind' && !isPaths(path)) return Function.prototype.bind.apply(this, [path, ...handlers]);
   return this[kRegister](method, path, handlers);
 });
-
-function isPaths(given: unknown): boolean {
-  if (typeof given === 'string' || given instanceof RegExp) return true;
-  return Array.isArray(given) && given.length > 0 && given.every((path) => typeof path === 'string' || path instanceof RegExp);
-}
-
-function listPaths(given: Paths): readonly Path[] {
-  if (!Array.isArray(given)) return [given as Path];
-  if (given.length === 0) throw new TypeError('an array of paths must hold at least one path');
-  return [...(given as readonly Path[])];
-}
-
-/** A path, or several, as a message names them. */
-function named(path: unknown): string {
-  return typeof path === 'string' ? JSON.stringify(path) : Array.isArray(path) ? `[${path.map(named).join(',')}]` : inspect(path);
-}
 
 function pictureOf(registration: Registration): StackLayer {
   const { kind, paths } = registration;

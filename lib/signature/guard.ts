@@ -8,7 +8,7 @@ import { SignatureHook } from './hook';
 import { MessageSignatureScheme } from './v2/message-signature';
 import type { SignatureScheme } from './scheme';
 import { SignatureScope } from './scope/scope';
-import { LOOSE, withoutEmpty } from './scope/scope-entry';
+import { coarseSegments, LOOSE, withoutEmpty } from './scope/scope-entry';
 import { secretSource } from './secret-source';
 import { WebhookScheme } from './webhook/webhook';
 
@@ -32,7 +32,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
   }
   refuseOverlaps(webhooks.map(({ path }) => path));
   for (const webhook of webhooks) {
-    if (own?.requires('POST', webhook.path) === true && parsePattern(webhook.path, rules).bare) {
+    if (own !== undefined && plainPaths(webhook.path, rules).some((path) => own.requires('POST', path))) {
       throw new TypeError(
         `security.webhooks: a request to ${JSON.stringify(webhook.path)} would have to pass security.requestSignature as well; `
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
@@ -45,11 +45,19 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
   return hooks;
 }
 
+/** What a pattern is without parameters: as written where it is one path. */
+function plainPaths(pattern: string, rules: PathRules): string[] {
+  const paths = parsePattern(pattern, rules);
+  return paths.filter(({ bare }) => bare).map(({ segments }) => {
+    return paths.length === 1 ? pattern : `/${segments.map((segment) => (segment.kind === 'static' ? segment.text : '')).join('/')}`;
+  });
+}
+
 /** A request to a path of two webhooks would have to be signed both ways. */
 function refuseOverlaps(paths: readonly string[]): void {
-  const read = paths.map((path) => withoutEmpty(parsePattern(path, LOOSE).segments));
+  const read = paths.map((path) => parsePattern(path, LOOSE).map(({ segments }) => withoutEmpty(coarseSegments(segments))));
   read.forEach((later, index) => {
-    const earlier = read.findIndex((segments, at) => at < index && overlap(segments, later));
+    const earlier = read.findIndex((other, at) => at < index && other.some((a) => later.some((b) => overlap(a, b))));
     if (earlier === -1) return;
     const [given, other] = [JSON.stringify(paths[index]), JSON.stringify(paths[earlier])];
     throw new TypeError(

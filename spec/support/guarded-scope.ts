@@ -48,6 +48,11 @@ export const SCOPES: Readonly<Record<string, GuardedScope>> = {
     excludeRoutes: ['/admin/public/**'],
     guards: (_, name) => under('/admin', name) && !/^\/admin\/public\/[^]/.test(name),
   },
+  'wildcards with names and optional parts': {
+    includeRoutes: ['/api{/*rest}', '/admin/*path', '/:tenant/private/*"a path"', '/c{/:code}', '/f/:name{.json}'],
+    excludeRoutes: ['/admin/public{/:page}'],
+    guards: (_, name) => under('/api', name) || (/^\/admin\/[^]/.test(name) && !/^\/admin\/public(?:\/[^/]+)?$/.test(name)) || /^\/(?:[^/]+\/private\/[^]+|c(?:\/[^/]+)?|f\/[^/]+)$/.test(name),
+  },
   'methods': {
     includeRoutes: [{ path: '/api/**', methods: ['POST', 'DELETE'] }, { path: '/orders', methods: ['GET'] }],
     excludeRoutes: [{ path: '/api/users', methods: ['POST'] }],

@@ -186,7 +186,12 @@ export class GuardedWorld {
     app.all('/f/:name.json', this.#finder('mixed route', (req) => `/f/${String(req.params.name)}.json`));
     app.all('/:tenant/private/:key', this.#finder('route of parameters', (req) => `/${String(req.params.tenant)}/private/${String(req.params.key)}`));
     app.all('/admin/public/**', this.#finder('wildcard that resolves', (req) => posix.normalize(`/admin/public/${String(req.params['**'])}`)));
+    app.all('/api/*rest', this.#finder('wildcard with a name', (req) => `/api/${segments(req, 'rest')}`));
+    app.all('/admin{/:page}', this.#finder('optional part', (req) => `/admin${req.params.page === undefined ? '' : `/${req.params.page}`}`));
+    app.all('/*head/private/:key', this.#finder('wildcard before a parameter', (req) => `/${segments(req, 'head')}/private/${req.params.key as string}`));
+    app.all(/^\/(api|admin|c|f)\/(.*)$/i, this.#finder('expression', (req) => `/${(req.params[0] as string).toLowerCase()}/${req.params[1] as string}`));
     if (this.#settings.root === 'express') return;
+    app.all('/{*all}', this.#finder('everything', (req) => posix.normalize(`/${segments(req, 'all')}`)));
     app.all('/:area/:name', this.#finder('general route', (req) => `/${String(req.params.area)}/${String(req.params.name)}`));
     app.all('/**', this.#finder('general wildcard', (req) => `/${String(req.params['**'])}`));
     app.all('/**', this.#finder('general wildcard that decodes', (req) => posix.normalize(`/${decode(String(req.params['**']))}`)));
@@ -202,6 +207,9 @@ export class GuardedWorld {
       router.all('/public/**', this.#finder('router', (req) => `${prefix}/public/${String(req.params['**'])}`));
       app.use(prefix, router);
     }
+    app.use(/^\/(api|admin)(?=\/|$)/i, Router().all('/key', this.#finder('router at an expression', (req) => `/${(req.params[0] as string).toLowerCase()}/key`)));
+    app.use('/admin{/:part}', Router().use(this.#finder('router at an optional part', (req) => req.baseUrl.toLowerCase() + restOf(req.path))));
+    app.use('/api/*rest', this.#finder('middleware under a wildcard', (req) => `/api/${segments(req, 'rest')}`));
     app.use('/:tenant', Router().all('/private/:key', this.#finder('router under a parameter', (req) => `/${String(req.params.tenant)}/private/${String(req.params.key)}`)));
   }
 
@@ -260,6 +268,11 @@ const quiet: CreateServerOptions = { env: 'test', logging: { level: 'silent' } }
 
 function security(secret: string | undefined, requestSignature: { includeRoutes?: GuardedScope['includeRoutes']; excludeRoutes?: GuardedScope['excludeRoutes'] }): CreateServerOptions['security'] {
   return secret === undefined ? {} : { requestSignature: { secret }, routeConfig: { requestSignature } };
+}
+
+/** What a wildcard has captured, as a path. */
+function segments({ params }: Request, name: string): string {
+  return ((params[name] ?? []) as unknown as string[]).join('/');
 }
 
 /** Middleware that takes a request behind a prefix to the path that stands there. */

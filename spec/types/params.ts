@@ -33,6 +33,25 @@ same<PathParams<'/:from(\\d+)-:to(\\d+)'>, { from: string; to: string }>();
 same<PathParams<'/:$under_score1/x'>, { $under_score1: string }>();
 same<PathParams<'/*/**'>, { '*': string; '**': string }>();
 
+// What Express writes: wildcards by name, optional parts, quoted names.
+same<PathParams<'/*path'>, { path: string[] }>();
+same<PathParams<'/files/*path/:id'>, { path: string[]; id: string }>();
+same<PathParams<'/files/*path.:ext'>, { path: string[]; ext: string }>();
+same<PathParams<'/{*path}'>, { path?: string[] }>();
+same<PathParams<'/page{/:n}'>, { n?: string }>();
+same<PathParams<'/:name{.:format}'>, { name: string; format?: string }>();
+same<PathParams<'/a{/:b{/:c}}/:d'>, { b?: string; c?: string; d: string }>();
+same<PathParams<'/user{s}/:id'>, { id: string }>();
+same<PathParams<'/:"a name"/*"x/y"'>, { 'a name': string; 'x/y': string[] }>();
+same<PathParams<'/\\{:a\\}'>, { a: string }>();
+same<PathParams<'/{:id(\\d{2})}/x'>, { id?: string }>();
+same<PathParams<'/a{/*}{/b/**}'>, { '*'?: string; '**'?: string }>();
+same<PathParams<RegExp>, Record<string, string>>();
+same<PathParams<RegExp | '/:a'>, Record<string, string>>();
+same<PathParams<''>, PathParams<'/'>>();
+same<PathParams<'/a/*rest' | '/b/:id'>, { rest: string[] | undefined; id: string | undefined }>();
+same<PathParams<'/a{/:x}' | '/a/:x/:y'>, { x?: string; y: string | undefined }>();
+
 // What stands in a constraint or behind a backslash is no name.
 same<PathParams<'/:time(\\d+:\\d+)/:zone'>, { time: string; zone: string }>();
 same<PathParams<'/:kind((?:a|b))/:id'>, { kind: string; id: string }>();

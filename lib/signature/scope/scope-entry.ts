@@ -1,5 +1,5 @@
 import type { ScopeEntry } from '../../options/options';
-import type { Path, PathRules } from '../../routing/path';
+import { Path, type PathRules } from '../../routing/path';
 import { parsePattern, Pattern } from '../../routing/pattern';
 import type { Segment } from '../../routing/pattern-parser';
 import { canonicalPath, tokens } from './canonical';
@@ -9,14 +9,16 @@ export const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: fals
 /** Compares what the most lenient of routers would take for equal. */
 export const LOOSE: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 
+/** Compares as Express does, in which a wildcard takes empty segments. */
+const EXPRESS: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: false };
+
 abstract class Entry {
-  /** The pattern under {@link LOOSE}: static text in lower case, no needless empty segment. */
+  /** One alternative of the pattern under {@link LOOSE}: static text in lower case, no needless empty segment. */
   protected readonly loose: Pattern;
   protected readonly methods: readonly string[] | undefined;
 
-  constructor(entry: ScopeEntry) {
-    const { path, methods } = typeof entry === 'string' ? { path: entry, methods: undefined } : entry;
-    this.loose = parsePattern(path, LOOSE);
+  constructor(loose: Pattern, methods: readonly string[] | undefined) {
+    this.loose = new Pattern(loose.text, plainSegments(loose.segments), 0);
     this.methods = methods?.map((method) => method.toUpperCase());
   }
 
@@ -36,23 +38,38 @@ abstract class Entry {
 /** An entry of `includeRoutes`: what is checked. */
 export class Include extends Entry {
   readonly #own: Pattern;
+  /** For a path with a wildcard that may take no more than slashes, which no other view would show; else undefined. */
+  readonly #lenient: Pattern | undefined;
   readonly #views: readonly Pattern[];
+  /** Where a wildcard shares its segment: all that may be meant by a path that servers read in several ways. */
+  readonly #coarse: Pattern | undefined;
   readonly #head: readonly string[];
   readonly #start: string;
   readonly #tokens: readonly string[];
-  readonly #constrained: boolean;
+  readonly #mindsCase: boolean;
 
-  constructor(entry: ScopeEntry, rules: PathRules) {
-    super(entry);
-    const { text, segments } = this.loose;
-    this.#own = parsePattern(text, rules);
+  private constructor(loose: Pattern, own: Pattern, lenient: Pattern, methods: readonly string[] | undefined) {
+    super(loose, methods);
+    const { segments } = this.loose;
+    this.#own = own;
+    this.#lenient = lenient.tail === undefined ? undefined : lenient;
     const decoded = decodedPattern(this.loose);
     this.#views = (decoded === this.loose ? [decoded] : [this.loose, decoded]).flatMap(withAbove);
+    this.#coarse = this.loose.tail === undefined ? undefined : new Pattern(loose.text, coarseSegments(segments), 0);
     const end = segments.findIndex((segment) => segment.kind !== 'static');
     this.#head = withoutEmpty(segments.slice(0, end === -1 ? undefined : end)).map(textOf);
     this.#start = decoded === this.loose ? '/' + this.#head.join('/') : '/';
     this.#tokens = segments.flatMap((segment) => (segment.kind === 'static' ? tokens(segment.text) : []));
-    this.#constrained = segments.some((segment) => segment.kind === 'mixed' && segment.regex !== undefined);
+    // What follows a wildcard within a segment ends where a text comes again, in whatever case: capitals may keep it from ending.
+    this.#mindsCase = segments.some((segment) => segment.kind === 'tail' || (segment.kind === 'mixed' && segment.regex !== undefined));
+  }
+
+  /** One for each alternative that an entry's pattern has. @param rules How the router compares paths. */
+  static of(entry: ScopeEntry, rules: PathRules): Include[] {
+    const { path, methods } = read(entry);
+    const own = parsePattern(path, rules);
+    const lenient = parsePattern(path, EXPRESS);
+    return parsePattern(path, LOOSE).map((loose, index) => new Include(loose, own[index] as Pattern, lenient[index] as Pattern, methods));
   }
 
   /** A GET route answers HEAD too. */
@@ -67,18 +84,23 @@ export class Include extends Entry {
 
   /** The router's view. */
   matches(path: Path): boolean {
-    return this.#own.matches(path);
+    return this.#own.matches(path) || this.#lenient?.matches(new Path(path.sent, EXPRESS)) === true;
   }
 
   /** Whether the router's view may see more of plain paths than the loose one: a constraint may ask for capitals. */
   get tellsCase(): boolean {
-    return this.#constrained;
+    return this.#mindsCase;
   }
 
   /** The view of the most lenient server; `/p/**` matches `/p` too. */
   matchesLoosely(path: Path): boolean {
     for (const view of this.#views) if (view.matches(path)) return true;
     return false;
+  }
+
+  /** The same of a path that is not plain. */
+  matchesDisguised(path: Path): boolean {
+    return this.matchesLoosely(path) || this.#coarse?.matches(path) === true;
   }
 
   /** Whether some reading of an ambiguous path might match: all static segments are there, in their order. */
@@ -101,9 +123,16 @@ export class Include extends Entry {
 export class Exclude extends Entry {
   readonly #exact: Pattern;
 
-  constructor(entry: ScopeEntry) {
-    super(entry);
-    this.#exact = parsePattern(this.loose.text, EXACT);
+  private constructor(loose: Pattern, exact: Pattern, methods: readonly string[] | undefined) {
+    super(loose, methods);
+    this.#exact = exact;
+  }
+
+  /** One for each alternative that an entry's pattern has. */
+  static of(entry: ScopeEntry): Exclude[] {
+    const { path, methods } = read(entry);
+    const exact = parsePattern(path, EXACT);
+    return parsePattern(path, LOOSE).map((loose, index) => new Exclude(loose, exact[index] as Pattern, methods));
   }
 
   /** HEAD is not exempt by GET: it must be named. */
@@ -119,6 +148,23 @@ export class Exclude extends Entry {
   matches(path: Path): boolean {
     return this.#exact.matches(path);
   }
+}
+
+function read(entry: ScopeEntry): Extract<ScopeEntry, object> {
+  return typeof entry === 'string' ? { path: entry } : entry;
+}
+
+/** Segments with those in the place of a tail that take at least the same, where there are some; never none. */
+export function plainSegments(segments: readonly Segment[]): readonly Segment[] {
+  const last = segments[segments.length - 1];
+  if (last?.kind !== 'tail' || last.segments === null) return segments;
+  const plain = [...segments.slice(0, -1), ...last.segments];
+  return plain.length === 0 ? [{ kind: 'static', text: '' }] : plain;
+}
+
+/** The same, with `**` for a tail that has none. */
+export function coarseSegments(segments: readonly Segment[]): readonly Segment[] {
+  return plainSegments(segments).map((segment) => (segment.kind === 'tail' ? { kind: 'deep' } : segment));
 }
 
 /** Segments without the empty ones, which a trailing slash or `/` itself leaves. */
@@ -156,6 +202,7 @@ function coversSegment(own: Segment, other: Segment | undefined): boolean {
 function shapeOf(segment: Segment | undefined): string {
   if (segment === undefined) return '';
   if (segment.kind === 'static') return `=${segment.text.toLowerCase()}`;
+  if (segment.kind === 'tail') return `${segment.kind} ${segment.source}`;
   if (segment.kind !== 'mixed') return segment.kind;
   return JSON.stringify(segment.parts.map((part) => (part.kind === 'text' ? part.text.toLowerCase() : [part.constraint ?? null])));
 }

@@ -2,8 +2,9 @@ import type { ScopeEntry } from '../../options/options';
 import { Path, type PathRules } from '../../routing/path';
 import { pathOf, pathStart } from '../../target';
 import { parsePattern, type Pattern } from '../../routing/pattern';
+import type { Segment } from '../../routing/pattern-parser';
 import { canonical, canonicalPath, tokens } from './canonical';
-import { EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
+import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
 
 export { canonicalPath };
 
@@ -44,8 +45,8 @@ export class SignatureScope {
    */
   constructor(include: readonly ScopeEntry[], exclude: readonly ScopeEntry[], rules: PathRules) {
     this.#rules = rules;
-    this.#includes = include.map((entry) => new Include(entry, rules));
-    this.#excludes = exclude.map((entry) => new Exclude(entry));
+    this.#includes = include.flatMap((entry) => Include.of(entry, rules));
+    this.#excludes = exclude.flatMap((entry) => Exclude.of(entry));
   }
 
   /**
@@ -70,13 +71,15 @@ export class SignatureScope {
    * entries that cover a route only together are not seen to.
    */
   uncovered<R extends RegisteredRoute>(routes: readonly R[]): R[] {
-    return routes.filter((route) => {
-      const { segments } = typeof route.pattern === 'string' ? parsePattern(route.pattern, LOOSE) : route.pattern;
-      const named = withoutEmpty(segments);
-      const method = route.method?.toUpperCase() ?? null;
-      const covered = (entry: Include | Exclude): boolean => entry.covers(method, named);
-      return this.#includes.some((include) => include.isAbove(named)) && !this.#includes.some(covered) && !this.#excludes.some(covered);
+    return routes.filter(({ method, pattern }) => {
+      const alternatives = typeof pattern === 'string' ? parsePattern(pattern, LOOSE) : [pattern];
+      return alternatives.some(({ segments }) => this.#misses(method?.toUpperCase() ?? null, withoutEmpty(coarseSegments(segments))));
     });
+  }
+
+  #misses(method: string | null, route: readonly Segment[]): boolean {
+    const covered = (entry: Include | Exclude): boolean => entry.covers(method, route);
+    return this.#includes.some((include) => include.isAbove(route)) && !this.#includes.some(covered) && !this.#excludes.some(covered);
   }
 
   #includesPlain(verb: string, path: string): boolean {
@@ -104,7 +107,7 @@ export class SignatureScope {
     const suffixed = new Path(form.suffixed, LOOSE);
     for (const include of this.#includes) {
       if (!include.appliesTo(verb)) continue;
-      if (include.matches(own) || include.matchesLoosely(bare) || include.matchesLoosely(suffixed)) return true;
+      if (include.matches(own) || include.matchesDisguised(bare) || include.matchesDisguised(suffixed)) return true;
       if (pieces !== undefined && include.mayLurkIn(pieces)) return true;
     }
     return false;

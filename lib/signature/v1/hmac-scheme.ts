@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ErrorBody } from '../../errors';
 import { checkAge } from '../age';
+import { bodyParts } from '../logged-parts';
 import { type Failure, failureBody, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, type SecretSource, SharedSecrets } from '../secret-source';
 import { HmacKey, type Secret } from '../hmac';
@@ -117,10 +118,4 @@ class HmacCheck implements PendingCheck {
 
 function keysOf(secrets: readonly Secret[], { algorithm }: HmacSchemeConfig): HmacKey[] {
   return secrets.map((secret) => new HmacKey(algorithm, secret));
-}
-
-/** A body as the log may show it: how long it is, and which. */
-export function bodyParts(body: Buffer | undefined): { readonly bytes: number; readonly sha256: string } {
-  const bytes = body ?? Buffer.alloc(0);
-  return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }

@@ -1,26 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { ErrorBody } from '../../errors';
+import type { ResolvedSignature } from '../../options/options';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
 import { componentValue, isOriginForm, linesOf, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';
 import { checkAge } from '../age';
 import { matchesAny, type Secret } from '../hmac';
+import { bodyParts, sha256 } from '../logged-parts';
 import { type Failure, failureBody, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, type SecretSource } from '../secret-source';
 
-/** What {@link MessageSignatureScheme} asks of a request. */
-export interface MessageSignatureConfig {
-  /** How old a signature may be, in milliseconds. */
-  readonly maxAge: number;
-  /** How far ahead the sender's clock may be, in milliseconds. */
-  readonly clockSkew: number;
-  /** Whether a body must be covered, by `content-digest`. */
-  readonly includeBody: boolean;
-  /** Whether `@query` must be covered. */
-  readonly includeQuery: boolean;
-  /** What else must be covered, in lower case. @default nothing */
-  readonly covers?: readonly string[];
-}
+/** What of `security.requestSignature` the scheme needs, completed. */
+export type MessageSignatureConfig = Pick<ResolvedSignature, 'maxAge' | 'clockSkew' | 'includeBody' | 'includeQuery'> & Partial<Pick<ResolvedSignature, 'covers'>>;
 
 /** What every check of a scheme goes by. */
 interface MessageParts {
@@ -145,7 +136,7 @@ class MessageCheck implements PendingCheck {
     });
     return {
       algorithm: ALGORITHM, method, url: { text: target, length: target.length },
-      body: this.#parts.config.includeBody ? { bytes: body?.length ?? 0, sha256: sha256(body ?? NO_BODY) } : 'not signed',
+      body: this.#parts.config.includeBody ? bodyParts(body) : 'not signed',
       components: Object.fromEntries(values),
       created, expires, nonce, keyId,
       base: partOf(this.#base),
@@ -190,8 +181,4 @@ function announcesBody({ headers }: ReceivedRequest): boolean {
 /** A part as the log may show it: a covered header may hold a token or a cookie. */
 function partOf(text: string | undefined) {
   return text === undefined ? undefined : { length: text.length, sha256: sha256(text) };
-}
-
-function sha256(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
 }

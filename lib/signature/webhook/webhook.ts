@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { ErrorBody } from '../../errors';
 import type { ResolvedWebhook } from '../../options/options';
-import { bodyParts } from '../v1/hmac-scheme';
 import { checkAge } from '../age';
 import { matchesAny, type Secret } from '../hmac';
+import { bodyParts } from '../logged-parts';
 import { type Failure, failureBody, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookStamp } from './webhook-format';
 

@@ -1,51 +1,17 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
-import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
-import { isAbsolute, resolve } from 'node:path';
-import { inspect, toUSVString, types } from 'node:util';
+import { validateHeaderValue } from 'node:http';
+import { resolve } from 'node:path';
+import { toUSVString, types } from 'node:util';
 import onFinished from 'on-finished';
 import send, { type SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
+import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
 import { checkStatus } from '../status';
-
-/** Options of `res.sendFile` and `res.download`. */
-export interface SendFileOptions {
-  /** Directory that a relative path starts from and that nothing is sent from outside of. @default none: the path must be absolute */
-  root?: string;
-  /** Header fields to set once the file is found, over those set before. @default none */
-  headers?: OutgoingHttpHeaders;
-  /** What a path with a name beginning in a dot gets: the file, 403 or 404. Without `root` every directory of the path counts. @default 'ignore' (404) */
-  dotfiles?: 'allow' | 'deny' | 'ignore';
-  /** Whether a symbolic link beneath `root` may lead out of it; where it may not, 403. @default false */
-  followSymlinks?: boolean;
-  /** max-age of Cache-Control, in milliseconds or as text (`'1d'`), one year at most. @default 0 */
-  maxAge?: number | string;
-  /** Adds `immutable` to Cache-Control. @default false */
-  immutable?: boolean;
-  /** Sets Cache-Control. @default true */
-  cacheControl?: boolean;
-  /** Sets Last-Modified. @default true */
-  lastModified?: boolean;
-  /** Sets ETag. @default true */
-  etag?: boolean;
-  /** Answers Range requests (RFC 9110 section 14). @default true */
-  acceptRanges?: boolean;
-  /** Extensions to try, without a dot, when there is no file of that name. @default none */
-  extensions?: string | string[] | false;
-  /** File sent for a path that ends in a slash. @default 'index.html' */
-  index?: string | string[] | false;
-  /** First byte to send, counted from 0. @default 0 */
-  start?: number;
-  /** Last byte to send, inclusive. @default the file's last */
-  end?: number;
-}
-
-/** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */
-export type SendFileCallback = (error?: Error) => unknown;
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
@@ -82,8 +48,7 @@ export class FileTransfer {
 
   /** @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options. */
   constructor(res: ConfiguredResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
-    checkPath(path, options.root);
-    checkPart(options);
+    checkFileOptions(path, options);
     this.#res = res;
     this.#path = path;
     this.#options = options;
@@ -262,24 +227,6 @@ export class FileTransfer {
 /** Whether the error says only that the client is gone, which is no fault of the server's. */
 export function isClientGone(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNABORTED' || error.syscall === 'write';
-}
-
-function checkPath(path: unknown, root: string | undefined): void {
-  if (typeof path !== 'string' || path === '') {
-    const wrong = path ? 'path must be a string to' : 'path argument is required to';
-    throw new TypeError(`${wrong} res.sendFile, got ${inspect(path)}: give it the path of a file`);
-  }
-  if ((root === undefined || root === '') && !isAbsolute(path)) {
-    throw new TypeError(
-      `path must be absolute, or beneath a root, for res.sendFile, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
-    );
-  }
-}
-
-/** `send` makes a negative length of some, which is no HTTP. */
-function checkPart({ start = 0, end = Number.MAX_SAFE_INTEGER }: SendFileOptions): void {
-  if (!Number.isSafeInteger(start) || start < 0) throw new TypeError(`res.sendFile: start must be a whole number of bytes from 0, got ${inspect(start)}`);
-  if (!Number.isSafeInteger(end) || end < start) throw new TypeError(`res.sendFile: end must be a whole number of bytes, not below start (${start}), got ${inspect(end)}`);
 }
 
 /** A lone surrogate is in no file's name, and encodeURI throws for it. */

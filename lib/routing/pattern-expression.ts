@@ -1,0 +1,74 @@
+/** A piece of a path that an expression takes: text, or a parameter, which as a wildcard may hold slashes. */
+export type Piece = string | { readonly name: string; readonly wild: boolean };
+
+const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g;
+
+/**
+ * The source of an expression for pieces in a row, one group for each parameter.
+ * What it matches and captures is what path-to-regexp 8 makes of the same: the
+ * first parameter of a segment, and the first wildcard, take the most they can;
+ * what follows one stops where the text before it comes again. So hardly
+ * anything is tried twice, however often a text repeats in a path.
+ * @param separator What no parameter but a wildcard may hold; empty for nothing.
+ */
+export function expressionOf(pieces: readonly Piece[], separator: string): string {
+  const simple = run([separator]);
+  let source = '';
+  /** Text since the last parameter, and between the last wildcard and what follows it. */
+  let between = '';
+  let behindWildcard = '';
+  let previous: 'none' | 'param' | 'wildcard' = 'none';
+  /** What the segment holds so far. */
+  let holdsParam = false;
+  let holdsWildcard = false;
+  pieces.forEach((piece, index) => {
+    if (typeof piece === 'string') {
+      source += quoted(piece);
+      between += piece;
+      if (previous === 'wildcard') behindWildcard += piece;
+      if (separator !== '' && piece.includes(separator)) holdsParam = holdsWildcard = false;
+      return;
+    }
+    if (piece.wild) {
+      if (holdsWildcard) source += `(${run([between])})`;
+      else source += behindWildcard === '' ? '([^]+)' : `(${run([behindWildcard])}|${simple})`;
+      behindWildcard = '';
+      holdsWildcard = true;
+    } else {
+      if (holdsWildcard) source += `(${run([separator, between])})`;
+      else if (isBeforeWildcard(pieces, index, separator)) source += `(${run([separator, textBehind(pieces, index)])})`;
+      else source += holdsParam ? `(${run([separator, between])}|${quoted(between)})` : `(${simple})`;
+      holdsParam = true;
+    }
+    previous = piece.wild ? 'wildcard' : 'param';
+    between = '';
+  });
+  return source;
+}
+
+/** Text as an expression takes it for itself. */
+export function quoted(text: string): string {
+  return text.replace(SPECIAL, '\\$&');
+}
+
+/** One or more characters, up to where one of the texts begins. */
+function run(stops: readonly string[]): string {
+  const texts = stops.filter((stop) => stop !== '').map(quoted);
+  return texts.length === 0 ? '[^]+' : `(?:(?!${texts.join('|')})[^])+`;
+}
+
+function isBeforeWildcard(pieces: readonly Piece[], index: number, separator: string): boolean {
+  for (const piece of pieces.slice(index + 1)) {
+    if (typeof piece !== 'string') {
+      if (piece.wild) return true;
+    } else if (separator !== '' && piece.includes(separator)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+function textBehind(pieces: readonly Piece[], index: number): string {
+  const next = pieces[index + 1];
+  return typeof next === 'string' ? next : '';
+}

@@ -1,0 +1,111 @@
+import { HttpError } from '../errors';
+import { decodeSegment, foldCase, type Path } from './path';
+import type { Params } from './pattern';
+import type { Part, Segment } from './pattern-parser';
+
+type Mixed = Extract<Segment, { kind: 'mixed' }>;
+
+/** Whether one segment of a path matches one of a pattern that stands for one. */
+export function matchesSegment(segment: Segment, path: Path, index: number): boolean {
+  if (segment.kind === 'static') return path.text[index] === segment.text;
+  const raw = path.raw[index] as string;
+  if (raw === '') return false;
+  if (segment.kind === 'param') return true;
+  return segment.kind === 'mixed' && captureMixed(segment, decodeSegment(raw) ?? raw, undefined);
+}
+
+/** A captured value. @throws HttpError 400 when `strict` and its percent-encoding is malformed; else it is as sent. */
+export function decoded(raw: string, strict: boolean): string {
+  return decodeSegment(raw) ?? refuseEncoding(raw, strict);
+}
+
+export function refuseEncoding(raw: string, strict: boolean): string {
+  if (strict) throw HttpError.of('MALFORMED_PATH');
+  return raw;
+}
+
+/** Names of what segments capture, in order. */
+export function namesOf(segments: readonly Segment[]): string[] {
+  return segments.flatMap((segment) => {
+    if (segment.kind === 'param') return [segment.name];
+    if (segment.kind === 'deep') return ['**'];
+    if (segment.kind === 'tail') return segment.names;
+    return segment.kind === 'mixed' ? segment.parts.flatMap((part) => (part.kind === 'param' ? [part.name] : [])) : [];
+  });
+}
+
+/** What segments have in common with others that take the same paths: all but the names. */
+export function structureOf(segments: readonly Segment[]): string {
+  return JSON.stringify(segments.map((segment) => {
+    if (segment.kind === 'static') return segment.text;
+    if (segment.kind === 'tail') return [segment.kind, segment.source];
+    if (segment.kind !== 'mixed') return [segment.kind];
+    return segment.parts.map((part) => (part.kind === 'text' ? part.text : [part.constraint ?? null]));
+  }));
+}
+
+/** Matches one decoded segment against a mixed one; writes what it captures into `params`. */
+export function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
+  if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
+  if (segment.late !== undefined) return captureLate(segment.parts, segment.late, text, segment.folded ? foldCase(text) : text, params);
+  return captureBetween(segment.parts, text, segment.folded ? foldCase(text) : text, params);
+}
+
+function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, params: Params | undefined): boolean {
+  const groups = regex.exec(text)?.groups;
+  if (groups === undefined) return false;
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] as Part;
+    if (part.kind !== 'param') continue;
+    const value = groups[`waypost${i}`];
+    if (value === undefined || value === '') return false;
+    if (params !== undefined) params[part.name] = value;
+  }
+  return true;
+}
+
+/** As in Express: the first parameter takes the most it can. The expression is for folded text, in which positions hold. */
+function captureLate(parts: readonly Part[], expression: RegExp, text: string, folded: string, params: Params | undefined): boolean {
+  const found = expression.exec(folded);
+  if (found === null) return false;
+  if (params === undefined) return true;
+  let at = 0;
+  let group = 1;
+  for (const part of parts) {
+    const { length } = part.kind === 'text' ? part.text : found[group++] as string;
+    if (part.kind === 'param') params[part.name] = text.slice(at, at + length);
+    at += length;
+  }
+  return true;
+}
+
+/**
+ * Parameters with text between them and no constraint: each takes the least it
+ * can, but one character. No expression and no backtracking, so no path makes
+ * it slow.
+ */
+function captureBetween(parts: readonly Part[], text: string, folded: string, params: Params | undefined): boolean {
+  let at = 0;
+  let open: string | undefined;
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i] as Part;
+    if (part.kind === 'param') {
+      open = part.name;
+      continue;
+    }
+    const found = i === parts.length - 1 ? lastIndex(folded, part.text, at) : folded.indexOf(part.text, open === undefined ? at : at + 1);
+    if (found === -1 || (open === undefined ? found !== at : found <= at)) return false;
+    if (open !== undefined && params !== undefined) params[open] = text.slice(at, found);
+    open = undefined;
+    at = found + part.text.length;
+  }
+  if (open === undefined) return at === text.length;
+  if (at >= text.length) return false;
+  if (params !== undefined) params[open] = text.slice(at);
+  return true;
+}
+
+function lastIndex(text: string, end: string, from: number): number {
+  const start = text.length - end.length;
+  return start >= from && text.endsWith(end) ? start : -1;
+}
