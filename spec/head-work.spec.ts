@@ -5,7 +5,7 @@ import { isFresh } from '../lib/http/etag';
 import { parseForm } from '../lib/http/query';
 import { kSettings } from '../lib/http/request-state';
 import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern } from '../lib/routing/pattern';
+import { parsePattern, type Pattern } from '../lib/routing/pattern';
 import { growth } from './support/work-meter';
 
 /*
@@ -82,14 +82,14 @@ const paths: Readonly<Record<string, (length: number) => string>> = {
   'capitals': (length) => '/A.b'.repeat(length / 4),
 };
 
-const PATTERNS = ['/a/:id', '/:a-:b', '/:a-:b-:c-:d', '/:name.json', '/**', '/a/**/b', '/**/a/:b/z', '/*/**/:b-:c/d', '/:a(\\d+)', '/:a/*'];
+const PATTERNS = ['/a/:id', '/a/*rest', '/{:a/}b/{*rest}', '/:a-*rest/:b/*more', '/:a-:b', '/:a-:b-:c-:d', '/:name.json', '/**', '/a/**/b', '/**/a/:b/z', '/*/**/:b-:c/d', '/:a(\\d+)', '/:a/*'];
 const exact: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 const relaxed: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 
 describe.each(PATTERNS)('the pattern %s', (text) => {
   test.each(Object.entries(paths))('is matched by work that grows with the path: %s', (_, make) => {
     for (const rules of [exact, relaxed]) {
-      const pattern = parsePattern(text, rules);
+      const [pattern] = parsePattern(text, rules) as [Pattern];
       expect(growth(make, (target) => {
         const path = new Path(target, rules);
         return pattern.matches(path) && pattern.capture(path, false, false);

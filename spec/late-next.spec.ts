@@ -145,10 +145,10 @@ function inExpress(program: RouterProgram): unknown {
   build(program, router as unknown as Registrar, {
     router: () => theirs.Router() as unknown as Registrar,
     pattern: (text) => withoutStar(text.replace(/\/\*\*/g, '/*deep')),
-    record: (func, inRoute, error, req) => {
+    record: (func, _inRoute, error, req) => {
       const { deep, ...params } = req.params;
       if (deep !== undefined) params['**'] = (deep as string[]).join('/');
-      bench.note(req, line(func.id, req.method ?? '', inRoute ? req.originalUrl : req.url ?? '', req.baseUrl, withStar(params), textOf(error)));
+      bench.note(req, line(func.id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(params), textOf(error)));
     },
     open: openIn,
   });

@@ -63,7 +63,7 @@ class Theirs {
     const builder: Builder = {
       router: () => express.Router({ strict: true, caseSensitive: true, mergeParams: true }) as unknown as Registrar,
       pattern: (text) => withoutStar(text.replace(/\/\*\*/g, '/*deep')),
-      record: (func, inRoute, error, req) => bench.note(req, expressLine(func, inRoute, error, req)),
+      record: (func, _inRoute, error, req) => bench.note(req, expressLine(func, error, req)),
       open: (id, req, act) => bench.open(id, req, act),
     };
     this.#router = express.Router({ strict: true, caseSensitive: true });
@@ -72,11 +72,11 @@ class Theirs {
   }
 }
 
-/** Waypost's handlers of routes see the whole URL; its wildcards go by other names. */
-function expressLine({ id }: Func, inRoute: boolean, error: unknown, req: Incoming): string {
+/** Waypost's wildcards go by other names. */
+function expressLine({ id }: Func, error: unknown, req: Incoming): string {
   const { deep, ...params } = req.params;
   if (deep !== undefined) params['**'] = (deep as string[]).join('/');
-  return line(id, req.method ?? '', inRoute ? req.originalUrl : req.url ?? '', req.baseUrl, withStar(params), textOf(error));
+  return line(id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(params), textOf(error));
 }
 
 const bench = new ProgramServer();

@@ -109,8 +109,8 @@ class Ours {
     const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url, baseUrl: '' });
     const host: WalkHost = {
       obstacle: () => undefined,
+      read: () => { throw new Error('there are no bodies'); },
       reclaim: () => undefined,
-      read: (walk) => walk.resume(walk.match),
       rewritten: () => { throw new Error('nothing was rewritten'); },
       retargeted: () => { throw new Error('nothing is mounted'); },
       ended: (_walk, failed, error) => { if (failed) throw error; },

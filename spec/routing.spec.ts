@@ -161,7 +161,7 @@ describe('registration, INTERFACE section 4.1', () => {
     expect(() => app.use('/a')).toThrow(/use\("\/a", …\): argument handler is required/);
     expect(() => app.use({} as never)).toThrow(/argument handler must be a function, .*got an object/);
     expect(() => app.get([] as string[], says('x'))).toThrow(/at least one path/);
-    expect(() => app.route('/a').get()).toThrow(/route '\/a': argument handler is required/);
+    expect(() => app.route('/a').get()).toThrow(/route "\/a": argument handler is required/);
     const [one, two] = [Router(), Router()];
     one.use('/two', two);
     expect(() => one.use(one)).toThrow(/mount a router inside itself/);

@@ -20,9 +20,6 @@ import { addEngine, type RenderableView, renderView, type ViewHost } from './vie
 export const kShared = Symbol('waypost.application.shared');
 export const kRules = Symbol('waypost.application.rules');
 
-/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
-const SHOWING = ['development', 'test'];
-
 /** With one argument, the value of a setting. */
 interface SettingGetter {
   <Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
@@ -55,13 +52,13 @@ export class ConfiguredRouter extends Router implements ViewHost {
   readonly #logger: SafeLog;
   readonly #asExpress: boolean;
 
-  /** @param asExpress Whether routers without options go by Express's defaults, and errors are shown to the tests of a program. */
+  /** @param asExpress Whether routers without options go by Express's defaults, and what settings mean as well. */
   constructor(target: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
     super(undefined, target);
     this.#options = options;
     this.#asExpress = asExpress;
     this.#logger = logger;
-    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress ? SHOWING : ['development']);
+    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress);
     this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.values });
   }
 

@@ -55,6 +55,9 @@ export interface KnownSettings {
   'x-powered-by': boolean | undefined;
 }
 
+/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
+const SHOWING: readonly string[] = ['development', 'test'];
+
 type Shared = RequestSettings & ResponseSettings;
 
 /** What requests and responses look at: one object that stands on their prototypes, changed in place. */
@@ -78,9 +81,9 @@ export class Settings {
   #setsEtag = false;
   readonly #showing: readonly string[];
 
-  /** @param showing Names of the environments in which error details reach a client. */
-  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: FixedSettings, showing: readonly string[]) {
-    this.#showing = showing;
+  /** @param asExpress Whether what `createServer` decides otherwise than Express is decided as Express does. */
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: FixedSettings, asExpress: boolean) {
+    this.#showing = asExpress ? SHOWING : ['development'];
     this.#trustsByDefault = server.trustProxy === false;
     const entityTag = entityTagOf(etag);
     Object.assign(this.values, {
@@ -102,7 +105,8 @@ export class Settings {
     if (env === 'production') this.values['view cache'] = true;
     this.shared = {
       ...fixed,
-      development: showing.includes(env),
+      asExpress,
+      development: this.#showing.includes(env),
       etag: entityTag,
       fileEtag: true,
       stringify: undefined,

@@ -6,7 +6,7 @@ import { fieldsOf } from './node/header-fields';
 import { JSON_TYPE } from './media-type';
 import { kOriginalMethod, kOriginalUrl } from './request-state';
 import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';
-import { type ConfiguredResponse, kAnswering, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
+import { type ConfiguredResponse, kAnswering, kFail, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
 
 /**
@@ -54,7 +54,7 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
       validator ||= Boolean(tag);
     }
   }
-  if (validator && isFresh(res)) res.statusCode = 304;
+  if (validator && isStillGood(res)) res.statusCode = 304;
   const status = res.statusCode;
   if (status === 204 || status === 205 || status === 304) {
     stripBody(res, status);
@@ -62,6 +62,12 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
   }
   endWith(res, body);
   return res;
+}
+
+/** As in Express the request is asked, whose `fresh` a program may have replaced; one without its request, or of another class, has none. */
+function isStillGood(res: ConfiguredResponse): boolean {
+  const { req } = res as { req?: { res?: unknown; fresh?: boolean } };
+  return (req?.res === res ? req.fresh : undefined) ?? isFresh(res);
 }
 
 /** Ends a response with the body, or without it where the request is HEAD. */
@@ -83,9 +89,10 @@ function stripBody(res: ConfiguredResponse, status: number): void {
   res.removeHeader('Content-Length');
 }
 
-/** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before. */
-export function refuse<R extends ConfiguredResponse>(res: R, error: unknown): R {
-  sendFailure(res, error, new SerializationReport(res));
+/** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before; in an Express program, its error middleware does. */
+export function refuse<R extends ConfiguredResponse & { [kFail](error: unknown): void }>(res: R, error: unknown): R {
+  if (res[kSettings].asExpress === true) res[kFail](error);
+  else sendFailure(res, error, new SerializationReport(res));
   return res;
 }
 

@@ -26,7 +26,7 @@ export function isFresh(res: ServerResponse): boolean {
   const { req } = res as Partial<ServerResponse>;
   if (req === undefined) return false;
   const { method, headers } = req;
-  if (method !== 'GET' && method !== 'HEAD') return false;
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'QUERY') return false;
   const status = res.statusCode;
   if ((status < 200 || status > 299) && status !== 304) return false;
   return fresh(headers, { etag: tag, 'last-modified': modified });

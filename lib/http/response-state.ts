@@ -26,6 +26,8 @@ export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;
 
 /** What an application tells its responses. */
 export interface ResponseSettings {
+  /** Whether what `json` can't write, and a directory that `sendFile` is given, go on as Express has them: to error middleware, and to what stands below. @default false */
+  readonly asExpress?: boolean;
   /** Whether a client may see the inside of an error. */
   readonly development: boolean;
   /** Makes the ETag of a body; without it no ETag is made. */

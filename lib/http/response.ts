@@ -103,7 +103,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Answers with the data as JSON.stringify writes it. Data that it cannot
    * write (big integers, circular references), and what is no data (a stream, a
    * promise), is logged and answered with 500 and the body of INTERFACE section
-   * 7.2; it never throws for its data.
+   * 7.2, or in an Express program raised as an error; it never throws for its data.
    *
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
@@ -229,8 +229,9 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
     const fail = this[kFailing]();
-    const { fileEtag } = this[kSettings];
-    new FileTransfer(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error)).start();
+    const { asExpress, fileEtag } = this[kSettings];
+    const goOn = asExpress === true ? (this.req as Request | undefined)?.next : undefined;
+    new FileTransfer(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error, goOn)).start();
   }
 
   /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
@@ -310,7 +311,10 @@ function typeSet(res: ServerResponse): string | undefined {
 
 /** The first of the types that the client prefers; of a response without a request, the first. */
 function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
-  return req === undefined ? types[0] : accepts(req).type(types) as string | false;
+  if (req === undefined) return types[0];
+  const { accepts: own } = req as Partial<Pick<Request, 'accepts'>>;
+  // As in Express the request is asked, whose method a program may have replaced.
+  return (own === undefined ? accepts(req).type(types) : own.call(req, types)) as string | false;
 }
 
 function bufferOf(view: ArrayBufferView): Buffer {
@@ -322,8 +326,9 @@ function notAcceptable(types: readonly string[]): HttpError {
   return Object.assign(error, { types });
 }
 
-function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: Error | undefined): void {
+function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: Request['next']): void {
   // It is called from the file system's side, where a throw would end the process.
   if (callback !== undefined) guardedCall(() => callback(error), fail);
+  else if (error?.code === 'EISDIR' && goOn !== undefined) goOn();
   else if (error !== undefined && !isClientGone(error)) fail(error);
 }

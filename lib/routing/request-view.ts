@@ -20,7 +20,7 @@ export class RequestView extends TargetView {
   }
 
   /**
-   * Routes see the whole URL, and the mount path of their router.
+   * Routes see the mount path of their router, and the whole URL, or in an Express program what is left of it.
    * @param isStrict Whether a malformed capture throws: what an error handler is shown may be malformed.
    */
   enterRoute(step: Step, place: Place, match: Match, isStrict: boolean): void {
@@ -36,9 +36,16 @@ export class RequestView extends TargetView {
       const pattern = this.#table.alternative(step.layer, match) as Pattern;
       req.params = pattern.bare ? new NoParams() : pattern.capture(this.#table.cut(match), false, isStrict);
     }
-    this.showAll();
     req.route = place.route;
-    this.showBase(match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match));
+    this.showRoute(step, match);
+  }
+
+  /** Shows the URL as handlers of a route see it. */
+  showRoute(step: Step, match: Match): void {
+    const mountPath = match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match);
+    if (mountPath !== '' && !this.#table.apart) return this.showBeneath(mountPath.length, match.path);
+    this.showAll();
+    this.showBase(mountPath);
   }
 
   /** Middleware sees the URL relative to its path. */

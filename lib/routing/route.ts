@@ -1,8 +1,8 @@
 import { describe } from '../options/field';
+import { dispatch, type Dispatched } from './dispatch';
 import { writePaths } from './given-path';
 import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
 import type { RouteEntry } from './registration';
-import { dispatch, type Dispatched } from './dispatch';
 import { entryOf, StackLayer } from './stack';
 import type { Params } from './pattern';
 import { addVerbs, type RouteVerbs } from './verb';

@@ -248,7 +248,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // Not so where what is mounted was left before it had ended.
     if (this.req[kWalk] !== this) this.req[kWalk] = this;
     try {
-      if (entered) this.view.showAll();
+      if (entered) this.view.showRoute(step, this.match);
       else this.#enter(step);
     } catch (error) {
       // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.

@@ -24,6 +24,11 @@ test('each spec of a package stands in the document', () => {
   for (const name of specs) expect([name, text.includes(`[${name}](../spec/ecosystem/${name}.spec.ts)`)]).toEqual([name, true]);
 });
 
+test('each program stands in the document, and each that stands there is run', () => {
+  const programs = readdirSync(resolve(ROOT, 'spec/programs/programs')).map((file) => file.replace('.cjs', ''));
+  expect(table(read('docs/compatibility.md'), 'programs').map(([name]) => bare(name))).toEqual(programs.sort());
+});
+
 test('each package of the table is a dependency, so that its version is pinned', () => {
   const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
   const declared = { ...dependencies, ...devDependencies };

@@ -181,7 +181,8 @@ class LinearWalk {
     const path = this.#path();
     const taken = cut(path).slice(0, here.route === null ? hit.whole : hit.mount);
     const base = path.slice(0, taken.join('/').length + (taken.length > 0 ? 1 : 0));
-    const prefix = here.route === null ? base : '';
+    // Routes see the whole URL, but in Express's order what is left of it.
+    const prefix = here.route === null || !this.#apart ? base : '';
     const rest = this.url.slice(prefix.length);
     const seen = rest.startsWith('/') ? rest : '/' + rest;
     const left = isList(here.func) ? this.#enter(here.func, here, seen, base) : this.#perform(here.func, here, seen, base, hit);

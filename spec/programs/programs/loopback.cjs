@@ -26,7 +26,8 @@ module.exports = async () => {
     added: check(await ask(port, '/notes', { json: { text: 'hi' } }), 200, 'hi'),
     refused: check(await ask(port, '/notes', { json: {} }), 422, 'text'),
     plain: check(await ask(port, '/plain/7'), 200, '7'),
-    file: check(await ask(port, '/files/a.txt'), 200, 'a file'),
+    // Its own Express is 4, which writes the charset otherwise.
+    file: check(await ask(port, '/files/a.txt'), 200, 'a file').text,
     document: check(await ask(port, '/openapi.json'), 200, '/greet/{name}').type,
     missing: check(await ask(port, '/none'), 404).type,
   };

@@ -1,0 +1,1 @@
+module.exports = () => require('../sentry.cjs')(require('sentry-10'));
