@@ -21,5 +21,7 @@ module.exports = async () => {
   // It looks for the stack of Express 4's application; that of Express 5 is its router's.
   const found = list(app.router ?? app);
   assert.ok(found.some(({ path, methods }) => path === '/notes' && methods.includes('POST')), JSON.stringify(found));
-  return found;
+  // Where routers are mounted it reads off what layers of Express 4 had: here they have it, in Express 5 not.
+  assert.ok(found.some(({ path, methods }) => /^(?:\/users)?\/:id$/.test(path) && methods.includes('GET')), JSON.stringify(found));
+  return found.filter(({ path }) => !path.includes(':id') && !path.includes('inner'));
 };
