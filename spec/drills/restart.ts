@@ -53,7 +53,7 @@ export const restart: Drill = {
   name: 'restart',
   load: 'SIGTERM with 200 requests in flight, 200 connections idle, 50 with 4 pipelined requests, 50 with half a request',
   async run(extent): Promise<Figures> {
-    const [size, slowOnes, time] = extent === 'whole' ? [200, 50, 2_000] : [20, 0, 700];
+    const [size, slowOnes, time] = extent === 'whole' ? [200, 50, 4_000] : [20, 0, 2_000];
     const server = await ServerProcess.start({ memory: 300, options: { server: { handleSignals: true, keepAliveTimeout: 60_000 } } });
     const { answers, idle, slow, answered } = await gather(server, size, slowOnes, time);
     const { peak } = await server.counts();
