@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { hasOwnWays, layered, READS, WRITES } from './foreign-message';
+import { hasOwnWays, layered, WRITES } from './foreign-message';
+import { READS } from './node/injected-message';
 import type { Request } from './request';
 import { kSettings as kRequestSettings } from './request-state';
 import type { Response } from './response';

@@ -1,8 +1,6 @@
 import { Request } from './request';
 import { Response } from './response';
 
-/** Methods by which a request comes to its bytes. */
-export const READS: readonly string[] = ['_read', '_destroy', '_dump', 'destroy', 'setTimeout'];
 /** Methods by which a response leaves. */
 export const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
 

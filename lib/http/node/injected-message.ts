@@ -51,3 +51,6 @@ export function dropUnread(req: IncomingMessage): void {
 export function headSent(res: ServerResponse): string {
   return (res as Sent)._header ?? '';
 }
+
+/** Methods by which a request comes to its bytes, of Node's and of others' making. */
+export const READS: readonly string[] = ['_read', '_destroy', '_dump', 'destroy', 'setTimeout'];
