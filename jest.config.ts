@@ -8,8 +8,8 @@ const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/spec'],
   testMatch: ['**/*.spec.ts'],
-  // They need a redis-server: npm run test:redis.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/'],
+  // These need a redis-server (npm run test:redis), and time (npm run test:long).
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/drills.spec.ts'],
   // What they install is none of jest's.
   modulePathIgnorePatterns: ['<rootDir>/spec/programs/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
