@@ -184,13 +184,23 @@ describe('any of it, in pieces of any size and under any limits', () => {
   const limits: fc.Arbitrary<{ maxDepth?: number; truncateStrings?: number }> = fc.record({ maxDepth: fc.integer({ min: 1, max: 30 }), truncateStrings: fc.integer({ min: 1, max: 20_000 }) }, { requiredKeys: [] });
   const links = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 2 });
 
+  /** None where rows of rows of long strings are longer than any string can be. */
+  function textOf(data: unknown, options: XJsonOptions): string | undefined {
+    try {
+      return expected(data, options);
+    } catch (error) {
+      if (error instanceof RangeError && error.message === 'Invalid string length') return undefined;
+      throw error;
+    }
+  }
+
   it('comes out as a replacer on JSON.stringify has it', () => {
     fc.assert(
       fc.property(fc.array(node, { maxLength: 5 }), links, fc.oneof(fc.constant({}), limits), fc.integer({ min: 1, max: 200 }), (values, ends, options, piece) => {
         const data = linked([LONG, ...values], ends);
-        const text = expected(data, options);
+        const text = textOf(data, options);
         // What grows by cycles alone is compared elsewhere.
-        fc.pre(text.length < 1_000_000);
+        fc.pre(text !== undefined && text.length < 1_000_000);
         expectSame(serialize(data, options, piece), text);
         expectSame(serialize(data, options), text);
         expectSame(stringify(data, options), text);
