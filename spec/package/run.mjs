@@ -145,13 +145,13 @@ function checkTypes() {
 /** Bundled with all that it depends on, and run where there is nothing else. */
 function checkBundles() {
   const away = join(work, 'away');
-  for (const file of ['script.cjs', 'module.mjs']) {
+  for (const file of ['bundle.cjs', 'bundle.mjs']) {
     const bundle = join(away, 'esbuild', `${file}.cjs`);
     succeeds(`esbuild bundles ${file}`, run(home, 'npx', '--no-install', '--prefix', ROOT, 'esbuild', join('programs', file), '--bundle', '--platform=node', '--log-level=warning', `--outfile=${bundle}`));
     checkPrinted(`${file}, bundled by esbuild, runs`, run(dirname(bundle), process.execPath, bundle));
     const folder = join(away, `ncc-${file}`);
     succeeds(`ncc bundles ${file}`, run(home, 'npx', '--no-install', '--prefix', ROOT, 'ncc', 'build', join('programs', file), '-o', folder));
-    checkPrinted(`${file}, bundled by ncc, runs`, run(folder, process.execPath, existsSync(join(folder, 'index.mjs')) ? 'index.mjs' : 'index.js'));
+    checkPrinted(`${file}, bundled by ncc, runs`, run(folder, process.execPath, readdirSync(folder).find((name) => /^index\.[cm]?js$/.test(name)) ?? 'index.js'));
   }
 }
 

@@ -20,8 +20,8 @@ const RUNTIMES = {
   'Node.js 22': node(22),
   'Node.js 24': node(24),
   'Node.js 26': node(26),
-  'Bun': [join(PACKAGES, '.bin/bun'), '--bun', 'run'],
-  'Deno': [join(PACKAGES, '.bin/deno'), 'run', '--allow-all', '--no-lock', '--node-modules-dir=manual', '--quiet'],
+  'Bun': [join(PACKAGES, '@oven/bun-linux-x64/bin/bun'), '--bun', 'run'],
+  'Deno': [join(PACKAGES, '@deno/linux-x64-glibc/deno'), 'run', '--allow-all', '--no-lock', '--node-modules-dir=manual', '--quiet'],
 };
 
 /** What the table says that a runtime does otherwise: `| runtime | check | what it does |`. */

@@ -10,7 +10,7 @@ const xJson: XJsonOptions = { enableStreaming: true };
 const echo: Handler = (req, res) => {
   res.json(req.query);
 };
-const app: Application = createServer({ logging: { level: 'silent' }, security: { requestSignature: { version: 2, secret, includeRoutes: ['/signed'] } } });
+const app: Application = createServer({ logging: { level: 'silent' }, security: { requestSignature: { version: 2, secret }, routeConfig: { requestSignature: { includeRoutes: ['/signed'] } } } });
 app.use('/files', files('/'));
 app.post('/parsed', json({ limit: '1kb' }), (req, res) => res.json(req.body));
 app.get('/signed', echo);

@@ -1,7 +1,7 @@
 /** What of waypost is loaded when first used, used once. */
 exports.report = async function report({ createServer, json, signRequest, static: files, XJsonResponseHandler }) {
   const secret = 'an example secret, 32 bytes or more';
-  const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { version: 2, secret, includeRoutes: ['/signed'] } } });
+  const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { version: 2, secret }, routeConfig: { requestSignature: { includeRoutes: ['/signed'] } } } });
   app.use('/files', files('/'));
   app.post('/parsed', json({ limit: '1kb' }), (req, res) => res.json(req.body));
   app.get('/signed', (req, res) => res.cookie('a', '1').vary('Accept').json(req.query));
