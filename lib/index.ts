@@ -13,7 +13,8 @@ export type { HostApplication, ShownApplication } from './http/host-application'
 export { Request } from './http/request';
 export { Response, type FormatHandler } from './http/response';
 export type { HeaderValue } from './http/response-head';
-export type { Presumed, Unchecked, UncheckedTypes } from './http/unchecked';
+export type { StreamSource } from './http/streamed-body';
+export type { ParsedQuery, Presumed, Unchecked, UncheckedTypes } from './http/unchecked';
 export type { RenderCallback } from './http/views';
 export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';

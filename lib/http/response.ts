@@ -25,6 +25,7 @@ import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
+import { StreamedBody, type StreamSource } from './streamed-body';
 import type { Unchecked } from './unchecked';
 import { type RenderCallback, sendView } from './views';
 
@@ -263,6 +264,20 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, second?: object | null, third?: RenderCallback): void {
     if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
     else sendView(this as unknown as Response, view, second, third);
+  }
+
+  /**
+   * Answers with what a stream holds, as `application/octet-stream` unless a type is set: a Readable, a ReadableStream
+   * (`(await fetch(url)).body`, `blob.stream()`) or an asynchronous iterable, of bytes or text. It is read as fast as the
+   * client takes it, and destroyed when the client goes. An error before the first byte goes to error middleware, as
+   * one that is thrown; a later one cuts the response off, too, so that the client sees it is not whole.
+   *
+   * @throws TypeError for what is no stream; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @example
+   * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
+   */
+  stream(source: StreamSource): void {
+    new StreamedBody(this, source, this[kFailing]()).start();
   }
 
   override writeContinue(callback?: () => void): void {
