@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assign } from '../http/assignable';
 import { describe } from '../options/field';
-import { isPaths, listPaths, writePaths } from './given-path';
+import { checkHandler } from './given-handler';
+import { checkPath, isPaths, listPaths, writePaths } from './given-path';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import type { Unchecked } from '../http/unchecked';
+import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { Handler, MixedHandlers, NextFunction, Path, PathParams, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
@@ -127,19 +128,23 @@ export class Router extends Mountable {
    * place in the order is that of this call.
    * @throws TypeError when a pattern is wrong.
    */
-  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>> {
+  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
+  route(path: Paths, ...more: unknown[]): Route {
+    checkPath(path, 'route(…)');
+    if (typeof more[0] === 'function') throw new TypeError(`route(${writePaths(path)}) takes a path alone; write app.use(${writePaths(path)}, router) to mount one, as Hono's route(path, app) does`);
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     this[kVetPaths](paths);
     const route = new Route(Array.isArray(path) ? paths : path, () => this[kChanged]());
     this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
-    return route as Route<PathParams<Given>>;
+    return route;
   }
 
   /** Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
-    const name = method === null ? 'all' : method.toLowerCase();
-    const handlers = flattenHandlers(given, `${name}(${writePaths(path)}, …)`);
+    const where = `${method === null ? 'all' : method.toLowerCase()}(${writePaths(path)}, …)`;
+    checkPath(path, where);
+    const handlers = flattenHandlers(given, where);
     this.route(path).add(method, handlers);
     return this;
   }
@@ -153,16 +158,17 @@ export class Router extends Mountable {
   use<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
   use(...handlers: MixedHandlers[]): this;
   use<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
     for (const each of paths) parsePrefix(each, EXACT);
     this[kVetPaths](paths);
-    const where = withPath ? `use(${writePaths(given[0])}, …)` : 'use(…)';
+    const unknown = given.length > 1 && given[0] === undefined ? 'use(undefined, …), where the path or the first handler is undefined' : 'use(…)';
+    const where = withPath ? `use(${writePaths(given[0])}, …)` : unknown;
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
     for (const entry of entries) this.#check(entry, where);
@@ -180,7 +186,7 @@ export class Router extends Mountable {
   }
 
   #check(entry: unknown, where: string): void {
-    if (typeof entry !== 'function') throw new TypeError(`${where}: argument handler must be a function, middleware or a router, got ${describe(entry)}`);
+    checkHandler(entry, where, true);
     if (!(entry instanceof Router)) return;
     if (entry[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
     if (entry[kStandsAlone]) return;

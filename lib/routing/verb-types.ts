@@ -1,4 +1,4 @@
-import type { Unchecked } from '../http/unchecked';
+import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { ForeignHandler, Handler, MixedHandlers, Path, PathParams, Paths } from './handler';
 import type { Params } from './pattern';
 
@@ -16,19 +16,19 @@ export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
  */
 export interface Verb<Self> {
   <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
-  <const Given extends Path, P = PathParams<Given>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  <const Given extends Path, P = PathParams<Given>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: Handler<P, ResBody, ReqBody, Query, Locals>[]): Self;
   <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
-  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
-  <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
 }
 
 /** Adds handlers of one method, or of all, to a route whose path has these parameters. */
 export interface RouteVerb<Self, P = Params> {
   (...handlers: Handler<P>[]): Self;
-  <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+  <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
   (...handlers: MixedHandlers<P>[]): Self;
-  <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+  <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
 }
