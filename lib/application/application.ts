@@ -14,6 +14,7 @@ import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { answerHabits } from './foreign-habits';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from '../logger';
@@ -446,5 +447,5 @@ makeAssignable(Application.prototype, ['server', 'log', 'request', 'response', '
  * @throws TypeError that names an option whose value is wrong.
  */
 export function createServer(options?: CreateServerOptions): Application {
-  return new Application(options);
+  return answerHabits(new Application(options));
 }
