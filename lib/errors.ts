@@ -22,7 +22,9 @@ export type ErrorCode = keyof typeof ERRORS;
 
 /** The shape of every default error body: two string fields (INTERFACE section 7). */
 export interface ErrorBody {
+  /** The reason phrase of the status. */
   error: string;
+  /** What went wrong, as far as a client may know. */
   message: string;
 }
 
@@ -40,9 +42,13 @@ export interface Exceeded {
  * throw its own. `expose` says whether the message may reach a client.
  */
 export class HttpError extends Error {
+  /** Of the default answer: 400 to 599. */
   readonly status: number;
+  /** As `status`, by the name that http-errors has for it. */
   readonly statusCode: number;
+  /** A short upper-case name for programs to test. */
   readonly code: string;
+  /** Whether the message and `headers` may reach a client. */
   readonly expose: boolean;
   /** The limit that the request went beyond, where the error is of one. */
   declare readonly limit?: number;

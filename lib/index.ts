@@ -43,7 +43,13 @@ export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';
 export type { XJsonOptions } from './xjson/options';
 
-/** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
+/**
+ * Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1).
+ * @example
+ * const users = Router();
+ * users.get('/:id', (req, res) => res.json({ id: req.params.id }));
+ * app.use('/users', users);
+ */
 export const Router = RouterFunction;
 
 /** A group of routes and middleware; see {@link RouterClass}. */

@@ -1,6 +1,6 @@
 import type { RequestAdditions } from './additions';
 import { makeAssignable } from './assignable';
-import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
+import { type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
@@ -23,13 +23,20 @@ export interface Request<Params = Record<string, string>, ResBody = Unchecked, R
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
-export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> extends RequestHead implements BodyStream {
+export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> extends RequestHead {
+  /** @internal */
   declare [kOriginalUrl]: string | undefined;
+  /** @internal */
   declare [kOriginalMethod]: string | undefined;
+  /** @internal */
   declare [kClaims]: Map<object, Claims> | undefined;
+  /** @internal */
   declare [kExpectsContinue]: boolean;
+  /** @internal */
   declare [kIntake]: Intake | undefined;
+  /** @internal */
   declare [kRawBody]: Buffer | undefined;
+  /** @internal */
   declare [kCaptured]: CaptureOutcome | undefined;
   private declare [kPath]: string | undefined;
   private declare [kQuery]: Query | undefined;

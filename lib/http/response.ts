@@ -43,21 +43,26 @@ export interface Response<ResBody = Unchecked, Locals extends object = Record<st
  * under symbols, its defaults on the prototype.
  */
 export class Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
+  /** @internal */
   declare [kJsonAsXJson]: boolean;
+  /** @internal */
   declare [kXJsonOptions]: XJsonOptions | undefined;
+  /** @internal */
   declare [kAnswering]: boolean;
+  /** @internal */
   declare [kCallsBack]: boolean;
+  /** @internal */
   declare readonly [kOwn]: OwnMethods;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals & Express.Locals;
 
-  /** Reports an error that no caller can catch; an application puts its error middleware here. */
+  /** @internal Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
     answerError(this, error);
   }
 
-  /** As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
+  /** @internal As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     return (error) => this[kFail](error);
   }
@@ -160,6 +165,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * before those of XJsonResponseHandler's middleware.
    *
    * @throws TypeError for a wrong option.
+   * @example
+   * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
     sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));

@@ -31,7 +31,7 @@ export class Route<P = Params> {
     this.#changed = changed;
   }
 
-  /** In the order they were registered. */
+  /** @internal In the order they were registered. */
   get [kEntries](): readonly RouteEntry[] {
     return this.#stack === null ? this.#entries : this.#stack.flatMap((layer) => entryOf(layer) ?? []);
   }

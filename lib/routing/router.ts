@@ -53,7 +53,7 @@ export class Router extends Mountable {
     this.#options = readRouterOptions(options);
   }
 
-  /** What was registered, in order. */
+  /** @internal What was registered, in order. */
   get [kRegistrations](): readonly Registration[] {
     return this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => registrationOf(layer) ?? []);
   }
@@ -73,23 +73,23 @@ export class Router extends Mountable {
     }
   }
 
-  /** To be called when what is registered, or how it is read, has changed. */
+  /** @internal To be called when what is registered, or how it is read, has changed. */
   protected [kChanged](): void {
     this.#call?.forget();
     for (const outer of this.#outers) outer[kChanged]();
   }
 
-  /** Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
+  /** @internal Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
     return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || patterns.every(({ bare }) => bare));
   }
 
-  /** Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
+  /** @internal Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
   protected [kVet](options: RouterOptions): void {
     for (const outer of this.#outers) outer[kVet](options);
   }
 
-  /** Handlers of parameters by name, in the order they were registered. */
+  /** @internal Handlers of parameters by name, in the order they were registered. */
   get [kParamHandlers](): ReadonlyMap<string, readonly ParamHandler[]> {
     return this.#params;
   }
@@ -127,6 +127,10 @@ export class Router extends Mountable {
    * Registers a route without handlers yet, to add them method by method. Its
    * place in the order is that of this call.
    * @throws TypeError when a pattern is wrong.
+   * @example
+   * app.route('/users/:id')
+   *   .get((req, res) => res.json({ id: req.params.id }))
+   *   .delete((req, res) => res.status(204).end());
    */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
   route(path: Paths, ...more: unknown[]): Route {
@@ -140,7 +144,7 @@ export class Router extends Mountable {
     return route;
   }
 
-  /** Adds one route whose handlers are all for one method; `null` stands for all. */
+  /** @internal Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
     const where = `${method === null ? 'all' : method.toLowerCase()}(${writePaths(path)}, …)`;
     checkPath(path, where);
@@ -153,6 +157,10 @@ export class Router extends Mountable {
    * Adds middleware, error middleware (four parameters) or routers, for every
    * path or under the given ones (INTERFACE section 4.1).
    * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @example
+   * app.use((req, res, next) => { console.log(req.url); next(); });
+   * app.use('/users', users);
+   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
    */
   use(...handlers: Handler[]): this;
   use<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
@@ -180,7 +188,7 @@ export class Router extends Mountable {
     return this;
   }
 
-  /** Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
+  /** @internal Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
   protected [kVetPaths](paths: readonly Path[]): void {
     for (const outer of this.#outers) outer[kVetPaths](paths);
   }
@@ -196,12 +204,12 @@ export class Router extends Mountable {
     }
   }
 
-  /** Called for all that was given to {@link use}; an application looks for others among it. */
+  /** @internal Called for all that was given to {@link use}; an application looks for others among it. */
   protected [kUsed](_path: Paths, _entry: unknown): void {
     // A router has nothing to say to what is mounted in it.
   }
 
-  /** Whether it is called as middleware wherever it is used: an application goes by rules of its own. */
+  /** @internal Whether it is called as middleware wherever it is used: an application goes by rules of its own. */
   protected get [kStandsAlone](): boolean {
     return false;
   }
@@ -225,7 +233,7 @@ export class Router extends Mountable {
     return [this, ...this.#registrations.flatMap((registration) => (registration.kind === 'mount' ? registration.router.#within() : []))];
   }
 
-  /** Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
+  /** @internal Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
   [kReaches](router: Router): boolean {
     if (router === this) return true;
     return this.#registrations.some((registration) => {
