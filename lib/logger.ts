@@ -15,11 +15,17 @@ export interface LogMethod {
 
 /** A logger in the shape of pino's, as `logging.logger` takes it (INTERFACE section 2.6). */
 export interface Logger {
+  /** Writes a line at `trace`. */
   trace: LogMethod;
+  /** Writes a line at `debug`. */
   debug: LogMethod;
+  /** Writes a line at `info`. */
   info: LogMethod;
+  /** Writes a line at `warn`. */
   warn: LogMethod;
+  /** Writes a line at `error`. */
   error: LogMethod;
+  /** Writes a line at `fatal`. */
   fatal: LogMethod;
   /** The lowest level that is written, where the logger tells it. */
   level?: string;

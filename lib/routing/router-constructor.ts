@@ -8,6 +8,7 @@ export interface RouterConstructor {
   new (options?: RouterOptions): RouterClass;
   (options?: RouterOptions): RouterClass;
   readonly prototype: RouterClass;
+  /** What `route(path)` returns. */
   readonly Route: typeof Route;
 }
 
