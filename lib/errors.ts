@@ -22,7 +22,9 @@ export type ErrorCode = keyof typeof ERRORS;
 
 /** The shape of every default error body: two string fields (INTERFACE section 7). */
 export interface ErrorBody {
+  /** The reason phrase of the status. */
   error: string;
+  /** What went wrong, as far as a client may know. */
   message: string;
 }
 
@@ -32,9 +34,13 @@ export interface ErrorBody {
  * throw its own. `expose` says whether the message may reach a client.
  */
 export class HttpError extends Error {
+  /** HTTP status of the answer, 400 to 599. */
   readonly status: number;
+  /** The same, by the other name that Express's errors have. */
   readonly statusCode: number;
+  /** A short upper-case name for programs to test. */
   readonly code: string;
+  /** Whether the message may reach a client. */
   readonly expose: boolean;
 
   /**

@@ -45,6 +45,6 @@ export type { XJsonOptions } from './xjson/options';
 /** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
 export const Router = RouterFunction;
 
-/** A group of routes and middleware; see {@link RouterClass}. */
+/** A group of routes and middleware. It has the methods that register, as {@link Application} has them. */
 export type Router = RouterClass;
 export type { UpgradeListener } from './application/upgrade';

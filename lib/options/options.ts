@@ -7,11 +7,15 @@ export interface CreateServerOptions {
   env?: string;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong';
+  /** What the application logs, and where. */
   logging?: LoggingOptions;
+  /** How exactly a path must match its pattern. */
   routing?: RoutingOptions;
   /** How request bodies are read; `false` turns parsing off. */
   body?: BodyOptions | false;
+  /** The HTTP server: port, timeouts, limits, HTTPS, the proxies to trust. */
   server?: ServerSettings;
+  /** The checks of request signatures and of webhooks. */
   security?: SecurityOptions;
 }
 
@@ -115,6 +119,7 @@ export type HttpsOptions = Pick<TlsOptions, HttpsName>;
 export interface SecurityOptions {
   /** Turns the check of request signatures on. @default none: no check */
   requestSignature?: RequestSignatureConfig;
+  /** To which requests the checks apply. */
   routeConfig?: RouteConfig;
   /** Paths that take webhooks of other services, and how those sign them. @default none */
   webhooks?: readonly WebhookConfig[];
@@ -122,6 +127,7 @@ export interface SecurityOptions {
 
 /** `security.routeConfig`: to which requests a guard applies. */
 export interface RouteConfig {
+  /** To which requests the check of request signatures applies. */
   requestSignature?: SignatureRoutes;
 }
 
