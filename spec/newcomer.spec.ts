@@ -43,10 +43,4 @@ test("README's files compile under strict, and their tests pass, by README's com
   expect(compile).toContain('--strict');
   run(compile);
   expect(run(check)).toMatch(/pass 2\b[^]*fail 0\b/);
-});
-
-test('the path types the parameters: a misspelt one does not compile', () => {
-  const [compile = ''] = commands.at(-1) ?? [];
-  writeFileSync(join(folder, 'wrong.ts'), files.get('app.ts')?.replace('req.params.id', 'req.params.di') ?? '');
-  expect(() => run(compile.replace(/app\.ts app\.test\.ts$/, 'wrong.ts'))).toThrow(/Command failed/);
-});
+}, 120_000);
