@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Comment, Converter, ReflectionKind } from 'typedoc';
 
 /**
@@ -10,7 +11,10 @@ export function load(app) {
     for (const reflection of all()) {
       if (reflection.name.startsWith('[')) project.removeReflection(reflection);
     }
-    for (const page of project.documents ?? []) nameByHeading(page);
+    for (const page of project.documents ?? []) page.name = headingOf(page.content[0]?.text ?? '') ?? page.name;
+    const order = namesInReadme();
+    const place = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length);
+    for (const list of [project.documents, project.childrenIncludingDocuments]) list?.sort((one, other) => place(one) - place(other));
     for (const module of project.getReflectionsByKind(ReflectionKind.Module)) module.name = 'waypost';
     const byName = new Map(all().map((reflection) => [reflection.getFullName(), reflection]));
     for (const reflection of all()) {
@@ -25,9 +29,14 @@ export function load(app) {
 }
 
 /** A page goes by its heading, not by its file. */
-function nameByHeading(page) {
-  const [, title = page.name] = /^# (.+)\n/.exec(page.content[0]?.text ?? '') ?? [];
-  page.name = title;
+function headingOf(markdown) {
+  return /^# (.+)$/m.exec(markdown)?.[1];
+}
+
+/** The pages stand in the order in which README leads to them last, in its table. */
+function namesInReadme() {
+  const links = [...readFileSync('README.md', 'utf8').matchAll(/\]\(([\w/-]+\.md)/g)].map(([, file]) => file);
+  return [...new Set(links.reverse())].reverse().map((file) => headingOf(readFileSync(file, 'utf8')));
 }
 
 const PART = ReflectionKind.Property | ReflectionKind.CallSignature;
