@@ -4,7 +4,7 @@ import { StandardOutput } from './standard-output';
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The name of a log level; see {@link LOG_LEVELS}. */
+/** The name of a log level; see `LOG_LEVELS`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** One line of the log: fields and a message, or a message alone. */

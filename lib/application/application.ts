@@ -58,7 +58,9 @@ export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => un
 export interface Application {
   /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
   on(event: 'upgrade', listener: UpgradeListener): this;
+  /** Told when the application is mounted in another. */
   on(event: 'mount', listener: MountListener): this;
+  /** Told of an event of the program's own. */
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
 

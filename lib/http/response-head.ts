@@ -72,7 +72,7 @@ export class ResponseHead extends ServerResponse {
     return this.set('Content-Type', typeOf(type));
   }
 
-  /** Another name of {@link type}. */
+  /** Another name of `type`. */
   contentType(type: string): this {
     return this.type(type);
   }
