@@ -31,6 +31,7 @@ it('is worked by the keyboard alone', async () => {
   await page.getByRole('link', { name: 'POST /signed/orders' }).focus();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 3, name: 'POST /signed/orders' }).waitFor();
+  expect(await inPage(page, 'return document.activeElement.textContent')).toBe('POST /signed/orders signed');
   const order: string[] = [];
   for (let stop = 0; stop < 8; stop++) {
     await page.keyboard.press('Tab');
