@@ -71,7 +71,7 @@ export class RouterCall implements WalkHost {
       Object.assign(req, outer);
       next(error);
     }, parent, begun);
-    if (this.#options.mergeParams ?? table.rules.mergeParams ?? true) walk.inherited = outer.params ?? null;
+    if (table.rules.inherits === true) walk.inherited = outer.params ?? null;
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.read(walk));
@@ -115,7 +115,8 @@ export class RouterCall implements WalkHost {
   #tableUnder(around: RoutingRules, apart: boolean): RouteTable {
     const known = this.#tables.get(around);
     if (known !== undefined) return known;
-    const table = new RouteTable(this.#router, rulesOf(this.#options, around), apart);
+    const inherits = this.#options.mergeParams ?? around.mergeParams ?? true;
+    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart);
     this.#tables.set(around, table);
     return table;
   }

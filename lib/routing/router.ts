@@ -80,7 +80,7 @@ export class Router extends Mountable {
 
   /** Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
-    return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || patterns.every(({ bare }) => bare));
+    return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || (rules.inherits !== true && patterns.every(({ bare }) => bare)));
   }
 
   /** Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
