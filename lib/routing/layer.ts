@@ -1,3 +1,4 @@
+import { refuseStars } from './given-path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
@@ -75,6 +76,8 @@ function mountOf(router: Router, parent: Mount | null, start: number): Mount {
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
   for (const entry of mount.router[kRegistrations]) {
+    // A router that stands in no application comes here first.
+    if (rules.asExpress === true) refuseStars(entry.paths);
     const own = entry.kind === 'route' ? entry.paths.flatMap((path) => parsePattern(path, rules)) : parsePrefixes(entry.paths, rules);
     const patterns = joinPatterns(prefixes, own, entry.kind !== 'route', rules);
     const outer = hooksBeneath(around, own, prefixes);

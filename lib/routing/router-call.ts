@@ -46,7 +46,8 @@ export class RouterCall implements WalkHost {
   /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
   answer(message: IncomingMessage, response: ServerResponse): void {
     const [req, res] = [message as Travelling, response as Response];
-    this.#adoption.adopt(req, res, undefined);
+    // Within an application they are that one's.
+    if (req[kWalk] === undefined) this.#adoption.adopt(req, res, undefined);
     giveOwnProperties(req, res, false);
     req.res = res;
     req[kOriginalUrl] ??= req.originalUrl;
@@ -61,11 +62,12 @@ export class RouterCall implements WalkHost {
     const req = message as Travelling;
     // What another framework made may lack anything.
     if (typeof req.url !== 'string' || req.url === '') return next();
-    const outer: Outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     const parent = req[kWalk];
+    const table = this.#tableIn(parent, next);
+    if (table === null) return;
+    const outer: Outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     req.originalUrl ||= req.url;
     req.baseUrl ||= '';
-    const table = this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false);
     const begun = req[kBegun] ?? parent;
     const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), (error) => {
       Object.assign(req, outer);
@@ -110,6 +112,16 @@ export class RouterCall implements WalkHost {
   ended(walk: Walk, failed: boolean, error: unknown): void {
     walk.req[kWalk] = walk.around;
     (walk.outer as NextFunction)(failed ? error : undefined);
+  }
+
+  /** Null where what is registered can't be, of which `next` is told. */
+  #tableIn(parent: Walk | undefined, next: NextFunction): RouteTable | null {
+    try {
+      return this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false);
+    } catch (error) {
+      next(error);
+      return null;
+    }
   }
 
   #tableUnder(around: RoutingRules, apart: boolean): RouteTable {
