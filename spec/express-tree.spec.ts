@@ -74,7 +74,7 @@ test('random programs of applications, routers, patterns, options and parameters
         try {
           expect(got).toEqual(wanted);
         } catch (error) {
-          throw new Error(`${sent.method} ${sent.target} of\n${writeTree(tree)}\n${(error as Error).message}`);
+          throw new Error(`${sent.method} ${sent.target} of\n${writeTree(tree)}\n${(error as Error).message}`, { cause: error });
         }
       }
     }),
