@@ -16,7 +16,7 @@ import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger } from '../logger';
+import { createLogger, LatePino, type Logger } from '../logger';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../options/options';
 import { delegate, giveMembers } from './members';
@@ -171,7 +171,7 @@ export class Application extends ConfiguredRouter {
 
   /** The logger, for the application's own use. */
   get log(): Logger {
-    return this.#given;
+    return this.#given instanceof LatePino ? this.#given.whole : this.#given;
   }
 
   /**
