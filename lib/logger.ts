@@ -15,17 +15,17 @@ export interface LogMethod {
 
 /** A logger in the shape of pino's, as `logging.logger` takes it (INTERFACE section 2.6). */
 export interface Logger {
-  /** Every step. */
+  /** Writes a line at `trace`. */
   trace: LogMethod;
-  /** Each request. */
+  /** Writes a line at `debug`. */
   debug: LogMethod;
-  /** Start and stop. */
+  /** Writes a line at `info`. */
   info: LogMethod;
-  /** What looks like a mistake of the program. */
+  /** Writes a line at `warn`. */
   warn: LogMethod;
-  /** What failed. */
+  /** Writes a line at `error`. */
   error: LogMethod;
-  /** What ends the process. */
+  /** Writes a line at `fatal`. */
   fatal: LogMethod;
   /** The lowest level that is written, where the logger tells it. */
   level?: string;

@@ -14,7 +14,9 @@ export type HeaderValue = string | number | boolean | readonly (string | number)
 
 /** The head of a response: its status and its fields (INTERFACE section 2.2). */
 export class ResponseHead extends ServerResponse {
+  /** @internal */
   declare readonly [kSettings]: ResponseSettings;
+  /** @internal */
   declare [kLatin1]: boolean;
 
   /**

@@ -9,7 +9,7 @@ export interface RouterConstructor {
   (options?: RouterOptions): RouterClass;
   /** What all routers inherit from. */
   readonly prototype: RouterClass;
-  /** The class of routes, as on Express's Router. */
+  /** What `route(path)` returns. */
   readonly Route: typeof Route;
 }
 

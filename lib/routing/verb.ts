@@ -3,82 +3,86 @@ import type { RouteVerb, Verb } from './verb-types';
 
 /** A method for each HTTP method that Node knows, by its name in lower case. */
 export interface Verbs {
-  /** Handles ACL. */
+  /** Registers handlers of ACL requests. */
   acl: Verb<this>;
-  /** With a path, handles BIND; else as that of any function. */
+  /** With a path, registers handlers of BIND requests; else as that of any function. */
   bind: Verb<this> & CallableFunction['bind'];
-  /** Handles CHECKOUT. */
+  /** Registers handlers of CHECKOUT requests. */
   checkout: Verb<this>;
-  /** Handles CONNECT. */
+  /** Registers handlers of CONNECT requests. */
   connect: Verb<this>;
-  /** Handles COPY. */
+  /** Registers handlers of COPY requests. */
   copy: Verb<this>;
-  /** Handles DELETE. */
+  /** Registers handlers of DELETE requests. */
   delete: Verb<this>;
-  /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
+  /**
+   * Registers handlers of GET requests, and of HEAD requests unless a HEAD route of the same shape exists (INTERFACE section 4.1).
+   * @example
+   * router.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
+   */
   get: Verb<this>;
-  /** Handles HEAD. */
+  /** Registers handlers of HEAD requests. */
   head: Verb<this>;
-  /** Handles LINK. */
+  /** Registers handlers of LINK requests. */
   link: Verb<this>;
-  /** Handles LOCK. */
+  /** Registers handlers of LOCK requests. */
   lock: Verb<this>;
-  /** Handles M-SEARCH. */
+  /** Registers handlers of M-SEARCH requests. */
   'm-search': Verb<this>;
-  /** Handles MERGE. */
+  /** Registers handlers of MERGE requests. */
   merge: Verb<this>;
-  /** Handles MKACTIVITY. */
+  /** Registers handlers of MKACTIVITY requests. */
   mkactivity: Verb<this>;
-  /** Handles MKCALENDAR. */
+  /** Registers handlers of MKCALENDAR requests. */
   mkcalendar: Verb<this>;
-  /** Handles MKCOL. */
+  /** Registers handlers of MKCOL requests. */
   mkcol: Verb<this>;
-  /** Handles MOVE. */
+  /** Registers handlers of MOVE requests. */
   move: Verb<this>;
-  /** Handles NOTIFY. */
+  /** Registers handlers of NOTIFY requests. */
   notify: Verb<this>;
-  /** Handles OPTIONS. */
+  /** Registers handlers of OPTIONS requests. */
   options: Verb<this>;
-  /** Handles PATCH. */
+  /** Registers handlers of PATCH requests. */
   patch: Verb<this>;
-  /** Handles POST. */
+  /** Registers handlers of POST requests. */
   post: Verb<this>;
-  /** Handles PROPFIND. */
+  /** Registers handlers of PROPFIND requests. */
   propfind: Verb<this>;
-  /** Handles PROPPATCH. */
+  /** Registers handlers of PROPPATCH requests. */
   proppatch: Verb<this>;
-  /** Handles PURGE. */
+  /** Registers handlers of PURGE requests. */
   purge: Verb<this>;
-  /** Handles PUT. */
+  /** Registers handlers of PUT requests. */
   put: Verb<this>;
-  /** Handles QUERY. */
+  /** Registers handlers of QUERY requests. */
   query: Verb<this>;
-  /** Handles REBIND. */
+  /** Registers handlers of REBIND requests. */
   rebind: Verb<this>;
-  /** Handles REPORT. */
+  /** Registers handlers of REPORT requests. */
   report: Verb<this>;
-  /** Handles SEARCH. */
+  /** Registers handlers of SEARCH requests. */
   search: Verb<this>;
-  /** Handles SOURCE. */
+  /** Registers handlers of SOURCE requests. */
   source: Verb<this>;
-  /** Handles SUBSCRIBE. */
+  /** Registers handlers of SUBSCRIBE requests. */
   subscribe: Verb<this>;
-  /** Handles TRACE. */
+  /** Registers handlers of TRACE requests. */
   trace: Verb<this>;
-  /** Handles UNBIND. */
+  /** Registers handlers of UNBIND requests. */
   unbind: Verb<this>;
-  /** Handles UNLINK. */
+  /** Registers handlers of UNLINK requests. */
   unlink: Verb<this>;
-  /** Handles UNLOCK. */
+  /** Registers handlers of UNLOCK requests. */
   unlock: Verb<this>;
-  /** Handles UNSUBSCRIBE. */
+  /** Registers handlers of UNSUBSCRIBE requests. */
   unsubscribe: Verb<this>;
-  /** Handles every method. */
+  /** Registers handlers of every method. */
   all: Verb<this>;
 }
 
 /** The verbs of a route, whose path is known. */
-export type RouteVerbs<Self, P> = Record<keyof Verbs, RouteVerb<Self, P>>;
+export type RouteVerbs<Self, P> = { [Name in keyof Verbs]: RouteVerb<Self, P> };
 
 /**
  * Gives a prototype one method for each of Node's HTTP methods, and `all`.
