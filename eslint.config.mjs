@@ -116,4 +116,10 @@ export default tseslint.config(
     },
     rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
   },
+  {
+    files: ['demo/console/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(['AbortController', 'addEventListener', 'crypto', 'document', 'location', 'matchMedia', 'navigator', 'requestAnimationFrame'].map((name) => [name, 'readonly'])),
+    },
+  },
 );
