@@ -42,7 +42,7 @@ const levels = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/'] },
+  { ignores: ['dist/', 'coverage/', 'site/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/', 'spec/package/programs/', 'spec/runtimes/node_modules/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],

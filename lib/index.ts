@@ -52,6 +52,6 @@ export type { XJsonOptions } from './xjson/options';
  */
 export const Router = RouterFunction;
 
-/** A group of routes and middleware; see {@link RouterClass}. */
+/** A group of routes and middleware. It has the methods that register, as {@link Application} has them. */
 export type Router = RouterClass;
 export type { UpgradeListener } from './application/upgrade';

@@ -17,7 +17,7 @@ import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { answerHabits, warningOf } from './foreign-habits';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger } from '../logger';
+import { createLogger, LatePino, type Logger } from '../logger';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../options/options';
 import { delegate, giveMembers } from './members';
@@ -58,7 +58,9 @@ export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => un
 export interface Application {
   /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
   on(event: 'upgrade', listener: UpgradeListener): this;
+  /** Told when the application is mounted in another. */
   on(event: 'mount', listener: MountListener): this;
+  /** Told of an event of the program's own. */
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
 
@@ -171,7 +173,7 @@ export class Application extends ConfiguredRouter {
 
   /** The logger, for the application's own use. */
   get log(): Logger {
-    return this.#given;
+    return this.#given instanceof LatePino ? this.#given.whole : this.#given;
   }
 
   /**

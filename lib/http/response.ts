@@ -1,11 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import accepts from 'accepts';
-import { create as contentDisposition } from 'content-disposition';
-import { message as reasons } from 'statuses';
 import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
+import { accepts, contentDisposition, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';
 import { kXJsonOptions, sendXJson } from './xjson-response';
@@ -74,7 +72,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   /** Answers with a status code and its reason phrase as the text. */
   sendStatus(code: number): this {
-    return this.status(code).type('txt').send(reasons[code] ?? String(code));
+    return this.status(code).type('txt').send(statuses().message[code] ?? String(code));
   }
 
   /**
@@ -255,7 +253,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (name.toLowerCase() !== 'content-disposition') headers[name] = value;
     }
-    headers['Content-Disposition'] = contentDisposition(basename(filename || path));
+    headers['Content-Disposition'] = contentDisposition().create(basename(filename || path));
     this.sendFile(options.root ? path : resolve(path), { ...options, headers }, callback);
   }
 
@@ -336,7 +334,7 @@ function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]
   if (req === undefined) return types[0];
   const { accepts: own } = req as Partial<Pick<Request, 'accepts'>>;
   // As in Express the request is asked, whose method a program may have replaced.
-  return (own === undefined ? accepts(req).type(types) : own.call(req, types)) as string | false;
+  return (own === undefined ? accepts()(req).type(types) : own.call(req, types)) as string | false;
 }
 
 function bufferOf(view: ArrayBufferView): Buffer {

@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer';
 import { types } from 'node:util';
-import proxyAddr from 'proxy-addr';
 import { LOG_LEVELS, checkLogger } from '../logger';
+import { proxyAddr } from '../packages';
 import {
   callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
   listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT, section, text, type Warning,
@@ -141,7 +141,7 @@ function trustFunction(given: TrustProxy, name: string): TrustFunction {
   if (typeof given === 'boolean') return () => given;
   if (typeof given === 'number') return (_address, hop) => hop < given;
   try {
-    return proxyAddr.compile(typeof given === 'string' ? given.split(',').map((address) => address.trim()) : [...given]);
+    return proxyAddr().compile(typeof given === 'string' ? given.split(',').map((address) => address.trim()) : [...given]);
   } catch {
     return refuse(name, TRUST, describe(given));
   }

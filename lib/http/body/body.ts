@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { parse as parseContentType } from 'content-type';
 import { HttpError } from '../../errors';
+import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
 import { type Inflater, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
@@ -46,7 +46,7 @@ export function bodyKind(contentType: string | undefined): BodyKind | undefined 
   if (contentType === undefined) return undefined;
   // What nearly every client sends has nothing in it to parse.
   if (contentType === PLAIN_JSON) return 'json';
-  return kindOf(parseContentType(contentType, { parameters: false }).type);
+  return kindOf(contentTypes().parse(contentType, { parameters: false }).type);
 }
 
 function kindOf(type: string): BodyKind | undefined {
@@ -68,7 +68,7 @@ function kindOf(type: string): BodyKind | undefined {
  */
 export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions, done: ParseListener): void {
   const type = request.headers['content-type'];
-  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : parseContentType(type ?? '');
+  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type ?? '');
   const kind = kindOf(name);
   if (kind === undefined) return done(null, undefined);
   const charset = charsetOf(parameters['charset']);

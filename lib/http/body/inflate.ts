@@ -1,7 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
-import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
+import type { InputType, ZlibOptions } from 'node:zlib';
 import { HttpError } from '../../errors';
+import { zlib } from '../../packages';
 
 /** Bodies of an application that inflate at once: each holds its bytes twice when it is done, and as many run on Node's threads. */
 const MOST_AT_ONCE = 4;
@@ -14,10 +15,10 @@ type Inflate = (bytes: InputType, options: ZlibOptions, done: (error: Error | nu
 
 /** By `Content-Encoding`. By name when they are called, so that what has been put around Node's is called. */
 const CODINGS: Readonly<Record<string, Inflate>> = {
-  'gzip': (bytes, options, done) => gunzip(bytes, options, done),
-  'x-gzip': (bytes, options, done) => gunzip(bytes, options, done),
-  'deflate': (bytes, options, done) => inflate(bytes, options, done),
-  'br': (bytes, options, done) => brotliDecompress(bytes, options, done),
+  'gzip': (bytes, options, done) => zlib().gunzip(bytes, options, done),
+  'x-gzip': (bytes, options, done) => zlib().gunzip(bytes, options, done),
+  'deflate': (bytes, options, done) => zlib().inflate(bytes, options, done),
+  'br': (bytes, options, done) => zlib().brotliDecompress(bytes, options, done),
 };
 
 /** A body to inflate. */
