@@ -1,3 +1,5 @@
+import { assign } from '../http/assignable';
+
 /**
  * What programs write for other frameworks, and what to write here. Left out is
  * what packages look for to tell frameworks apart, and would take an
@@ -32,11 +34,10 @@ export function warningOf(event: unknown, listener: unknown): string | undefined
   return event === 'error' ? 'app.on("error", …) hears nothing, other than in Koa: write error middleware below the routes, app.use((error, req, res, next) => …)' : undefined;
 }
 
-const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS).map(([name, [framework, instead]]) => [name, {
-  value: () => { throw new TypeError(`app.${name}() is ${framework}'s: ${instead}`); },
-  writable: true,
-  configurable: true,
-}]));
+const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS).map(([name, [framework, instead]]) => {
+  const method = (): never => { throw new TypeError(`app.${name}() is ${framework}'s: ${instead}`); };
+  return [name, { configurable: true, get: () => method, set(this: object, value: unknown) { assign(this, name, value); } }];
+}));
 
 /**
  * Has an application answer such calls with a TypeError. Its own properties,
