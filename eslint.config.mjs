@@ -112,8 +112,14 @@ export default tseslint.config(
   {
     files: ['**/*.mjs', '**/*.js', '**/*.cjs'],
     languageOptions: {
-      globals: Object.fromEntries(['process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'clearTimeout', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
+      globals: Object.fromEntries(['process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'setInterval', 'clearTimeout', 'clearInterval', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
     },
     rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
+  },
+  {
+    files: ['demo/console/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(['AbortController', 'addEventListener', 'crypto', 'document', 'location', 'matchMedia', 'navigator', 'requestAnimationFrame'].map((name) => [name, 'readonly'])),
+    },
   },
 );
