@@ -30,7 +30,7 @@ export const
   proxyAddr = late(() => require('proxy-addr') as typeof import('proxy-addr')),
   qs = late(() => require('qs') as typeof import('qs')),
   rangeParser = late(() => require('range-parser') as typeof import('range-parser')),
-  configureStringify: () => typeof import('safe-stable-stringify').configure = late(() => (require('safe-stable-stringify') as typeof import('safe-stable-stringify')).configure),
+  safeStableStringify: () => Pick<typeof import('safe-stable-stringify'), 'configure'> = late(() => require('safe-stable-stringify') as typeof import('safe-stable-stringify')),
   send = late(() => require('send') as typeof import('send')),
   serveStatic = late(() => require('serve-static') as typeof import('serve-static')),
   statuses = late(() => require('statuses') as typeof import('statuses')),
