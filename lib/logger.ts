@@ -4,7 +4,7 @@ import { StandardOutput } from './standard-output';
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The name of a log level; see {@link LOG_LEVELS}. */
+/** The name of a log level; see `LOG_LEVELS`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** One line of the log: fields and a message, or a message alone. */
@@ -15,11 +15,17 @@ export interface LogMethod {
 
 /** A logger in the shape of pino's, as `logging.logger` takes it (INTERFACE section 2.6). */
 export interface Logger {
+  /** Writes a line at `trace`. */
   trace: LogMethod;
+  /** Writes a line at `debug`. */
   debug: LogMethod;
+  /** Writes a line at `info`. */
   info: LogMethod;
+  /** Writes a line at `warn`. */
   warn: LogMethod;
+  /** Writes a line at `error`. */
   error: LogMethod;
+  /** Writes a line at `fatal`. */
   fatal: LogMethod;
   /** The lowest level that is written, where the logger tells it. */
   level?: string;

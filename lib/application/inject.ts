@@ -1,11 +1,15 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex, type Readable } from 'node:stream';
-import type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
 import { lightMyRequest } from '../packages';
 import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
 
-export type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+/** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and what else light-my-request takes. */
+export type InjectOptions = Options;
+
+/** The answer of `app.inject`: `statusCode`, `headers`, `payload`, `json()` and what else light-my-request has. */
+export type InjectResponse = Answer;
 
 /** A request as light-my-request makes it: a stream of the payload, with what Node's parser would have told. */
 type Blueprint = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };

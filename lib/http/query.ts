@@ -22,7 +22,7 @@ export function parseQuery(text: string): QueryValues {
  * @throws {HttpError} 413 `TOO_MANY_FIELDS` for more than 1,000, 400 `FORBIDDEN_KEY` for a `__proto__`.
  */
 export function parseForm(text: string): QueryValues {
-  if (endOfFields(text) !== -1) throw HttpError.of('TOO_MANY_FIELDS');
+  if (endOfFields(text) !== -1) throw HttpError.of('TOO_MANY_FIELDS', undefined, { limit: MOST_FIELDS, option: 'body' });
   return parseFlat(text, true);
 }
 

@@ -23,6 +23,7 @@ export type RangeResult = ByteRanges | -1 | -2;
 
 /** What the head of a request says: its fields, what the client takes, and where it came from (INTERFACE section 2.1). */
 export class RequestHead extends IncomingMessage {
+  /** @internal */
   declare [kSettings]: RequestSettings;
 
   /**

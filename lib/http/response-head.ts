@@ -14,7 +14,9 @@ export type HeaderValue = string | number | boolean | readonly (string | number)
 
 /** The head of a response: its status and its fields (INTERFACE section 2.2). */
 export class ResponseHead extends ServerResponse {
+  /** @internal */
   declare readonly [kSettings]: ResponseSettings;
+  /** @internal */
   declare [kLatin1]: boolean;
 
   /**
@@ -70,7 +72,7 @@ export class ResponseHead extends ServerResponse {
     return this.set('Content-Type', typeOf(type));
   }
 
-  /** Another name of {@link type}. */
+  /** Another name of `type`. */
   contentType(type: string): this {
     return this.type(type);
   }

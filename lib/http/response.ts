@@ -23,6 +23,7 @@ import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
+import { StreamedBody, type StreamSource } from './streamed-body';
 import type { Unchecked } from './unchecked';
 import { type RenderCallback, sendView } from './views';
 
@@ -40,21 +41,26 @@ export interface Response<ResBody = Unchecked, Locals extends object = Record<st
  * under symbols, its defaults on the prototype.
  */
 export class Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
+  /** @internal */
   declare [kJsonAsXJson]: boolean;
+  /** @internal */
   declare [kXJsonOptions]: XJsonOptions | undefined;
+  /** @internal */
   declare [kAnswering]: boolean;
+  /** @internal */
   declare [kCallsBack]: boolean;
+  /** @internal */
   declare readonly [kOwn]: OwnMethods;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals & Express.Locals;
 
-  /** Reports an error that no caller can catch; an application puts its error middleware here. */
+  /** @internal Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
     answerError(this, error);
   }
 
-  /** As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
+  /** @internal As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     return (error) => this[kFail](error);
   }
@@ -157,6 +163,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * before those of XJsonResponseHandler's middleware.
    *
    * @throws TypeError for a wrong option.
+   * @example
+   * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
     sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
@@ -261,6 +269,20 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, second?: object | null, third?: RenderCallback): void {
     if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
     else sendView(this as unknown as Response, view, second, third);
+  }
+
+  /**
+   * Answers with what a stream holds, as `application/octet-stream` unless a type is set: a Readable, a ReadableStream
+   * (`(await fetch(url)).body`, `blob.stream()`) or an asynchronous iterable, of bytes or text. It is read as fast as the
+   * client takes it, and destroyed when the client goes. An error before the first byte goes to error middleware, as
+   * one that is thrown; a later one cuts the response off, too, so that the client sees it is not whole.
+   *
+   * @throws TypeError for what is no stream; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @example
+   * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
+   */
+  stream(source: StreamSource): void {
+    new StreamedBody(this, source, this[kFailing]()).start();
   }
 
   override writeContinue(callback?: () => void): void {

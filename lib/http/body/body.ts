@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../../errors';
 import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
-import { type Inflater, isInflated } from './inflate';
+import { type Inflater, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
 import { parseForm } from '../query';
 
+export { tooLarge } from './inflate';
 export { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from './capture';
 
 /** The kinds of body that are parsed. */
@@ -72,11 +73,11 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
   if (kind === undefined) return done(null, undefined);
   const charset = charsetOf(parameters['charset']);
   // JSON is Unicode in every edition of its grammar (RFC 8259 section 8.1).
-  if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET'), undefined);
-  if (raw.length > options.limit) return done(HttpError.of('BODY_TOO_LARGE'), undefined);
+  if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET', undefined, { option: 'body' }), undefined);
+  if (raw.length > options.limit) return done(tooLarge(options.limit), undefined);
   const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return finish(raw, kind, charset, options, done);
-  if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING'), undefined);
+  if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING', undefined, { option: 'body' }), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
     isClientGone: () => request.socket?.destroyed === true,

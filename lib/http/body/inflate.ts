@@ -77,7 +77,7 @@ export class Inflater {
         this.#startNext();
       } finally {
         // Whatever becomes of the next: its client waits.
-        body.done(error === null ? null : inflateError(error, limit > most), bytes);
+        body.done(error === null ? null : inflateError(error, limit, most), bytes);
       }
     };
     try {
@@ -100,9 +100,16 @@ export class Inflater {
   }
 }
 
-function inflateError(error: Error, byRatio: boolean): HttpError {
+function inflateError(error: Error, limit: number, most: number): HttpError {
   if ((error as NodeJS.ErrnoException | undefined)?.code !== 'ERR_BUFFER_TOO_LARGE') {
     return HttpError.of('MALFORMED_BODY', 'The request body could not be inflated by its content encoding', { cause: error });
   }
-  return HttpError.of('BODY_TOO_LARGE', byRatio ? `The request body inflates to more than ${MOST_TIMES} times its length` : undefined);
+  if (limit <= most) return tooLarge(limit);
+  // No limit of the options: a parser of the program's own has others.
+  return HttpError.of('BODY_TOO_LARGE', `The request body inflates to more than ${MOST_TIMES} times its length`, { limit: most, option: 'body' });
+}
+
+/** The error for a body of more bytes than `body.limit`. */
+export function tooLarge(limit: number): HttpError {
+  return HttpError.of('BODY_TOO_LARGE', undefined, { limit, option: 'body.limit' });
 }
