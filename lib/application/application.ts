@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { ConfiguredRouter, kRules, kShared } from './configured-router';
 import { guardedCall } from '../guarded-call';
@@ -8,6 +9,7 @@ import { answerError, answerUnmatched } from '../http/answer';
 import { makeAssignable } from '../http/assignable';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
+import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Unchecked } from '../http/unchecked';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
@@ -22,6 +24,7 @@ import type { CreateServerOptions, ResolvedOptions } from '../options/options';
 import { delegate, giveMembers } from './members';
 import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
+import { giveRequestIds } from './request-id';
 import { checkAround, isLedAstray } from '../routing/around';
 import type { NextFunction, Path, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
@@ -87,6 +90,8 @@ export class Application extends ConfiguredRouter {
   /** What walks know of the application; no methods of its own, in place of which a program may put others. */
   readonly #host: WalkHost;
   readonly #bodies: BodyReader;
+  /** Null where no request is to be logged. */
+  readonly #accessLog: AccessLog | null;
   /** For `listen`, in which Express takes any free port. */
   readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
@@ -99,7 +104,7 @@ export class Application extends ConfiguredRouter {
   constructor(given: CreateServerOptions | undefined, asExpress = false) {
     const app = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => (app as unknown as Application).handle(req, res, next);
     const options = resolveOptions(given, process.env);
-    const own = createLogger(options.logging);
+    const own = createLogger({ ...options.logging, env: options.env });
     const logger = new SafeLog(own);
     super(app, options, logger, asExpress);
     this.#options = options;
@@ -109,7 +114,9 @@ export class Application extends ConfiguredRouter {
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
+    this.#accessLog = options.logging.requests === false ? null : new AccessLog(logger, options.logging.requests);
     this.#classes = ownClasses(this[kShared]);
+    if (options.logging.requestId !== false) giveRequestIds(this.#classes.Request.prototype as object, options.logging.requestId, own, logger);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
@@ -289,12 +296,14 @@ export class Application extends ConfiguredRouter {
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
+      this.#accessLog?.begin(req, res);
       if (isCoded(req)) {
         refuseCoding(req, res);
         return;
       }
-    } else if (this.#options.body.parse) {
-      giveOwnBody(req);
+    } else {
+      this.#accessLog?.begin(req, res);
+      if (this.#options.body.parse) giveOwnBody(req);
     }
     const table = this.#prepare();
     const { url } = req;
@@ -304,9 +313,6 @@ export class Application extends ConfiguredRouter {
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
-    if (this.#logger.debugs) {
-      this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
-    }
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
@@ -410,7 +416,7 @@ export class Application extends ConfiguredRouter {
   #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
     try {
       if (res.writableEnded) {
-        this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
+        this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
         return;
       }
       // An Express application that the request was handed to meanwhile has put its own on.
