@@ -16,6 +16,7 @@ import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { callCloseListeners, type CloseListener } from './close-listeners';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from '../logger';
@@ -35,7 +36,7 @@ import { kChanged, kUsed, kVetPaths } from '../routing/registration';
 import { Router } from '../routing/router';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
-import { Listener, type NodeServer, whenListening } from './server';
+import { type CloseHost, Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from '../signature/check';
 import { signatureHooks } from '../signature/guard';
 import type { SignatureHook } from '../signature/hook';
@@ -46,7 +47,7 @@ const SUFFIX = '.xJson';
 
 /** How `Application.close` drains. */
 export interface CloseOptions {
-  /** How long requests in flight may take to end, in milliseconds. @default 10000 */
+  /** How long requests in flight may take to end, in milliseconds, and as long again listeners of `close`. @default 10000 */
   timeout?: number;
 }
 
@@ -61,6 +62,8 @@ export interface Application {
   /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
   on(event: 'upgrade', listener: UpgradeListener): this;
   on(event: 'mount', listener: MountListener): this;
+  /** Called when `close` has drained the servers; `close` waits for the promise of a listener, as long again as it may drain. */
+  on(event: 'close', listener: CloseListener): this;
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
 
@@ -136,8 +139,18 @@ export class Application extends ConfiguredRouter {
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
-    });
+    }, this.#closeHost());
     for (const warning of options.warnings) this.#logger.warn(warning);
+  }
+
+  #closeHost(): CloseHost {
+    const listeners = (): CloseListener[] => this.rawListeners('close') as CloseListener[];
+    return {
+      get hasCloseListeners() {
+        return listeners().length > 0;
+      },
+      closed: (timeout) => callCloseListeners(this, listeners(), timeout, this.#logger),
+    };
   }
 
   protected override [kChanged](): void {
@@ -219,7 +232,7 @@ export class Application extends ConfiguredRouter {
     return server;
   }
 
-  /** Drains and stops its servers. Called again meanwhile, it returns the same promise. */
+  /** Drains and stops its servers, then calls what listens for `close`, and waits for it. Called again meanwhile, it returns the same promise. */
   close(options: CloseOptions = {}): Promise<void> {
     const { timeout } = options;
     if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {
