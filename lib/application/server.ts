@@ -30,6 +30,9 @@ export interface CloseHost {
 /** As Node's `upgrade` event has it. */
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
+/** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
+const UNASKED = 100;
+
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
 
@@ -142,9 +145,9 @@ export class Listener {
   }
 
   #welcome(socket: Socket): void {
-    // Accepted before the drain began, or still shaking hands then: it has asked for nothing.
-    if (this.#closing !== null) socket.destroy();
-    else track(this.#sockets, socket);
+    track(this.#sockets, socket);
+    // Accepted before the drain began, or still shaking hands then.
+    if (this.#closing !== null) destroyUnasked(socket);
   }
 
   #started(server: NodeServer): void {
@@ -217,8 +220,8 @@ export class Listener {
 
   #release(socket: Connection): void {
     if (drainConnection(socket)) return;
-    // Connected, but no byte of a request yet: nothing is lost. Of TLS, the handshake does not count.
-    if (socket.bytesRead === 0) socket.destroy();
+    // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
+    if (socket.bytesRead === 0) destroyUnasked(socket);
   }
 
   #cutOff(): void {
@@ -231,6 +234,20 @@ export class Listener {
 function track(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.once('close', () => sockets.delete(socket));
+}
+
+/**
+ * Destroys a connection that asks for nothing. Destroyed at once, those of a
+ * proxy would be reset with their first request on the way, which the proxy may
+ * not send to another server for it where it is a POST.
+ */
+function destroyUnasked(socket: Socket): void {
+  const destroy = (): void => {
+    if (socket.bytesRead === 0) socket.destroy();
+  };
+  // By then, what has come while something kept the loop is read.
+  const timer = setTimeout(() => setImmediate(destroy), UNASKED);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Calls back once: when the server listens, or with the error for which it never will. */
