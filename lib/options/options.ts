@@ -33,7 +33,7 @@ export interface LoggingOptions {
 
 /** `logging.requestId`: where the id of a request comes from. An id has 1 to 200 characters: letters, digits and `_.~:;=+/@-`. */
 export interface RequestIdOptions {
-  /** Name of the header whose value is the id, whoever sent it; false for none. @default 'X-Request-Id' */
+  /** Name of the header whose value is the id, whoever sent it; false for none. @default X-Request-Id */
   header?: string | false;
   /** Makes the id of a request that brings none. @default a random UUID */
   generate?: (req: IncomingMessage) => string;
