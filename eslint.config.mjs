@@ -42,7 +42,7 @@ const levels = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/'] },
+  { ignores: ['dist/', 'coverage/', 'site/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/', 'spec/package/programs/', 'spec/runtimes/node_modules/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -106,7 +106,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['lib/express/entry.js'],
+    files: ['lib/entry.js', 'lib/express/entry.js'],
     languageOptions: { sourceType: 'commonjs' },
   },
   {
@@ -115,5 +115,11 @@ export default tseslint.config(
       globals: Object.fromEntries(['process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'clearTimeout', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
     },
     rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
+  },
+  {
+    files: ['demo/console/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(['AbortController', 'addEventListener', 'crypto', 'document', 'location', 'matchMedia', 'navigator', 'requestAnimationFrame'].map((name) => [name, 'readonly'])),
+    },
   },
 );

@@ -70,8 +70,8 @@ function findMap(req, res, next) {
 
 function readMap(body, id) {
   const { title, region, sheets = [] } = body ?? {};
-  const complete = [id, title, region].every((text) => typeof text === 'string' && text !== '') && Array.isArray(sheets);
-  if (!complete) throw new HttpError(400, 'INCOMPLETE', 'A map needs an id, a title and a region, each a text');
+  const complete = Array.isArray(sheets) && [id, title, region, ...sheets].every((text) => typeof text === 'string' && text !== '');
+  if (!complete) throw new HttpError(400, 'INCOMPLETE', 'A map needs an id, a title and a region, each a text, as its sheets are');
   return { id, title, region, sheets };
 }
 

@@ -56,6 +56,7 @@ export const examples = {
   },
   'GET /numbers/stream': {
     about: 'Some megabytes, sent in chunks as the client takes them, with their length known ahead.',
+    live: true,
     lines: [
       { status: 200, text: "curl -s -D - -o /dev/null '{origin}/numbers/stream'", about: 'Shows the headers and drops the body.' },
       { status: 200, text: "curl -i '{origin}/numbers/stream?rows=3'" },

@@ -1,16 +1,19 @@
-import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
-const STYLE = `
-:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; }
-h2 { margin-top: 2.5rem; border-bottom: 1px solid; }
-h3 { margin: 1.5rem 0 0; font-size: 1rem; }
-pre { margin: .25rem 0; padding: .5rem; overflow-x: auto; border: 1px solid; border-radius: .25rem; }
-p { margin: .5rem 0 0; }
-`;
+/** Lets the page's own files in, and nothing else: no script or style that stands in the page itself, no frame around it. */
+export const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
-/** Lets the page's own style in, and nothing else. */
-export const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
+/** The form and the answer, which the page's script puts into the route that is chosen. */
+const WORKBENCH = readFileSync(new URL('console/workbench.html', import.meta.url), 'utf8');
 
 const ESCAPES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
@@ -28,54 +31,105 @@ export function originOf(req) {
   return `${req.protocol}://${valid ? host : `localhost:${req.socket.localPort}`}`;
 }
 
-/** The start page: every route of the application with what it does and how to call it. */
-export function startPage(routes, examples, origin) {
+/**
+ * The start page: every route of the application with what it does and how to
+ * call it. It can be read without its script, which makes a console of it.
+ * @param routes What `app.routes()` returns, each with `signed`: whether it asks for a signature.
+ * @param secret The secret that the page may show; undefined for one that only the server knows.
+ */
+export function startPage({ routes, examples, origin, secret }) {
   const areas = new Map();
   for (const route of routes) {
-    const [, area] = route.path.split('/');
+    const area = route.path.split('/')[1];
     if (!areas.has(area)) areas.set(area, []);
-    areas.get(area).push(renderRoute(route, examples[`${route.method} ${route.path}`], origin));
+    areas.get(area).push({ ...route, id: `${route.method}${route.path}`, ...examples[`${route.method} ${route.path}`] });
   }
-  const names = [...areas.keys()].filter((name) => name !== '');
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>waypost demo</title>
-<style>${STYLE}</style>
+<link rel="icon" href="/console/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/console/console.css">
+<script type="module" src="/console/console.mjs" blocking="render"></script>
 </head>
-<body>
+<body${secret === undefined ? '' : ` data-secret="${escape(secret)}"`}>
+<a class="skip" href="#routes">Skip to the route</a>
 <header>
+<img src="/console/icon.svg" alt="" width="40" height="40">
+<div>
 <h1>waypost demo</h1>
-<p>Every route of this server, with lines to paste into a shell. Run them in the repository’s directory: the signed ones call a script there. (Where the server was given a secret in DEMO_SECRET, give the scripts the same.)</p>
-<nav aria-label="Areas"><ul>
-${names.map((name) => `<li><a href="#${escape(name)}">${escape(name)}</a></li>`).join('\n')}
-</ul></nav>
+<p>Every route of this server, with a form to try it and lines to paste into a shell.</p>
+</div>
 </header>
-<main>
-${[...areas].map(([name, rendered]) => renderArea(name, rendered)).join('\n')}
+<nav aria-label="Routes">
+<details open>
+<summary>Routes</summary>
+<ul>
+${[...areas].map(([name, listed]) => renderBranch(name, listed)).join('\n')}
+</ul>
+</details>
+</nav>
+<main id="routes" tabindex="-1">
+${[...areas].map(([name, listed]) => renderArea(name, listed, origin)).join('\n')}
+<template>
+${WORKBENCH}</template>
 </main>
+<footer>
+<p>Run the lines in the repository’s directory: the signed ones call a script there. Where the server was given a secret in DEMO_SECRET, give the scripts the same.</p>
+<p>The secret of this demo is public and guards nothing. Keep those of your own out of browsers: whoever reads the page reads them.</p>
+</footer>
 </body>
 </html>
 `;
 }
 
-function renderArea(name, routes) {
+function renderBranch(name, routes) {
+  return `<li><span class="mount">/${escape(name)}</span>
+<ul>
+${routes.map((route) => `<li><a href="#${escape(route.id)}">${renderMethod(route)} <code>${renderPath(name, route.path)}</code>${renderSigned(route)}</a></li>`).join('\n')}
+</ul></li>`;
+}
+
+/** The path, of which only what follows the mount is shown: the branch is named after the rest. */
+function renderPath(area, path) {
+  const mount = `/${area}`;
+  return path === mount ? escape(path) : `<span class="mounted">${escape(mount)}</span>${escape(path.slice(mount.length)).replaceAll('/', '<wbr>/')}`;
+}
+
+function renderArea(name, routes, origin) {
   const id = name === '' ? 'start' : name;
   return `<section id="${escape(id)}" aria-labelledby="${escape(id)}-heading">
-<h2 id="${escape(id)}-heading">${escape(id)}</h2>
-${routes.join('\n')}
+<h2 id="${escape(id)}-heading">/${escape(name)}</h2>
+${routes.map((route) => renderRoute(route, origin)).join('\n')}
 </section>`;
 }
 
-function renderRoute({ method, path }, example, origin) {
-  return `<h3><code>${escape(`${method} ${path}`)}</code></h3>
-${example === undefined ? '' : `<p>${escape(example.about)}</p>\n${example.lines.map((line) => renderLine(line, origin)).join('\n')}`}`;
+function renderRoute({ id, method, path, signed, live = false, about, lines = [] }, origin) {
+  return `<article id="${escape(id)}" data-method="${method}" data-path="${escape(path)}"${signed ? ' data-signed' : ''}${live ? ' data-live' : ''}>
+<h3 tabindex="-1">${renderMethod({ method })} <code>${escape(path)}</code>${renderSigned({ signed })}</h3>
+${about === undefined ? '' : `<p>${escape(about)}</p>`}
+<div class="lines">
+<h4>In a shell</h4>
+<ul>
+${lines.map((line) => renderLine(line, origin)).join('\n')}
+</ul>
+</div>
+</article>`;
+}
+
+function renderMethod({ method }) {
+  return `<span class="method ${method.toLowerCase()}">${method}</span>`;
+}
+
+function renderSigned({ signed }) {
+  return signed ? ' <span class="signed">signed</span>' : '';
 }
 
 function renderLine({ status, text, about }, origin) {
   const note = about === undefined ? '' : `${escape(about)} `;
-  return `<p>${note}Answers <data value="${status}">${status}</data>.</p>
-<pre tabindex="0"><code>${escape(text.replaceAll('{origin}', origin))}</code></pre>`;
+  return `<li><p>${note}Answers <data class="status" value="${status}">${status}</data>.</p>
+<pre tabindex="0"><code>${escape(text.replaceAll('{origin}', origin))}</code></pre></li>`;
 }

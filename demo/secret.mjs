@@ -6,3 +6,6 @@ import { readFileSync } from 'node:fs';
  * a program of your own takes a secret of its own from its environment.
  */
 export const secret = process.env.DEMO_SECRET || readFileSync(new URL('secret.txt', import.meta.url), 'utf8').trim();
+
+/** The same where it is the one that everyone can read, so that a page may show it; undefined where it is not. */
+export const publicSecret = process.env.DEMO_SECRET ? undefined : secret;

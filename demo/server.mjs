@@ -1,12 +1,14 @@
 // The whole demo: `npm start`, then open the address it prints.
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'waypost';
+import { fileURLToPath } from 'node:url';
+import { createServer, static as staticFiles } from 'waypost';
 import { catalogue, examples as catalogueExamples } from './catalogue.mjs';
 import { errors, examples as errorExamples } from './errors.mjs';
 import { files, examples as fileExamples } from './files.mjs';
 import { numbers, examples as numberExamples } from './numbers.mjs';
 import { contentSecurityPolicy, originOf, startPage } from './page.mjs';
-import { examples as signedExamples, security, signed } from './signed.mjs';
+import { publicSecret } from './secret.mjs';
+import { examples as signedExamples, security, signed, withSigned } from './signed.mjs';
 import { trails, examples as trailExamples } from './trails.mjs';
 import { visits, examples as visitExamples } from './visits.mjs';
 
@@ -34,10 +36,12 @@ app.use((req, res, next) => {
   next();
 });
 
-app.get('/', (req, res) => {
+app.get('/', async (req, res) => {
   res.setHeader('Content-Security-Policy', contentSecurityPolicy);
-  res.send(startPage(app.routes(), examples, originOf(req)));
+  res.send(startPage({ routes: await withSigned(app.routes()), examples, origin: originOf(req), secret: publicSecret }));
 });
+
+app.use('/console', staticFiles(fileURLToPath(new URL('console', import.meta.url))));
 
 app.use('/catalogue', catalogue);
 app.use('/trails', trails);

@@ -1,11 +1,11 @@
-import pino from 'pino';
 import { lineFormat } from './line-format';
+import { pino } from './packages';
 import { StandardOutput } from './standard-output';
 
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The name of a log level; see {@link LOG_LEVELS}. */
+/** The name of a log level; see `LOG_LEVELS`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** One line of the log: fields and a message, or a message alone. */
@@ -16,11 +16,17 @@ export interface LogMethod {
 
 /** A logger in the shape of pino's, as `logging.logger` takes it (INTERFACE section 2.6). */
 export interface Logger {
+  /** Writes a line at `trace`. */
   trace: LogMethod;
+  /** Writes a line at `debug`. */
   debug: LogMethod;
+  /** Writes a line at `info`. */
   info: LogMethod;
+  /** Writes a line at `warn`. */
   warn: LogMethod;
+  /** Writes a line at `error`. */
   error: LogMethod;
+  /** Writes a line at `fatal`. */
   fatal: LogMethod;
   /** The lowest level that is written, where the logger tells it. */
   level?: string;
@@ -40,8 +46,61 @@ export type LineLevel = Exclude<LogLevel, 'silent'>;
 
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly (keyof Logger)[];
 
-/** pino's numbers for the levels. */
-const RANKS: Readonly<Record<string, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity } satisfies Record<LogLevel, number>;
+/** pino's numbers of its levels. */
+const NUMBERS: Readonly<Record<LogLevel, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity };
+
+/** pino, made at the first line that it is to write: to load it takes longer than all else at the start of a server. */
+export class LatePino implements Logger {
+  readonly #level: LogLevel;
+  readonly #destination: LogDestination;
+  #pino: (Logger & { readonly levelVal: number }) | undefined;
+
+  constructor(level: LogLevel, destination: LogDestination) {
+    this.#level = level;
+    this.#destination = destination;
+  }
+
+  /** pino itself, for whom its whole surface is meant. */
+  get whole(): Logger & { readonly levelVal: number } {
+    return (this.#pino ??= pino()({ level: this.#level }, this.#destination));
+  }
+
+  get level(): string | undefined {
+    return this.#pino === undefined ? this.#level : this.#pino.level;
+  }
+
+  get levelVal(): number {
+    return this.#pino === undefined ? NUMBERS[this.#level] : this.#pino.levelVal;
+  }
+
+  trace(fields: object | string, message?: string): void {
+    this.#write('trace', fields, message);
+  }
+
+  debug(fields: object | string, message?: string): void {
+    this.#write('debug', fields, message);
+  }
+
+  info(fields: object | string, message?: string): void {
+    this.#write('info', fields, message);
+  }
+
+  warn(fields: object | string, message?: string): void {
+    this.#write('warn', fields, message);
+  }
+
+  error(fields: object | string, message?: string): void {
+    this.#write('error', fields, message);
+  }
+
+  fatal(fields: object | string, message?: string): void {
+    this.#write('fatal', fields, message);
+  }
+
+  #write(level: (typeof METHODS)[number], fields: object | string, message: string | undefined): void {
+    if (NUMBERS[level] >= this.levelVal) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
+  }
+}
 
 /**
  * The logger of an application: the given one as it is, else pino, which writes
@@ -64,7 +123,7 @@ export function createLogger(
   if (!LOG_LEVELS.includes(level)) {
     throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
   }
-  return pino({ level }, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
+  return new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
 }
 
 /**
@@ -85,16 +144,17 @@ export function checkLogger(value: unknown, name: string): Logger {
 /** Whether a line at that level would be written; a logger that does not tell is asked to. */
 export function logs(logger: Logger, level: LineLevel): boolean {
   const { levelVal } = logger as { levelVal?: unknown };
-  const rank = RANKS[level] as number;
+  const rank = NUMBERS[level];
   // pino's number for the level costs a read, its name a search.
   if (typeof levelVal === 'number') return levelVal <= rank;
-  const lowest = RANKS[logger.level ?? ''];
+  const lowest = (NUMBERS as Readonly<Record<string, number>>)[logger.level ?? ''];
   if (lowest !== undefined) return lowest <= rank;
   return logger.isLevelEnabled?.(level) ?? logger.level === undefined;
 }
 
 /** A logger that adds the fields to every line: the logger's own child, else one that hands its lines on. */
-export function childOf(logger: Logger, fields: Readonly<Record<string, unknown>>): Logger {
+export function childOf(given: Logger, fields: Readonly<Record<string, unknown>>): Logger {
+  const logger = given instanceof LatePino ? given.whole : given;
   if (typeof logger.child === 'function') return logger.child({ ...fields });
   return Object.fromEntries(METHODS.map((method) => [method, (first: object | string, message?: string): void => {
     if (typeof first === 'string') logger[method](fields, first);

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { assign } from '../http/assignable';
 import { childOf, type Logger } from '../logger';
 import type { ResolvedRequestId } from '../options/options';
+import { crypto } from '../packages';
 import type { SafeLog } from '../safe-log';
 
 /** What may be an id, whoever gave it: no letter that a log, a header or a URL takes for more than itself, and no more than a line bears. */
@@ -31,7 +31,7 @@ function receivedId({ headers }: IncomingMessage, header: string | false): strin
 }
 
 function generatedId(req: IncomingMessage, { generate }: ResolvedRequestId, logger: SafeLog): string {
-  if (generate === undefined) return randomUUID();
+  if (generate === undefined) return crypto().randomUUID();
   try {
     const id: unknown = generate(req);
     if (isFit(id)) return id;
@@ -39,7 +39,7 @@ function generatedId(req: IncomingMessage, { generate }: ResolvedRequestId, logg
   } catch (error) {
     logger.error({ err: error }, 'logging.requestId.generate has thrown: a UUID is taken in its place');
   }
-  return randomUUID();
+  return crypto().randomUUID();
 }
 
 function isFit(id: unknown): id is string {

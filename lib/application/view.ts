@@ -21,6 +21,7 @@ export interface ViewOptions {
 /** A template file and the engine that renders it; what the setting `view` is unless a program has set it. */
 export class View {
   readonly name: string;
+  /** Where it is looked for: a directory, or several. */
   readonly root: string | readonly string[];
   readonly defaultEngine: string | undefined;
   /** Extension, dot included. */
@@ -52,9 +53,11 @@ export class View {
     const roots = rootsOf(this.root);
     for (const root of roots) {
       const location = resolve(root, name);
-      if (!isOpen(location, roots) && !(this.absolute && isAbsolute(name))) continue;
+      const isFree = this.absolute && isAbsolute(name);
+      if (!isFree && !isOpen(location, roots)) continue;
       const found = this.resolve(dirname(location), basename(location));
-      if (found !== undefined) return found;
+      // Of "..", with its extension "...pug", the directory whose index is looked for is the one above.
+      if (found !== undefined && (isFree || isOpen(found, roots))) return found;
     }
     return undefined;
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
 
 /** Options that all body parsers share. */
@@ -65,9 +66,4 @@ export function text(options?: TextParserOptions): Handler {
 /** Middleware that reads bodies as bytes with body-parser, as `express.raw` does. */
 export function raw(options?: BodyParserOptions): Handler {
   return bodyParser().raw(options);
-}
-
-function bodyParser(): typeof import('body-parser') {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- it takes longer to load than waypost, and most programs do without
-  return require('body-parser') as typeof import('body-parser');
 }

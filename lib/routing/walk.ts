@@ -179,17 +179,25 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   #advance(level: Level, error: unknown): void {
-    if (this.#over) {
-      if (isError(error)) this.host.ended(this, true, error);
-      return;
-    }
-    if (this.held) return this.#interrupt(error);
+    if (this.#over || this.held) return this.#raiseLate(error);
     if (++this.#depth > DEPTH) {
       setImmediate(Walk.#later, this, level, error);
       return;
     }
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.isRewritten;
+    // Nearly always: kept short, so that V8 inlines the way from one middleware to the next.
+    if (level === this.level && error === undefined && this.failure === null && !rewritten) return this.#run();
+    this.#signal(level, error, rewritten);
+  }
+
+  /** An error that `next` is given when nothing may run any more, or nothing yet. */
+  #raiseLate(error: unknown): void {
+    if (!this.#over) return this.#interrupt(error);
+    if (isError(error)) this.host.ended(this, true, error);
+  }
+
+  #signal(level: Level, error: unknown, rewritten: boolean): void {
     if (level !== this.level) {
       if (!this.signalFrom(level, error)) return;
     } else if (error !== undefined || rewritten) {

@@ -1,11 +1,13 @@
 import type { Duplex } from 'node:stream';
-import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
+import { type ErrorBody, errorBody, statusText } from '../errors';
 import { closeBehind, destroyAfter } from '../http/connection';
 import { answerJson } from '../http/answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
+import { tooLarge } from '../http/body/inflate';
 import { cutOff } from '../http/own-answer';
 import { loggedRequest } from '../http/logged-request';
+import { refusedBody } from '../http/refused-body';
 import type { Request } from '../http/request';
 import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -91,11 +93,12 @@ export class SignatureHook {
   }
 
   /** Answers 413: a body that is too large to be checked is not let through. */
-  refuseSize(req: Request, res: Response): void {
-    this.#logRefusal(req, 'the body is larger than body.limit');
+  refuseSize(req: Request, res: Response, limit: number): void {
+    const error = tooLarge(limit);
+    this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
     if (this.#isTaken(req, res)) return;
     if (!req.complete) closeBehind(req, res);
-    answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
+    answerJson(res, 413, errorBody(error, 413, false));
   }
 
   /** Answers 401: bytes that someone else has read can't be checked. */

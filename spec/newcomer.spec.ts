@@ -1,0 +1,67 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { signedFetch } from '../lib/index';
+import { fences, read, ROOT } from './support/document';
+
+const README = read('README.md');
+const [, section = ''] = README.split('\n## A signed, typed, tested route\n');
+const text = section.split('\n## ')[0] ?? '';
+
+/** The files of the section: each is named in the line before its block. */
+const files = new Map([...text.matchAll(/^`([\w.]+)`:\n\n```typescript\n([^]*?)\n```$/gm)].map(([, name = '', code = '']) => [name, code]));
+const commands = fences(text).filter(({ language }) => language === 'sh').map((fence) => fence.text.split('\n'));
+
+const folder = mkdtempSync(join(tmpdir(), 'waypost-newcomer-'));
+
+beforeAll(() => {
+  if (!existsSync(join(ROOT, 'dist/index.js'))) throw new Error('the newcomer runs on the build: npm run build (npm test does so)');
+  // The types are of another step of the build than what runs.
+  if (!existsSync(join(ROOT, 'dist/index.d.ts'))) {
+    execFileSync(process.execPath, [join(ROOT, 'node_modules/.bin/tsc'), '-p', 'tsconfig.build.json', '--emitDeclarationOnly', '--noCheck'], { cwd: ROOT });
+  }
+  // What `npm install` would put there.
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+  for (const name of ['typescript', '@types/node', 'undici-types']) symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+  symlinkSync(ROOT, join(folder, 'node_modules/waypost'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  for (const [name, code] of files) writeFileSync(join(folder, name), code);
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** One of README's commands, without npm between. */
+function command(text: string): string[] {
+  const [program = '', ...rest] = text.split(' ');
+  return program === 'npx' ? [join(ROOT, 'node_modules/.bin', rest.shift() ?? ''), ...rest] : rest;
+}
+
+function run(text: string): string {
+  return execFileSync(process.execPath, command(text), { cwd: folder, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
+}
+
+test("README's files compile under strict, their tests pass, and the server answers who signs", async () => {
+  expect([...files.keys()]).toEqual(['app.ts', 'app.test.ts', 'server.ts']);
+  const [compile = '', check = '', serve = ''] = commands.at(-1) ?? [];
+  expect(compile).toContain('npx tsc');
+  expect(compile).toContain('--strict');
+  run(compile);
+  expect(run(check)).toMatch(/pass 2\b[^]*fail 0\b/);
+  const server = spawn(process.execPath, command(serve), { cwd: folder, env: { PATH: process.env['PATH'], PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(server, 'close');
+  try {
+    // The log's first line tells the port.
+    const [line] = (await once(server.stdout, 'data')) as [Buffer];
+    const { address } = JSON.parse(line.toString()) as { address: { port: number } };
+    const url = `http://127.0.0.1:${address.port}/notes/7`;
+    const [, secret = ''] = /'(an example secret[^']*)'/.exec(files.get('app.ts') ?? '') ?? [];
+    const signed = await signedFetch({ secret })(url);
+    expect([signed.status, await signed.text()]).toEqual([200, '{"id":7}']);
+    expect((await fetch(url)).status).toBe(401);
+  } finally {
+    server.kill();
+    await ended;
+  }
+}, 120_000);
