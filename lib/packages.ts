@@ -28,6 +28,7 @@ export const pino = late(() => require('pino') as typeof import('pino'));
 export const proxyAddr = late(() => require('proxy-addr') as typeof import('proxy-addr'));
 export const qs = late(() => require('qs') as typeof import('qs'));
 export const rangeParser = late(() => require('range-parser') as typeof import('range-parser'));
+// eslint-disable-next-line @typescript-eslint/unbound-method -- a function, though its package writes it as a method
 export const configureStringify: () => typeof import('safe-stable-stringify').configure = late(() => (require('safe-stable-stringify') as typeof import('safe-stable-stringify')).configure);
 export const send = late(() => require('send') as typeof import('send'));
 export const serveStatic = late(() => require('serve-static') as typeof import('serve-static'));

@@ -275,6 +275,7 @@ export class Application extends ConfiguredRouter {
   /** @internal In Express's order it is no program of waypost's own, and may have been written for Express 4. */
   protected override [kVetPaths](paths: readonly Path[]): void {
     if (!this.#apart) refuseStars(paths);
+    super[kVetPaths](paths);
   }
 
   #prepare(): RouteTable {
