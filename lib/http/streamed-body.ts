@@ -7,7 +7,10 @@ import { cutOff, isBodiless } from './own-answer';
 import type { ConfiguredResponse } from './response-state';
 
 /** What `res.stream` sends: a stream of Node's, one of the web's, or what `for await` goes through; of bytes or text. */
-export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | { getReader(): unknown };
+export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | {
+  /** What a ReadableStream of the web is told by. */
+  getReader(): unknown;
+};
 
 type Done = (error?: Error | null) => void;
 
