@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import { lineFormat } from './line-format';
 import { pino } from './packages';
 import { StandardOutput } from './standard-output';
 
@@ -40,12 +42,20 @@ export interface LogDestination {
   write(line: string): void;
 }
 
+/** A level at which a line can be written. */
+export type LineLevel = Exclude<LogLevel, 'silent'>;
+
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly (keyof Logger)[];
 
 /** pino's numbers of its levels. */
 const NUMBERS: Readonly<Record<LogLevel, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity };
 
-/** pino, made at the first line that it is to write: to load it takes longer than all else at the start of a server. */
+/** Half of a character, which pino leaves as it is where it stands alone. */
+const SURROGATE = /[\ud800-\udfff]/;
+/** Fields that pino writes itself, or in its own way. */
+const OWN_FIELDS: readonly string[] = ['level', 'time', 'pid', 'hostname', 'msg', 'err'];
+
+/** pino, made at the first line that is more than plain data: to load it takes longer than all else at the start of a server. */
 export class LatePino implements Logger {
   readonly #level: LogLevel;
   readonly #destination: LogDestination;
@@ -94,31 +104,55 @@ export class LatePino implements Logger {
   }
 
   #write(level: (typeof METHODS)[number], fields: object | string, message: string | undefined): void {
-    if (NUMBERS[level] >= this.levelVal) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
+    if (NUMBERS[level] < this.levelVal) return;
+    const line = this.#pino === undefined ? plainLine(NUMBERS[level], fields, message) : undefined;
+    if (line === undefined) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
+    else this.#destination.write(line);
   }
+}
+
+/** The line that pino would write; undefined where it has a way of its own to write what is in it, as of errors. */
+function plainLine(level: number, fields: object | string, message: string | undefined): string | undefined {
+  const [shown, msg] = typeof fields === 'string' ? [{}, fields] : [fields, message];
+  if (!isScalar(msg ?? null) || Object.entries(shown).some(([name, value]) => OWN_FIELDS.includes(name) || !isScalar(name) || !isPlain(value))) return undefined;
+  const parts = [{ level, time: Date.now(), pid: process.pid, hostname: hostname() }, shown, { msg }];
+  // One after another: in one object names that are numbers would come first.
+  return `{${parts.map((part) => JSON.stringify(part).slice(1, -1)).filter((text) => text !== '').join(',')}}\n`;
+}
+
+/** Whether it is written alike by JSON.stringify and by pino: no object, or one whose values are none. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return isScalar(value);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isScalar);
+}
+
+function isScalar(value: unknown): boolean {
+  if (typeof value === 'string') return !SURROGATE.test(value);
+  return value === null || typeof value === 'boolean' || Number.isFinite(value);
 }
 
 /**
  * The logger of an application: the given one as it is, else pino, which writes
- * one JSON line at a time to standard output, synchronously. A line that can't
- * be written there is lost.
+ * one line at a time to standard output, synchronously: of JSON, or on a
+ * terminal in development to be read. A line that can't be written there is lost.
  *
  * @param options.level The lowest level that pino writes. @default 'info'.
  *   A given logger keeps its own level.
  * @param options.logger Any logger in pino's shape.
+ * @param options.env Name of the environment. @default 'production'
  * @param destination Where pino writes. @default standard output
  * @throws TypeError when the level is unknown or the logger lacks a method.
  */
 export function createLogger(
-  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined } = {},
+  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly env?: string } = {},
   destination?: LogDestination,
 ): Logger {
-  const { level = 'info', logger } = options;
+  const { level = 'info', logger, env } = options;
   if (logger !== undefined) return checkLogger(logger, 'logging.logger');
   if (!LOG_LEVELS.includes(level)) {
     throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
   }
-  return new LatePino(level, destination ?? new StandardOutput());
+  return new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
 }
 
 /**
@@ -136,12 +170,23 @@ export function checkLogger(value: unknown, name: string): Logger {
   return candidate as Logger;
 }
 
-/** Whether a line at `debug` would be written; a logger that does not tell is asked to. */
-export function logsDebug(logger: Logger): boolean {
+/** Whether a line at that level would be written; a logger that does not tell is asked to. */
+export function logs(logger: Logger, level: LineLevel): boolean {
   const { levelVal } = logger as { levelVal?: unknown };
+  const rank = NUMBERS[level];
   // pino's number for the level costs a read, its name a search.
-  if (typeof levelVal === 'number') return levelVal <= 20;
-  const { level } = logger;
-  if (level === 'info' || level === 'silent') return false;
-  return logger.isLevelEnabled?.('debug') ?? (level === undefined || level === 'debug' || level === 'trace');
+  if (typeof levelVal === 'number') return levelVal <= rank;
+  const lowest = (NUMBERS as Readonly<Record<string, number>>)[logger.level ?? ''];
+  if (lowest !== undefined) return lowest <= rank;
+  return logger.isLevelEnabled?.(level) ?? logger.level === undefined;
+}
+
+/** A logger that adds the fields to every line: the logger's own child, else one that hands its lines on. */
+export function childOf(given: Logger, fields: Readonly<Record<string, unknown>>): Logger {
+  const logger = given instanceof LatePino ? given.whole : given;
+  if (typeof logger.child === 'function') return logger.child({ ...fields });
+  return Object.fromEntries(METHODS.map((method) => [method, (first: object | string, message?: string): void => {
+    if (typeof first === 'string') logger[method](fields, first);
+    else logger[method]({ ...fields, ...(first instanceof Error ? { err: first } : first) }, message);
+  }])) as unknown as Logger;
 }
