@@ -230,7 +230,7 @@ describe('whatever calls next, how often, and when,', () => {
       for (const [name, how] of Object.entries(manners ?? {})) {
         app.param(name, (_req, res, next) => MANNERS[how](next, res as unknown as ServerResponse));
       }
-      const counts = placesOf(layOut(program));
+      const counts = placesOf(layOut(program, true));
       for (const { trace } of await ask(app, sent)) {
         expect(trace.filter((text) => !/^\d+$/.test(text))).toEqual([]);
         const ran = new Map<string, number>();

@@ -114,7 +114,7 @@ function withoutOptions(extent: Extent): Extent {
 const SHARED: Extent = {
   segments: ['a', 'a', 'b', 'b', 'c', ':x', ':x', ':y', '*', '**'],
   anyMount: false,
-  methods: ['GET', 'GET', 'GET', null, 'POST', 'PUT', 'DELETE'],
+  methods: ['GET', 'GET', 'GET', null, 'POST', 'HEAD', 'PUT', 'DELETE'],
   rewrites: 0,
   opens: 5,
   fills: 2,

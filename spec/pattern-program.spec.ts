@@ -1,4 +1,4 @@
-import type { Express, NextFunction, Request, RequestHandler } from 'express';
+import type { Express, NextFunction, Request, RequestHandler, Response } from 'express';
 import { type Application, createServer, express, type Handler, Router } from 'waypost';
 import { answerErrors, ExpressOracle } from './support/express-oracle';
 import { LogRecorder, Running } from './support/running';
@@ -204,6 +204,8 @@ describe('in express()', () => {
     ['/api/*', '/api/{*name}', '/api/:name'],
     ['/a/*/b', '/a/{*name}/b', '/a/:name/b'],
     ['/a{/*}', '/a{/{*name}}', '/a{/:name}'],
+    ['/*{/a}', '/{*name}{/a}', '/:name{/a}'],
+    ['/a\\/*', '/a\\/{*name}', '/a\\/:name'],
   ])('%s is refused wherever it comes to stand, and allowed in createServer()', (path, everything, one) => {
     const message = `route pattern ${JSON.stringify(path)} has a "*" alone in its segment, which took everything in Express 4 and takes one segment in waypost; write ${JSON.stringify(everything)} for everything, or ${JSON.stringify(one)} for one segment`;
     const quiet = { logging: { level: 'silent' } } as const;
@@ -218,6 +220,22 @@ describe('in express()', () => {
     expect(app.routes()).toEqual([]);
     expect(() => createServer(quiet).get(path, handler)).not.toThrow();
     for (const fine of [everything, one, '/**', '/a\\*', '/:x']) expect(() => express(quiet).get(fine, handler)).not.toThrow();
+  });
+
+  test('a star that is part of a name or escaped is none', () => {
+    for (const path of ['/:"a/*/b"', '/*"x/*"', '/\\*', '/a\\*/b']) expect(() => express({ logging: { level: 'silent' } }).get(path, handler)).not.toThrow();
+  });
+
+  test('a router that is called by hand refuses it with every request, and not where createServer() is around', async () => {
+    const router = Router().get('/api/*', (_req, res) => void res.send('one segment'));
+    const listens = await running.serve(router);
+    const app = express({ env: 'test', logging: { level: 'silent' } });
+    app.use((req, res, next) => router(req, res, next));
+    app.use((error: Error, _req: Request, res: Response, _next: NextFunction) => void res.status(500).send(error.message));
+    const own = createServer({ env: 'test', logging: { level: 'silent' } });
+    own.use((req, res, next) => router(req, res, next));
+    expect([(await ask(listens, '/api/x')).status, (await ask(await running.start(app), '/api/x')).body, (await ask(await running.start(own), '/api/x')).body])
+      .toEqual([500, expect.stringContaining('write "/api/{*name}" for everything'), 'one segment']);
   });
 
   test('the path "/" among several of middleware is that path alone, and an empty path is "/"', async () => {

@@ -103,7 +103,7 @@ describe('what DECISIONS adds to the language', () => {
 
   test('across a mount the inner value of a name wins', () => {
     const mount = parsePrefix('/:id/*', EXACT);
-    const [joined] = joinPatterns(mount, parsePattern('/x/:id/*', EXACT), false);
+    const [joined] = joinPatterns(mount, parsePattern('/x/:id/*', EXACT), false, EXACT);
     expect(joined?.capture(new Path('/1/2/x/3/4', EXACT), false, true)).toEqual({ id: '3', '*': '4' });
   });
 });
@@ -330,7 +330,7 @@ describe('an unfriendly path', () => {
 
   test('is decided at once where mounts put several "**" in one pattern', () => {
     let joined = parsePrefix('/**/a', EXACT);
-    for (let i = 0; i < 8; i++) joined = joinPatterns(joined, parsePattern('/**/a', EXACT), false);
+    for (let i = 0; i < 8; i++) joined = joinPatterns(joined, parsePattern('/**/a', EXACT), false, EXACT);
     expect(joined[0]?.matches(new Path(`/${'a/'.repeat(4_000)}b`, EXACT))).toBe(false);
     expect(joined[0]?.matches(new Path(`/${'a/'.repeat(4_000)}a`, EXACT))).toBe(true);
   });

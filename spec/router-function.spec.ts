@@ -71,6 +71,19 @@ describe('a router is a function', () => {
     expect((await ask(port, '/in/echo', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } })).status).toBe(400);
   });
 
+  test('called by a handler without a next, it answers by itself, by what the application says', async () => {
+    const router = Router();
+    router.get('/own', (req, res) => res.json([req.app.locals['title'], req.app.get('title')]));
+    router.get('/fails', () => { throw new Error('no'); });
+    const port = await running.app((app) => {
+      app.locals['title'] = 'ours';
+      app.set('title', 'set').set('json spaces', 1);
+      app.use((req, res) => router(req, res));
+    });
+    expect((await ask(port, '/own')).body).toBe('[\n "ours",\n "set"\n]');
+    expect([(await ask(port, '/none')).status, (await ask(port, '/fails')).status]).toEqual([404, 500]);
+  });
+
   test('what it rewrites, the application around checks', async () => {
     const router = Router();
     router.use((req, _res, next) => { req.url = '/secret'; next(); });

@@ -90,11 +90,11 @@ async function battle(settings: WorldSettings, seed: number): Promise<string[]> 
 }
 
 /** A miss as a line to repeat it by. */
-async function described(world: GuardedWorld, { scope, routing, host, root }: WorldSettings, request: HostileRequest): Promise<string> {
+async function described(world: GuardedWorld, { scope, routing, host, root, make }: WorldSettings, request: HostileRequest): Promise<string> {
   const short = await shortest(request, async (shorter) => (await attack(world, [shorter])).some(isMiss));
   const what = (await attack(world, [short])).flatMap(guardedOf).map(({ place, name }) => `${place} ${name}`);
   const { includeRoutes, excludeRoutes } = scope;
-  return `${short.method} ${short.target}${short.upgrade ? ' (upgrade)' : ''} reached ${what.join(' and ')}; ${JSON.stringify({ includeRoutes, excludeRoutes, routing, host, root })}`;
+  return `${short.method} ${short.target}${short.upgrade ? ' (upgrade)' : ''} reached ${what.join(' and ')}; ${JSON.stringify({ includeRoutes, excludeRoutes, routing, host, root, make })}`;
 }
 
 async function war(scope: GuardedScope, number: number): Promise<string[]> {
@@ -105,7 +105,8 @@ async function war(scope: GuardedScope, number: number): Promise<string[]> {
       const at = (number + index + turn) % HOSTS.length;
       const host = HOSTS[at] as Host;
       const root = (index + at) % 2 === 0 ? 'waypost' : 'express';
-      misses.push(...(await battle({ scope, routing, host, root, secret: SECRET }, seed++)));
+      const make = (number + (index >> 1) + turn) % 2 === 0 ? 'createServer' : 'express';
+      misses.push(...(await battle({ scope, routing, host, root, make, secret: SECRET }, seed++)));
     }
   }
   return misses;
@@ -129,7 +130,7 @@ describe('nothing guarded is reached without a signature, however its path is di
 
 const PLACES = [
   'middleware', 'middleware under a path', 'middleware that decodes', 'middleware under a parameter', 'error middleware', 'router middleware',
-  'route', 'route of a method', 'constrained route', 'mixed route', 'route of parameters', 'wildcard that resolves', 'router', 'router under a parameter',
+  'route', 'route of a method', 'constrained route', 'mixed route', 'route of parameters', 'wildcard that resolves', 'router', 'router under a parameter', 'called router', 'router that hides parameters',
   'general route', 'general wildcard', 'general wildcard that decodes', 'mounted application', 'application at the root', 'application with a scope of its own',
   'Express', 'Express at the root', 'Express middleware', 'strict Express', 'serve-static', 'sirv',
   ...['fallback', 'upgrade'].flatMap((place) => Object.keys(READINGS).map((reading) => `${place}, ${reading}`)),

@@ -56,6 +56,51 @@ test('layers that a program has moved or taken out count so', async () => {
   expect(await answersOf(app, ['/r/x', '/r/y'])).toEqual([['/r/x', 404, ''], ['/r/y', 200, 'y']]);
 });
 
+test('what a program does to stacks while the application runs counts with the next request, as in Express', async () => {
+  type Run = (express: ExpressModule) => Promise<unknown>;
+  const edited = (edit: (app: Listed, router: Listed, route: Listed, made: (name: string) => Layer) => void): Run => (lib) => {
+    const { app, router } = program(lib);
+    const route = app.route('/t').get((_req, _res, next) => next()).get(function two(_req, res) { res.send('two'); });
+    const listed = (app as unknown as { router: Listed }).router;
+    app.get('/edit', (_req, res) => {
+      edit(listed, router as unknown as Listed, route as unknown as Listed, (name) => ({ handle: (_own: unknown, given: { send(text: string): void }) => given.send(name) }) as unknown as Layer);
+      res.send('edited');
+    });
+    const asked = ['/a/1', '/b', '/c', '/r/x', '/t'] as const;
+    return answersOf(app, [...asked, '/edit', ...asked, ['/b', { method: 'POST' }]]);
+  };
+  const edits: Parameters<typeof edited>[0][] = [
+    (app) => void app.stack.splice(1, 1),
+    (app) => void (app.stack.length = 1),
+    (app) => void app.stack.reverse(),
+    (app) => void (app.stack = app.stack.filter(({ route }) => route === undefined)),
+    (app, router) => { app.stack = app.stack.slice(); app.stack = app.stack.slice(); router.stack.pop(); },
+    (app, router, _route, made) => { for (const { stack } of [app, router]) for (const layer of stack) if (layer.route?.path !== '/edit') layer.handle = made('put').handle; },
+    (app, _router, _route, made) => void Object.defineProperty(app.stack[3], 'handle', { value: made('defined').handle, configurable: true, writable: true }),
+    (_app, _router, route) => void route.stack.shift(),
+    (_app, _router, route) => void route.stack.pop(),
+    (_app, _router, route, made) => void ((route.stack[0] as Layer).handle = made('in the route').handle),
+  ];
+  for (const edit of edits) await onBoth(edited(edit));
+});
+
+test('listRoutes lists what Express\'s does', async () => {
+  await onBoth((lib) => {
+    const router = lib.Router() as unknown as { get(...given: unknown[]): unknown; all(...given: unknown[]): unknown; use(...given: unknown[]): unknown; route(path: unknown): { post(...given: unknown[]): { all(...given: unknown[]): unknown } }; listRoutes(): { router?: unknown; path: unknown; methods?: string[] }[] };
+    const nothing = (): void => undefined;
+    const inner = lib.Router();
+    router.get('/a', nothing);
+    router.all(['/b', /c/], nothing, nothing);
+    router.route('/d').post(nothing).all(nothing);
+    router.route('/e');
+    router.use(nothing);
+    router.use('/in', inner, nothing);
+    router.use('/app', lib());
+    (router as unknown as { head(...given: unknown[]): { get(...given: unknown[]): unknown } }).head('/h', nothing).get('/h', nothing);
+    return router.listRoutes().map((row) => ({ ...row, router: row.router === undefined ? undefined : row.router === inner }));
+  });
+});
+
 test('a mount path can be read off a layer, as lists of endpoints do', () => {
   const router = Router();
   router.use('/api/:tenant', Router()).use(Router()).get('/a.b', () => undefined);

@@ -5,8 +5,8 @@ import type { Unchecked } from '../http/unchecked';
 import type { RenderCallback } from '../http/views';
 import type { SafeLog } from '../safe-log';
 import type { ResolvedOptions, RoutingOptions } from '../options/options';
-import type { NextFunction, Paths } from '../routing/handler';
-import { kChanged, kUsed, kVet, type RoutingRules } from '../routing/registration';
+import type { NextFunction, Path, Paths } from '../routing/handler';
+import { kChanged, kUsed, kVet, kVetPaths, type RoutingRules } from '../routing/registration';
 import { kStandsAlone, Router } from '../routing/router';
 import { looser, type RouterOptions, rulesOf } from '../routing/router-options';
 import type { Verb } from '../routing/verb-types';
@@ -19,6 +19,8 @@ import { addEngine, type RenderableView, renderView, type ViewHost } from './vie
 /** What an application asks itself for; by symbols, as in {@link Router}. */
 export const kShared = Symbol('waypost.application.shared');
 export const kRules = Symbol('waypost.application.rules');
+
+type Comparison = Pick<Required<RoutingOptions>, 'caseSensitive' | 'ignoreTrailingSlash'>;
 
 /** With one argument, the value of a setting. */
 interface SettingGetter {
@@ -56,6 +58,8 @@ export class ConfiguredRouter extends Router implements ViewHost {
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #asExpress: boolean;
+  /** By what paths are compared, once it can no longer be set. */
+  #comparison: Comparison | null = null;
 
   /** @param asExpress Whether routers without options go by Express's defaults, and what settings mean as well. */
   constructor(target: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
@@ -83,9 +87,17 @@ export class ConfiguredRouter extends Router implements ViewHost {
     const express = this.#asExpress ? { within: routing, mergeParams: false, answerOptions: !routing.methodNotAllowed } : undefined;
     // The scope of the signature check was worked out by the options; it must not disagree with what is routed.
     if (signs(this.#options)) return { ...routing, ...express };
-    const caseSensitive = this.enabled('case sensitive routing');
-    const ignoreTrailingSlash = this.disabled('strict routing');
-    return { ...routing, caseSensitive, ignoreTrailingSlash, ...express };
+    return { ...routing, ...(this.#comparison ?? this.#compares()), ...express };
+  }
+
+  #compares(): Comparison {
+    return { caseSensitive: this.enabled('case sensitive routing'), ignoreTrailingSlash: this.disabled('strict routing') };
+  }
+
+  /** As in Express, what is set once something is registered counts for nothing, nor what is inherited from then on. */
+  protected override [kVetPaths](paths: readonly Path[]): void {
+    if (this.#asExpress) this.#comparison ??= this.#compares();
+    super[kVetPaths](paths);
   }
 
   /** @internal As its settings, the options of routers must not loosen what the scope of the signature check was worked out by. */

@@ -16,7 +16,7 @@ import type { ViewClass } from './views';
 export interface KnownSettings {
   /** Whether an absolute name of a view may lead out of the directories in `views`. @default false, in `express()` true */
   'absolute views': boolean | undefined;
-  /** Whether `/A` and `/a` are two paths. Can't be changed where request signatures are checked. @default `routing.caseSensitive` */
+  /** Whether `/A` and `/a` are two paths. In `express()` it counts where it is set before the first path is registered. Can't be changed where request signatures are checked. @default `routing.caseSensitive` */
   'case sensitive routing': boolean | undefined;
   /** Name of the environment; in `development` error details reach a client. @default `env` */
   env: string;
@@ -36,7 +36,7 @@ export interface KnownSettings {
   'query parser': boolean | 'simple' | 'extended' | QueryParser;
   /** What `query parser` has become; undefined for none. */
   'query parser fn': QueryParser | undefined;
-  /** Whether `/a/` and `/a` are two paths. Can't be changed where request signatures are checked. @default not `routing.ignoreTrailingSlash` */
+  /** Whether `/a/` and `/a` are two paths. In `express()` as `case sensitive routing`. Can't be changed where request signatures are checked. @default not `routing.ignoreTrailingSlash` */
   'strict routing': boolean | undefined;
   /** How many labels of the host name are no subdomain. @default 2 */
   'subdomain offset': number;
@@ -88,14 +88,12 @@ export class Settings {
     this.#trustsByDefault = server.trustProxy === false;
     const entityTag = entityTagOf(etag);
     Object.assign(this.values, {
-      'case sensitive routing': routing.caseSensitive,
       env,
       etag,
       'etag fn': entityTag,
       'jsonp callback name': 'callback',
       'query parser': 'simple',
       'query parser fn': parseQuery,
-      'strict routing': !routing.ignoreTrailingSlash,
       'subdomain offset': 2,
       'trust proxy': server.trustProxy,
       'trust proxy fn': server.trusts,
@@ -104,6 +102,9 @@ export class Settings {
       'x-powered-by': false,
     });
     if (env === 'production') this.values['view cache'] = true;
+    // As in Express what is not asked for is a parent's to say.
+    if (!asExpress || routing.caseSensitive) this.values['case sensitive routing'] = routing.caseSensitive;
+    if (!asExpress || !routing.ignoreTrailingSlash) this.values['strict routing'] = !routing.ignoreTrailingSlash;
     this.shared = {
       ...fixed,
       asExpress,

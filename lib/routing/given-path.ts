@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import type { Path, Paths } from './handler';
+import { readTokens, type Token } from './pattern-text';
 
 /** Whether what `use` was given first is a path, or paths in arrays, and no handler. */
 export function isPaths(given: unknown): given is Paths {
@@ -34,9 +35,6 @@ export function writePaths(given: unknown): string {
   return types.isRegExp(given) ? String(given) : JSON.stringify(given);
 }
 
-/** A segment that is `*`, and what stands around it. */
-const STAR = /(?<=^|[/{])\*(?=[/}]|$)/g;
-
 /**
  * Refuses what Express 4 reads as everything below, Express 5 not at all, and
  * waypost as one segment: a program that comes from there would lose routes, or guards, in silence.
@@ -44,15 +42,25 @@ const STAR = /(?<=^|[/{])\*(?=[/}]|$)/g;
  */
 export function refuseStars(paths: readonly Path[]): void {
   for (const path of paths) {
-    if (typeof path !== 'string' || path.replace(STAR, '') === path) continue;
+    const stars = typeof path === 'string' && path.includes('*') ? starsIn(readTokens(path)) : [];
+    if (stars.length === 0) continue;
+    const renamed = (write: (name: string) => string): string => JSON.stringify(rename(path as string, stars, write));
     throw new TypeError(
       `route pattern ${JSON.stringify(path)} has a "*" alone in its segment, which took everything in Express 4 and takes one segment in waypost; `
-      + `write ${JSON.stringify(renamed(path, (index) => `{*${index}}`))} for everything, or ${JSON.stringify(renamed(path, (index) => `:${index}`))} for one segment`,
+      + `write ${renamed((name) => `{*${name}}`)} for everything, or ${renamed((name) => `:${name}`)} for one segment`,
     );
   }
 }
 
-function renamed(path: string, write: (name: string) => string): string {
-  let count = 0;
-  return path.replace(STAR, () => write(count++ === 0 ? 'name' : `name${count}`));
+/** Where a `*` without a name stands. */
+function starsIn(tokens: readonly Token[]): number[] {
+  return tokens.flatMap((token) => {
+    if (token.kind === 'group') return starsIn(token.tokens);
+    return token.kind === 'stars' && token.text === '*' ? [token.at] : [];
+  });
+}
+
+function rename(path: string, stars: readonly number[], write: (name: string) => string): string {
+  const pieces = stars.map((at, index) => path.slice(index === 0 ? 0 : (stars[index - 1] as number) + 1, at) + write(index === 0 ? 'name' : `name${index + 1}`));
+  return pieces.join('') + path.slice((stars.at(-1) as number) + 1);
 }

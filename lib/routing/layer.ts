@@ -1,5 +1,6 @@
+import { refuseStars } from './given-path';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
-import { parsePattern, parsePrefix, type Pattern } from './pattern';
+import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
 import { kJoins, kRegistrations, type RoutingRules } from './registration';
 import type { AnyHandler, Route } from './route';
@@ -75,8 +76,10 @@ function mountOf(router: Router, parent: Mount | null, start: number): Mount {
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
   for (const entry of mount.router[kRegistrations]) {
-    const own = entry.paths.flatMap((path) => (entry.kind === 'route' ? parsePattern(path, rules) : parsePrefix(path, rules, entry.paths.length > 1)));
-    const patterns = joinPatterns(prefixes, own, entry.kind !== 'route');
+    // A router that stands in no application comes here first.
+    if (rules.asExpress === true) refuseStars(entry.paths);
+    const own = entry.kind === 'route' ? entry.paths.flatMap((path) => parsePattern(path, rules)) : parsePrefixes(entry.paths, rules);
+    const patterns = joinPatterns(prefixes, own, entry.kind !== 'route', rules);
     const outer = hooksBeneath(around, own, prefixes);
     const hooks = [...outer, ...hooksFor(mount, own)];
     if (entry.kind === 'route') {

@@ -13,8 +13,10 @@ import { kWalk, type Travelling } from './walk';
  */
 export function optionsAnswers(table: RouteTable): Layer[] {
   const mounts = new Map<Mount, Layer[]>();
+  // As in Express a route that handles OPTIONS itself, if only to go on, has no word in it.
+  const handling = new Set(table.layers.filter(({ method }) => method === null || method === 'OPTIONS').map(({ place }) => place));
   for (const layer of table.layers) {
-    if (layer.place === null || layer.method === null) continue;
+    if (layer.place === null || layer.method === null || handling.has(layer.place)) continue;
     const known = mounts.get(layer.mount);
     if (known === undefined) mounts.set(layer.mount, [layer]);
     else known.push(layer);
@@ -45,7 +47,7 @@ function methodsOf(table: RouteTable, routes: readonly Layer[], req: Travelling)
   const { match } = req[kWalk] as NonNullable<Travelling[typeof kWalk]>;
   const methods = new Set<string>();
   for (const layer of routes) {
-    if (layer.catches || table.alternative(layer, match) === undefined) continue;
+    if (table.alternative(layer, match) === undefined) continue;
     methods.add(layer.method as string);
     if (layer.method === 'GET') methods.add('HEAD');
   }

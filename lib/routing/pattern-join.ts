@@ -1,8 +1,10 @@
+import type { PathRules } from './path';
 import { Pattern } from './pattern';
 import { NestedTail } from './pattern-nest';
 import type { Segment } from './pattern-parser';
 
 const NONE: readonly never[] = Object.freeze([]);
+const EMPTY: Segment = Object.freeze({ kind: 'static', text: '' });
 
 /** Patterns that one registration in a router may come to; of more the router's path and the registration's are looked at one after the other. */
 const MOST_JOINED = 256;
@@ -12,13 +14,21 @@ const MOST_JOINED = 256;
  * is mounted at. A route `/` is the mount path itself (INTERFACE section 4.1).
  * @param prefix Whether `inner` are the paths of middleware or a mount.
  */
-export function joinPatterns(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean): Pattern[] {
-  if (mounts.length * inner.length > MOST_JOINED) return [nest(mounts, inner, NONE, NONE)];
+export function joinPatterns(mounts: readonly Pattern[], inner: readonly Pattern[], prefix: boolean, rules: PathRules): Pattern[] {
+  if (mounts.length > 1 && inner.length > 1 && mounts.length * inner.length > MOST_JOINED) return [nest(mounts, inner, NONE, NONE)];
   return mounts.flatMap((mount) => {
     const joined = new Map<Pattern, Pattern>();
     for (const pattern of inner) joined.set(pattern, join(mount, pattern, prefix, pattern.earlier.map((other) => joined.get(other) as Pattern)));
-    return [...joined.values()];
+    const patterns = [...joined.values()];
+    return !prefix && rules.asExpress === true && !rules.ignoreTrailingSlash ? patterns.flatMap(withSlash) : patterns;
   });
+}
+
+/** In Express the mount path leaves the same of `/m` and `/m/`, however strict: a route `/` takes both. */
+function withSlash(pattern: Pattern): Pattern[] {
+  const { text, segments, mountLength, earlier, unless, tail } = pattern;
+  if (tail !== undefined || mountLength === 0 || mountLength !== segments.length) return [pattern];
+  return [pattern, new Pattern(text, [...segments, EMPTY], mountLength, earlier, unless)];
 }
 
 function join(mount: Pattern, inner: Pattern, prefix: boolean, earlier: readonly Pattern[]): Pattern {

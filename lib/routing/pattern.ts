@@ -187,23 +187,42 @@ export function parsePattern(given: unknown, rules: PathRules): Pattern[] {
   return parse(given, rules, false);
 }
 
-/**
- * The same as a prefix, the path of middleware or a mount: `/` and a trailing slash add no segment.
- * @param several Whether it is one of several paths.
- */
-export function parsePrefix(given: unknown, rules: PathRules, several = false): Pattern[] {
-  // With an optional part that is empty it is an ordinary path to Express.
-  if (several && rules.asExpress === true && given === '/') return parse('/', rules, true, '/{}');
+/** The same as a prefix, the path of middleware or a mount: `/` and a trailing slash add no segment. */
+export function parsePrefix(given: unknown, rules: PathRules): Pattern[] {
   return parse(given, rules, true);
 }
 
-function parse(given: unknown, rules: PathRules, prefix: boolean, read = given): Pattern[] {
-  if (types.isRegExp(given)) return [new Pattern(String(given), [new RegExpTail(given)], 0)];
-  // As in Express an empty path is "/".
-  const text = given === '' ? '/' : given as string;
+/** The same of several paths. As in Express, the first that matches is where a router is mounted. */
+export function parsePrefixes(given: readonly unknown[], rules: PathRules): Pattern[] {
+  if (given.length === 1 || rules.asExpress !== true) return given.flatMap((path) => parsePrefix(path, rules));
+  const found: Pattern[] = [];
+  // With an optional part that is empty "/" is an ordinary path to Express.
+  for (const path of given) found.push(...parse(path, rules, true, path === '/' ? '/{}' : path, found));
+  return found;
+}
+
+/** @param before Patterns that count before these. */
+function parse(given: unknown, rules: PathRules, prefix: boolean, read = given, before: readonly Pattern[] = NONE): Pattern[] {
   const patterns: Pattern[] = [];
-  for (const segments of parseAlternatives(read === '' ? '/' : read, rules, prefix)) {
-    patterns.push(new Pattern(text, segments, 0, prefix ? [...patterns] : NONE));
+  const add = (text: string, segments: readonly Segment[]): void => {
+    const earlier = prefix ? [...before, ...patterns].filter((other) => mayMeet(other.segments, segments)) : NONE;
+    patterns.push(new Pattern(text, segments, 0, earlier));
+  };
+  if (types.isRegExp(given)) {
+    add(String(given), [new RegExpTail(given)]);
+  } else {
+    // As in Express an empty path is "/".
+    for (const segments of parseAlternatives(read === '' ? '/' : read, rules, prefix)) add(given === '' ? '/' : given as string, segments);
   }
   return patterns;
+}
+
+/** Whether a path may begin with both: not where they have different text in the same place. */
+function mayMeet(some: readonly Segment[], others: readonly Segment[]): boolean {
+  for (let i = 0; i < some.length && i < others.length; i++) {
+    const [one, other] = [some[i] as Segment, others[i] as Segment];
+    if (one.kind === 'deep' || one.kind === 'tail' || other.kind === 'deep' || other.kind === 'tail') return true;
+    if (one.kind === 'static' && other.kind === 'static' && one.text !== other.text) return false;
+  }
+  return true;
 }

@@ -1,5 +1,5 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
-import { layOut, meetsRoute, type Layer, type Level } from './layer';
+import { layOut, meetsRoute, type Layer, type Level, type Place } from './layer';
 import { judgeLayer, LayerIndex } from './overlap';
 import { optionsAnswers } from './options-answer';
 import { Path } from './path';
@@ -94,8 +94,8 @@ export class RouteTable {
   readonly #unmatched: Plan;
   /** Methods that a plan of their own is made for: those of the routes, HEAD and OPTIONS. */
   readonly #methods = new Set(['HEAD', 'OPTIONS']);
-  /** Structure of the HEAD routes: a GET route of the same gives way. */
-  readonly #heads = new Set<string>();
+  /** Structure of the HEAD routes, or in Express's order the routes themselves: a GET route of the same gives way. */
+  readonly #heads = new Set<string | Place | null>();
   readonly #exact: boolean;
 
   constructor(router: Router, rules: RoutingRules, apart = true) {
@@ -107,9 +107,10 @@ export class RouteTable {
       this.#index.add(layer);
       if (layer.place === null) continue;
       if (layer.method !== null) this.#methods.add(layer.method);
+      if (layer.method === 'HEAD' && !apart) this.#heads.add(layer.place);
       for (const pattern of layer.patterns) {
         this.#engine.add(pattern);
-        if (layer.method === 'HEAD') this.#heads.add(structureOf(pattern.segments));
+        if (layer.method === 'HEAD' && apart) this.#heads.add(structureOf(pattern.segments));
       }
     }
     const middleware = this.layers.filter((layer) => layer.place === null);
@@ -207,6 +208,7 @@ export class RouteTable {
   #answering(layer: Layer, method: string): Layer | null {
     if (layer.method === null || layer.method === method) return layer;
     if (method !== 'HEAD' || layer.method !== 'GET') return null;
+    if (!this.apart) return this.#heads.has(layer.place) ? null : layer;
     const patterns = layer.patterns.filter((pattern) => !this.#heads.has(structureOf(pattern.segments)));
     if (patterns.length === layer.patterns.length) return layer;
     return patterns.length === 0 ? null : { ...layer, patterns };

@@ -22,6 +22,8 @@ export interface RoutingRules extends PathRules {
   readonly within?: PathRules;
   /** Whether a router without the option `mergeParams` sees the parameters of its mount path. @default true */
   readonly mergeParams?: boolean;
+  /** Whether what is called sees parameters that no pattern of its own has captured, and which a router may hide. @default false */
+  readonly inherits?: boolean;
   /** Whether a router answers OPTIONS, where nothing in it has, with the methods of its routes. @default false */
   readonly answerOptions?: boolean;
 }

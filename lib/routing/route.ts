@@ -3,7 +3,7 @@ import { checkHandler } from './given-handler';
 import { writePaths } from './given-path';
 import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
 import type { RouteEntry } from './registration';
-import { entryOf, StackLayer } from './stack';
+import { entryOf, StackLayer, watched, watchedLayer } from './stack';
 import type { Params } from './pattern';
 import { addVerbs, type RouteVerbs } from './verb';
 
@@ -38,7 +38,7 @@ export class Route<P = Params> {
 
   /** The handlers as Express shows them. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return (this.#stack ??= this.#entries.map(layerOf));
+    return (this.#stack ??= watched(this.#entries.map(layerOf), () => this.#changed?.()));
   }
 
   /** The methods that it handles, in lower case; `_all` where it handles all. */
@@ -52,7 +52,7 @@ export class Route<P = Params> {
     for (const handler of flattenHandlers(given, `route ${writePaths(this.path)}`)) {
       const entry: RouteEntry = { method, handler };
       this.#entries.push(entry);
-      this.#stack?.push(layerOf(entry));
+      this.#stack?.push(watchedLayer(layerOf(entry), () => this.#changed?.()));
     }
     this.#changed?.();
     return this;

@@ -46,7 +46,8 @@ export class RouterCall implements WalkHost {
   /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
   answer(message: IncomingMessage, response: ServerResponse): void {
     const [req, res] = [message as Travelling, response as Response];
-    this.#adoption.adopt(req, res, undefined);
+    // Within an application they are that one's.
+    if (req[kWalk] === undefined) this.#adoption.adopt(req, res, undefined);
     giveOwnProperties(req, res, false);
     req.res = res;
     req[kOriginalUrl] ??= req.originalUrl;
@@ -61,17 +62,18 @@ export class RouterCall implements WalkHost {
     const req = message as Travelling;
     // What another framework made may lack anything.
     if (typeof req.url !== 'string' || req.url === '') return next();
-    const outer: Outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     const parent = req[kWalk];
+    const table = this.#tableIn(parent, next);
+    if (table === null) return;
+    const outer: Outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     req.originalUrl ||= req.url;
     req.baseUrl ||= '';
-    const table = this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false);
     const begun = req[kBegun] ?? parent;
     const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), (error) => {
       Object.assign(req, outer);
       next(error);
     }, parent, begun);
-    if (this.#options.mergeParams ?? table.rules.mergeParams ?? true) walk.inherited = outer.params ?? null;
+    if (table.rules.inherits === true) walk.inherited = outer.params ?? null;
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.read(walk));
@@ -112,10 +114,21 @@ export class RouterCall implements WalkHost {
     (walk.outer as NextFunction)(failed ? error : undefined);
   }
 
+  /** Null where what is registered can't be, of which `next` is told. */
+  #tableIn(parent: Walk | undefined, next: NextFunction): RouteTable | null {
+    try {
+      return this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false);
+    } catch (error) {
+      next(error);
+      return null;
+    }
+  }
+
   #tableUnder(around: RoutingRules, apart: boolean): RouteTable {
     const known = this.#tables.get(around);
     if (known !== undefined) return known;
-    const table = new RouteTable(this.#router, rulesOf(this.#options, around), apart);
+    const inherits = this.#options.mergeParams ?? around.mergeParams ?? true;
+    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart);
     this.#tables.set(around, table);
     return table;
   }

@@ -14,7 +14,7 @@ import { kChanged, kJoins, kRegister, kRegistrations, kUsed, kVet, kVetPaths, ty
 import { type AnyHandler, flattenHandlers, kEntries, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
-import { areLayers, registrationOf, StackLayer } from './stack';
+import { areLayers, type ListedPath, pathsOf, registrationOf, StackLayer, watched, watchedLayer } from './stack';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 
@@ -60,17 +60,22 @@ export class Router extends Mountable {
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return (this.#stack ??= this.#registrations.map(pictureOf));
+    return (this.#stack ??= watched(this.#registrations.map(pictureOf), () => this[kChanged]()));
   }
 
   /** Layers of a `stack`, in another order or fewer, are what is registered from now on; anything else is the program's own. */
   set stack(layers: StackLayer[]) {
     if (areLayers(layers)) {
-      this.#stack = layers;
+      this.#stack = watched(layers, () => this[kChanged]());
       this[kChanged]();
     } else {
       assign(this, 'stack', layers);
     }
+  }
+
+  /** The paths of the routes and of the routers that are mounted here, in order, as Express lists them. */
+  listRoutes(): ListedPath[] {
+    return this.stack.flatMap(pathsOf);
   }
 
   /** @internal To be called when what is registered, or how it is read, has changed. */
@@ -81,7 +86,7 @@ export class Router extends Mountable {
 
   /** @internal Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
-    return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || patterns.every(({ bare }) => bare));
+    return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || (rules.inherits !== true && patterns.every(({ bare }) => bare)));
   }
 
   /** @internal Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
@@ -225,7 +230,7 @@ export class Router extends Mountable {
 
   #add(registration: Registration): void {
     this.#registrations.push(registration);
-    this.#stack?.push(pictureOf(registration));
+    this.#stack?.push(watchedLayer(pictureOf(registration), () => this[kChanged]()));
   }
 
   /** This router, and those mounted in it. */

@@ -1,6 +1,7 @@
 import type { Path, Paths } from './handler';
 import type { Registration, RouteEntry } from './registration';
 import type { AnyHandler, Route } from './route';
+import type { Router } from './router';
 
 /** Whose picture a {@link StackLayer} is: a registration of a router, or a handler of a route. */
 interface Pictured {
@@ -10,13 +11,15 @@ interface Pictured {
 }
 
 const kPictured = Symbol('waypost.stack.pictured');
+/** The layer itself, of what watches it. */
+const kSelf = Symbol('waypost.stack.self');
 
 /**
  * One registration as Express shows it in `stack`, for tools that list what is
  * registered, or put a function of their own around it.
  */
 export class StackLayer {
-  /** What is called. What a program puts here is called in its place, from the next registration on: at the start from the first request on. */
+  /** What is called. What a program puts here is called in its place, from the next request on. */
   handle: unknown;
   readonly name: string;
   /** The path as it was registered. */
@@ -32,6 +35,7 @@ export class StackLayer {
   readonly method: string | undefined;
   /** @internal */
   readonly [kPictured]: Pictured & { readonly handle: AnyHandler };
+  readonly [kSelf] = this;
 
   constructor(path: Paths, handle: AnyHandler, pictured: Pictured) {
     this.handle = handle;
@@ -52,6 +56,53 @@ export class StackLayer {
     const source = text.replace(/:[\w$]+/g, '(?:([^\\/]+?))').replace(/\*\*|\*[\w$]+/g, '(?:(.*))').replace(/(?<=\/)\*(?=\\|$)/g, '(?:([^\\/]+?))');
     return new RegExp(this.route === undefined ? `^${source}\\/?(?=\\/|$)` : `^${source}\\/?$`, 'i');
   }
+}
+
+/** The layers of a stack, and what tells when a program changes them or their list. Programs define properties anew as well. */
+export function watched(layers: readonly StackLayer[], changed: () => void): StackLayer[] {
+  return watch(layers.map((layer) => watchedLayer(layer, changed)), changed);
+}
+
+/** The same of one layer. */
+export function watchedLayer(layer: StackLayer, changed: () => void): StackLayer {
+  return watch(layer[kSelf], changed);
+}
+
+function watch<Target extends object>(target: Target, changed: () => void): Target {
+  return new Proxy(target, {
+    defineProperty(own, name, descriptor) {
+      const isDone = Reflect.defineProperty(own, name, descriptor);
+      changed();
+      return isDone;
+    },
+    deleteProperty(own, name) {
+      const isDone = Reflect.deleteProperty(own, name);
+      changed();
+      return isDone;
+    },
+  });
+}
+
+/** One path of a route, or of a router that is mounted. */
+export interface ListedPath {
+  readonly path: Path;
+  /** Of a route, in upper case, `*` for every method; HEAD where GET stands for it. Undefined for a router. */
+  readonly methods: string[] | undefined;
+  /** What is mounted, to be asked for its own; undefined for a route. */
+  readonly router: Router | undefined;
+}
+
+/** What Express lists of a layer: nothing of middleware, or of an application that is mounted. */
+export function pathsOf({ route, handle, rawPath }: StackLayer): ListedPath[] {
+  const router = route === undefined ? (handle as Partial<Router>) : undefined;
+  if (router !== undefined && ('mountpath' in router || !Array.isArray(router.stack))) return [];
+  const paths = Array.isArray(rawPath) ? (rawPath as readonly Path[]) : [rawPath as Path];
+  return paths.map((path) => ({ path, methods: route && methodsOf(route), router: router as Router | undefined }));
+}
+
+function methodsOf({ methods }: Route): string[] {
+  const names = Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
+  return names.includes('GET') && !names.includes('HEAD') ? [...names, 'HEAD'] : names;
 }
 
 /** What a layer in a router's stack stands for now; undefined where it is none of waypost's. */

@@ -47,6 +47,7 @@ function settingsOf(number: number): WorldSettings {
     routing: { caseSensitive: flag(0), ignoreTrailingSlash: flag(1), ignoreDuplicateSlashes: flag(2) },
     host: HOSTS[turn % HOSTS.length] as Host,
     root: flag(3) ? 'express' : 'waypost',
+    make: flag(4) ? 'express' : 'createServer',
     secret: SECRET,
   };
 }

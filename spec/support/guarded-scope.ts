@@ -11,7 +11,8 @@ export interface GuardedScope {
 }
 
 /** Paths that lead elsewhere: what stands behind one is the path that its request is rewritten to. */
-export const DOORS = ['/old', '/norm', '/bounce', '/hop', '/boom', '/leap'] as const;
+export const DOORS = ['/old', '/norm', '/bounce', '/hop', '/boom', '/leap', '/spin', '/hand', '/pass'] as const;
+const DOOR = DOORS.map((door) => door.slice(1)).join('|');
 
 /** What the worlds hold, by its true name. */
 export const NAMES: readonly string[] = [
@@ -61,7 +62,7 @@ export const SCOPES: Readonly<Record<string, GuardedScope>> = {
   'all but the open': {
     includeRoutes: [],
     excludeRoutes: ['/', '/health', '/open/**', '/moved/door/*', ...DOORS.map((door) => `${door}/**`)],
-    guards: (_, name) => !/^\/(?:$|health$|(?:open|old|norm|bounce|hop|boom|leap)\/[^]|moved\/door\/[^])/.test(name),
+    guards: (_, name) => !new RegExp(`^/(?:$|health$|(?:open|${DOOR})/[^]|moved/door/[^])`).test(name),
   },
   'parameters': {
     includeRoutes: ['/:tenant/private/*', '/f/:name.json', '/café/**', '/moved/private/:key', '/c/:code([A-Z]+)'],
@@ -76,6 +77,6 @@ export const SCOPES: Readonly<Record<string, GuardedScope>> = {
   'all but what parameters and methods exempt': {
     includeRoutes: ['/**'],
     excludeRoutes: ['/f/:name.txt', '/open/*', { path: '/u/:id(\\d+)', methods: ['GET'] }, { path: '/**', methods: ['OPTIONS'] }, ...DOORS.map((door) => `${door}/**`)],
-    guards: (method, name) => method !== 'OPTIONS' && !(method === 'GET' && /^\/u\/\d+$/.test(name)) && !/^\/(?:f\/[^/]+\.txt$|open\/[^/]+$|(?:old|norm|bounce|hop|boom|leap)\/[^])/.test(name),
+    guards: (method, name) => method !== 'OPTIONS' && !(method === 'GET' && /^\/u\/\d+$/.test(name)) && !new RegExp(`^/(?:f/[^/]+\\.txt$|open/[^/]+$|(?:${DOOR})/[^])`).test(name),
   },
 };

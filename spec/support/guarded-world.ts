@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import express from 'express';
 import serveStatic from 'serve-static';
 import sirv from 'sirv';
-import { type Application, createServer, type CreateServerOptions, type Handler, type NextFunction, type Request, type Response, Router, type RoutingOptions } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, express as wayExpress, type Handler, type NextFunction, type Request, type Response, Router, type RoutingOptions } from 'waypost';
 import { type GuardedScope, type Guards, NAMES } from './guarded-scope';
 import { decode, READINGS, restOf } from './target-reading';
 
@@ -17,6 +17,8 @@ export interface WorldSettings {
   readonly scope: GuardedScope;
   readonly routing: Readonly<Required<Pick<RoutingOptions, 'caseSensitive' | 'ignoreTrailingSlash' | 'ignoreDuplicateSlashes'>>>;
   readonly host: Host;
+  /** What makes the application. */
+  readonly make: 'createServer' | 'express';
   /**
    * What takes requests at the root: routes of any path (which leave nothing to
    * the `.xJson` suffix), an application of waypost and serve-static; or an
@@ -68,9 +70,11 @@ export class GuardedWorld {
     this.#folder = folder.path;
     this.base = settings.host === 'express' ? '/v1' : '';
     const { scope: { includeRoutes, excludeRoutes }, secret, routing, host } = settings;
-    const app = createServer({ ...quiet, routing, security: security(secret, { includeRoutes, excludeRoutes }) });
+    const options = { ...quiet, routing, security: security(secret, { includeRoutes, excludeRoutes }) };
+    const app = settings.make === 'express' ? wayExpress(options) : createServer(options);
     this.#app = app;
     this.#addDoors(app);
+    this.#addCalled(app);
     this.#addMiddleware(app);
     this.#addRoutes(app);
     this.#addRouters(app);
@@ -164,6 +168,30 @@ export class GuardedWorld {
     });
   }
 
+  /** Routers that are called as a whole: by middleware, by a route, by another framework, or since they hide parameters. */
+  #addCalled(app: Application): void {
+    const called = Router({ mergeParams: false });
+    called.use(door('/spin', (rest) => rest));
+    called.use(this.#finder('called router', (req) => req.path));
+    for (const name of NAMES) called.all(name, this.#thing('called router', name));
+    called.all(/^\/(api|admin)\/(.*)$/i, this.#finder('called router', (req) => `/${(req.params[0] as string).toLowerCase()}/${req.params[1] as string}`));
+    called.all('/admin{/:page}', this.#finder('called router', (req) => `/admin${req.params.page === undefined ? '' : `/${req.params.page}`}`));
+    app.use((req, res, next) => called(req, res, next));
+    app.use((req, res, next) => {
+      if (!req.url.startsWith('/hand/')) return next();
+      req.url = req.url.slice('/hand'.length);
+      called.handle(req, res, next);
+    });
+    app.all('/pass/**', (req, res, next) => {
+      req.url = `/${String(req.params['**'])}`;
+      called(req, res, next);
+    });
+    if (this.#settings.root === 'express') app.use(express().use(called as unknown as express.RequestHandler) as unknown as Handler);
+    const hiding = Router({ mergeParams: false });
+    hiding.all('/private/:key', this.#finder('router that hides parameters', (req) => `${decode(req.baseUrl.slice(this.base.length))}/private/${String(req.params.key)}`));
+    app.use('/:tenant', hiding);
+  }
+
   #addMiddleware(app: Application): void {
     app.use(this.#finder('middleware', (req) => req.path));
     for (const prefix of ['/api', '/admin', '/admin/public', '/u', '/f', '/c', '/café', '/orders', '/moved/private']) {
@@ -207,10 +235,10 @@ export class GuardedWorld {
       router.all('/public/**', this.#finder('router', (req) => `${prefix}/public/${String(req.params['**'])}`));
       app.use(prefix, router);
     }
-    app.use(/^\/(api|admin)(?=\/|$)/i, Router().all('/key', this.#finder('router at an expression', (req) => `/${(req.params[0] as string).toLowerCase()}/key`)));
+    app.use(/^\/(api|admin)(?=\/|$)/i, Router({ mergeParams: true }).all('/key', this.#finder('router at an expression', (req) => `/${(req.params[0] as string).toLowerCase()}/key`)));
     app.use('/admin{/:part}', Router().use(this.#finder('router at an optional part', (req) => req.baseUrl.toLowerCase() + restOf(req.path))));
     app.use('/api/*rest', this.#finder('middleware under a wildcard', (req) => `/api/${segments(req, 'rest')}`));
-    app.use('/:tenant', Router().all('/private/:key', this.#finder('router under a parameter', (req) => `/${String(req.params.tenant)}/private/${String(req.params.key)}`)));
+    app.use('/:tenant', Router({ mergeParams: true }).all('/private/:key', this.#finder('router under a parameter', (req) => `/${String(req.params.tenant)}/private/${String(req.params.key)}`)));
   }
 
   /** Mounted applications of waypost, whose routing is as different as can be. */

@@ -141,10 +141,11 @@ class LinearWalk {
     return route === null ? firstHit(patterns, path, true) : firstHit(patterns.filter((pattern) => this.#answers(here, pattern)), path, false);
   }
 
-  /** GET answers HEAD unless a HEAD route of the same shape exists. */
-  #answers({ method }: Place, pattern: Whole): boolean {
+  /** GET answers HEAD unless a HEAD route of the same shape exists; in Express's order unless its own route does. */
+  #answers({ method, route }: Place, pattern: Whole): boolean {
     if (method === null || method === this.method) return true;
     if (this.method !== 'HEAD' || method !== 'GET') return false;
+    if (!this.#apart) return !this.#places.some((other) => other.method === 'HEAD' && other.route === route);
     return !this.#places.some((other) => other.method === 'HEAD' && other.patterns.some((head) => shape(head) === shape(pattern)));
   }
 
@@ -260,7 +261,7 @@ export class LinearWalker {
 
   /** @param apart Whether a router's middleware stands back for what a sibling router's route takes; else the order is Express's. */
   constructor(program: RouterProgram, apart: boolean) {
-    this.#places = layOut(program);
+    this.#places = layOut(program, apart);
     this.#apart = apart;
   }
 

@@ -21,6 +21,8 @@ export interface Place {
 export interface Whole {
   readonly segments: readonly string[];
   readonly mount: number;
+  /** Paths of mounts around that were tried before, in Express's order: where one matches, this does not count. */
+  readonly unless: readonly (readonly string[])[];
 }
 
 /** What a pattern finds in a path. */
@@ -36,11 +38,21 @@ export interface Hit {
 /** Stands for all the functions next to each other that only go on, and leave no trace. */
 const GOES_ON: Func = { id: 0, catches: false, act: 'next', timing: 'sync', rewrite: null, late: null, opens: false };
 
-/** Lays out a program as one list, from top to bottom. */
-export function layOut(program: RouterProgram, under: readonly (readonly string[])[] = [[]], mounts: readonly object[] = [{}], around: readonly object[] = mounts): Place[] {
+const TOP: readonly Pick<Whole, 'segments' | 'unless'>[] = [{ segments: [], unless: [] }];
+
+/**
+ * Lays out a program as one list, from top to bottom.
+ * @param apart Whether it is createServer's: else a router is where the first of several paths matches, and its `/` takes a slash too.
+ */
+export function layOut(program: RouterProgram, apart: boolean, under = TOP, mounts: readonly object[] = [{}], around: readonly object[] = mounts): Place[] {
   const home = routes(program) ? mounts : around;
-  const wholes = (paths: readonly string[], prefix: boolean): Whole[] =>
-    under.flatMap((mount) => paths.map((path) => ({ segments: join(mount, cut(path), prefix), mount: mount.length })));
+  const wholes = (paths: readonly string[], prefix: boolean): Whole[] => under.flatMap(({ segments: mount, unless }) => {
+    const joined = paths.map((path) => join(mount, cut(path), prefix));
+    return joined.flatMap((segments, index): Whole[] => {
+      const whole = { segments, mount: mount.length, unless: apart || !prefix ? unless : [...unless, ...joined.slice(0, index)] };
+      return apart || prefix || mount.length === 0 || segments !== mount ? [whole] : [whole, { ...whole, segments: [...mount, ''] }];
+    });
+  });
   return program.entries.flatMap((entry): Place[] => {
     if (entry.kind === 'fill') {
       const { funcs, isRoute } = entry;
@@ -58,8 +70,8 @@ export function layOut(program: RouterProgram, under: readonly (readonly string[
     return [entry.paths ?? ['/'], ...(entry.again === null ? [] : [entry.again])].flatMap((paths) => {
       const patterns = wholes(paths, true);
       return entry.items.flatMap((item): Place[] => {
-        if (isRouter(item) && !item.application) return layOut(item, patterns.map(({ segments }) => segments), [...mounts, {}], home);
-        return [{ func: isRouter(item) ? layOut(item) : item, patterns, method: undefined, route: null, mounts, level: mounts, home }];
+        if (isRouter(item) && !item.application) return layOut(item, apart, patterns, [...mounts, {}], home);
+        return [{ func: isRouter(item) ? layOut(item, apart) : item, patterns, method: undefined, route: null, mounts, level: mounts, home }];
       });
     });
   });
@@ -85,7 +97,7 @@ function join(mount: readonly string[], own: readonly string[], prefix: boolean)
 export function firstHit(patterns: readonly Whole[], path: readonly string[], prefix: boolean): Hit | null {
   for (const pattern of patterns) {
     const starts = placed(pattern.segments, path, prefix);
-    if (starts !== null) return capture(pattern, starts, path);
+    if (starts !== null && !pattern.unless.some((other) => placed(other, path, true) !== null)) return capture(pattern, starts, path);
   }
   return null;
 }
