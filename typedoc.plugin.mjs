@@ -23,7 +23,7 @@ export function load(app) {
       if (reflection.comment === undefined && sourceOf(name) !== name) reflection.comment = commentOf(byName.get(sourceOf(name)))?.clone() ?? aliasComment(name);
     }
     // The parts of a type that is written in place; the type itself has to be described.
-    const parts = all().filter((one) => one.kindOf(PART) && !one.hasComment()).map((one) => one.getFullName());
+    const parts = all().filter((one) => one.kindOf(PART) && !one.hasComment()).map((one) => one.getFriendlyFullName());
     app.options.setValue('intentionallyNotDocumented', [...new Set(parts.filter((name) => /^(?:waypost\.)?\w+\.__type\.(?:\w+\.__type\.)?(?!__type)\w+$/.test(name)))]);
   });
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { lineFormat } from './line-format';
 import { pino } from './packages';
 import { StandardOutput } from './standard-output';
@@ -49,7 +50,12 @@ const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const sa
 /** pino's numbers of its levels. */
 const NUMBERS: Readonly<Record<LogLevel, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity };
 
-/** pino, made at the first line that it is to write: to load it takes longer than all else at the start of a server. */
+/** Half of a character, which pino leaves as it is where it stands alone. */
+const SURROGATE = /[\ud800-\udfff]/;
+/** Fields that pino writes itself, or in its own way. */
+const OWN_FIELDS: readonly string[] = ['level', 'time', 'pid', 'hostname', 'msg', 'err'];
+
+/** pino, made at the first line that is more than plain data: to load it takes longer than all else at the start of a server. */
 export class LatePino implements Logger {
   readonly #level: LogLevel;
   readonly #destination: LogDestination;
@@ -98,8 +104,31 @@ export class LatePino implements Logger {
   }
 
   #write(level: (typeof METHODS)[number], fields: object | string, message: string | undefined): void {
-    if (NUMBERS[level] >= this.levelVal) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
+    if (NUMBERS[level] < this.levelVal) return;
+    const line = this.#pino === undefined ? plainLine(NUMBERS[level], fields, message) : undefined;
+    if (line === undefined) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
+    else this.#destination.write(line);
   }
+}
+
+/** The line that pino would write; undefined where it has a way of its own to write what is in it, as of errors. */
+function plainLine(level: number, fields: object | string, message: string | undefined): string | undefined {
+  const [shown, msg] = typeof fields === 'string' ? [{}, fields] : [fields, message];
+  if (!isScalar(msg ?? null) || Object.entries(shown).some(([name, value]) => OWN_FIELDS.includes(name) || !isScalar(name) || !isPlain(value))) return undefined;
+  const parts = [{ level, time: Date.now(), pid: process.pid, hostname: hostname() }, shown, { msg }];
+  // One after another: in one object names that are numbers would come first.
+  return `{${parts.map((part) => JSON.stringify(part).slice(1, -1)).filter((text) => text !== '').join(',')}}\n`;
+}
+
+/** Whether it is written alike by JSON.stringify and by pino: no object, or one whose values are none. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return isScalar(value);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isScalar);
+}
+
+function isScalar(value: unknown): boolean {
+  if (typeof value === 'string') return !SURROGATE.test(value);
+  return value === null || typeof value === 'boolean' || Number.isFinite(value);
 }
 
 /**

@@ -43,7 +43,7 @@ describe.each(PAGES)('docs/%s', (page) => {
   });
 
   test('starts with what it is for', () => {
-    expect(text).toMatch(/^# [^\n]+\n\n[A-Z`][^\n|]+\.[^\n]*\n/);
+    expect(text).toMatch(/^# [^\n]+\n\n[A-Za-z`][^\n|]+\.[^\n]*\n/);
   });
 
   test('names no commit', () => {

@@ -71,6 +71,22 @@ test('nothing inside an application or router can be called by a name but what i
   expect(application).toEqual(['cache', 'close', 'disable', 'disabled', 'enable', 'enabled', 'engine', 'engines', 'fallback', 'inject', 'listen', 'locals', 'log', 'mountpath', 'parent', 'path', 'render', 'request', 'response', 'router', 'routes', 'server', 'set', 'settings', 'start']);
 });
 
+describe('what an application is asked to listen for', () => {
+  test.each(['on', 'addListener', 'prependListener'])('errors, as in Koa, are warned of: %s', (method) => {
+    const log = new LogRecorder();
+    const app = createServer({ logging: { logger: log } }) as unknown as Foreign;
+    const listener = (): void => undefined;
+    app[method]!('error', listener);
+    app[method]!('mount', listener);
+    app['off']!('error', listener);
+    expect(log.messages('warn')).toEqual(['app.on("error", …) hears nothing, other than in Koa: write error middleware below the routes, app.use((error, req, res, next) => …)']);
+  });
+
+  test('routes, as in Hono, are refused', () => {
+    expect(() => (silent() as unknown as Foreign)['on']!('GET', '/users', () => undefined)).toThrow(/^app\.on\(\) takes an event and a function: write app\.get\(path, handler\)/);
+  });
+});
+
 describe('a registration that is wrong says what', () => {
   const app = (): Foreign => silent() as unknown as Foreign;
   const handler = (): void => undefined;

@@ -9,7 +9,7 @@ import { type Listener, ProgramServer } from './support/program-server';
 import { type Extent, programs, requests } from './support/random-program';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
-const RUNS = Number(process.env.ORDER_RUNS ?? 150);
+const RUNS = Number(process.env.ORDER_RUNS ?? 100);
 const LIMIT = 300_000;
 
 const ignore = (): void => undefined;

@@ -186,16 +186,3 @@ describe('express', () => {
   });
 
 });
-
-test('importing waypost loads none of the packages that only some programs need', () => {
-  const lazy = ['body-parser', 'serve-static', 'light-my-request', 'qs'];
-  jest.isolateModules(() => {
-    for (const name of lazy) jest.doMock(name, () => { throw new Error(`${name} was loaded`); });
-    const fresh = require('../lib/index') as typeof waypost;
-    expect(() => fresh.json()).toThrow('body-parser was loaded');
-    expect(() => fresh.static('.')).toThrow('serve-static was loaded');
-    expect(() => fresh.createServer().inject('/')).toThrow('light-my-request was loaded');
-    expect(() => fresh.createServer().set('query parser', 'extended')).toThrow('qs was loaded');
-  });
-  for (const name of lazy) jest.dontMock(name);
-});

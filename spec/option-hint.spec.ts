@@ -85,7 +85,7 @@ test('any key is warned of once, with itself and at most the options that there 
     const told = [...said.slice(`unknown option ${path}`.length).matchAll(/"([^"]+)"/g)].map(([, option]) => option);
     const known = new Set([...OPTIONS, ...OPTIONS.map(sectionOf), 'security.webhooks']);
     expect(told.filter((option) => !known.has(option!))).toEqual([]);
-  }), { numRuns: runs(500) });
+  }), { numRuns: runs(150) });
 });
 
 test('the warning is logged when the application is made', () => {

@@ -7,7 +7,7 @@ import { PassThrough, Readable, Stream } from 'node:stream';
 import { types } from 'node:util';
 import compression from 'compression';
 import fc from 'fast-check';
-import { express, type Response, type StreamSource } from 'waypost';
+import { express, type NextFunction, type Request, type Response, type StreamSource } from 'waypost';
 import { LogRecorder, Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
 
@@ -114,15 +114,24 @@ describe('an error before the first byte', () => {
     expect(errorsOf(log).map((error) => types.isNativeError(error))).toEqual([true]);
   });
 
-  test('goes to error middleware, in the async context of its request, and nothing was said of a body', async () => {
+  test('goes to error middleware, in the async context of its request wherever it arose, and nothing was said of a body', async () => {
     const context = new AsyncLocalStorage<string>();
+    const source = new PassThrough();
+    let asked: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => { asked = resolve; });
     const port = await running.app((app) => {
       app.use((_req, _res, next) => context.run('of the request', next));
-      app.get('/', (_req, res) => res.stream(createReadStream(join(folder, 'none'))));
-      app.use((error: NodeJS.ErrnoException, _req: unknown, res: Response, _next: unknown) => void res.status(404).send(`${String(error.code)} ${String(context.getStore())}`));
+      app.get('/', (_req, res) => {
+        res.stream(source);
+        asked();
+      });
+      app.use((error: NodeJS.ErrnoException, _req: Request, res: Response, _next: NextFunction) => void res.status(404).send(`${String(error.code)} ${String(context.getStore())}`));
     });
-    const { status, headers, body } = await ask(port, '/');
-    expect([status, headers['content-type'], body]).toEqual([404, 'text/html; charset=utf-8', 'ENOENT of the request']);
+    const answer = ask(port, '/');
+    await begun;
+    source.destroy(Object.assign(new Error('gone'), { code: 'EGONE' }));
+    const { status, headers, body } = await answer;
+    expect([status, headers['content-type'], body]).toEqual([404, 'text/html; charset=utf-8', 'EGONE of the request']);
   });
 
   test('names what the stream held', async () => {
@@ -151,7 +160,7 @@ describe('an error after the first byte', () => {
     const heard: string[] = [];
     const port = await running.app((app) => {
       app.get('/', (_req, res) => res.stream(half()));
-      app.use((error: Error, _req: unknown, _res: unknown, _next: unknown) => void heard.push(error.message));
+      app.use((error: Error, _req: Request, _res: Response, _next: NextFunction) => void heard.push(error.message));
     });
     expect(await Wire.tell(port, head('GET /'))).not.toContain('\r\n0\r\n');
     expect(heard).toEqual(['of the source']);
@@ -189,6 +198,32 @@ test('a slow client holds the source back, and it goes on when the client reads'
   wire.resume();
   await wire.end;
   expect(wire.text.length).toBeGreaterThan(TOTAL);
+});
+
+test('a source that has waited behind another response goes on in the async context of its own request', async () => {
+  const context = new AsyncLocalStorage<string>();
+  const seen = new Set<string | undefined>();
+  let parts = 0;
+  let first: Response | undefined;
+  const port = await running.app((app) => {
+    app.use((req, _res, next) => context.run(req.url, next));
+    app.get('/first', (_req, res) => { first = res; });
+    app.get('/second', (_req, res) => {
+      res.stream(new Readable({
+        read() {
+          seen.add(context.getStore());
+          this.push(++parts > 100 ? null : Buffer.alloc(65_536));
+        },
+      }));
+      // Behind the first parts, which wait for their turn.
+      setImmediate(() => setImmediate(() => context.run('/first', () => void first?.send('first'))));
+    });
+  });
+  const wire = await Wire.open(port);
+  wire.write(head('GET /first') + head('GET /second', { Connection: 'close' }));
+  await wire.end;
+  expect(wire.text.length).toBeGreaterThan(100 * 65_536);
+  expect([...seen]).toEqual(['/second']);
 });
 
 describe('a client that goes', () => {

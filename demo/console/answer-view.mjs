@@ -29,6 +29,7 @@ export class AnswerView {
 
   /** Shows what an exchange has come to while it goes on. */
   update(result) {
+    if (result.pieces === 0) this.#summarize('The head has come; reading the body.');
     this.#live.update(result);
   }
 

@@ -49,12 +49,18 @@ async function send(request) {
   sending = controller;
   answer.reset('Sent; waiting for the answer.');
   form.busy = true;
+  reveal(answerElement);
   const result = await exchange(request, (soFar) => sending === controller && answer.update(soFar), controller.signal);
   if (sending !== controller) return;
   form.busy = false;
   answer.show(request, result);
-  const { top } = answerElement.getBoundingClientRect();
-  if (top < 0 || top > document.documentElement.clientHeight / 2) answerElement.scrollIntoView();
+  reveal(answerElement);
+}
+
+/** Scrolls to what begins off the screen, or in its lower half. */
+function reveal(element) {
+  const { top } = element.getBoundingClientRect();
+  if (top < 0 || top > document.documentElement.clientHeight / 2) element.scrollIntoView();
 }
 
 /** The requests of the buttons that fill one in. */

@@ -42,12 +42,13 @@ export class LiveView {
     this.#drawing = true;
     requestAnimationFrame(() => {
       this.#drawing = false;
-      this.#draw();
+      // Meanwhile another request may have been sent.
+      if (this.#points.length > 0) this.#draw();
     });
   }
 
   #draw() {
-    const [time, bytes] = this.#points.at(-1) ?? [0, 0];
+    const [time, bytes] = this.#points.at(-1);
     this.#progress.value = bytes / this.#expected;
     this.#put('.bytes', `${bytesText(bytes)} of ${bytesText(this.#expected)}`);
     this.#put('.pieces', this.#points.length.toLocaleString('en'));

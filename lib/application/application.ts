@@ -17,7 +17,7 @@ import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { callCloseListeners, type CloseListener } from './close-listeners';
-import { answerHabits } from './foreign-habits';
+import { answerHabits, warningOf } from './foreign-habits';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, LatePino, type Logger } from '../logger';
@@ -453,6 +453,8 @@ export class Application extends ConfiguredRouter {
       // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of the application
       const method = EventEmitter.prototype[name] as (this: unknown, ...given: unknown[]) => unknown;
       const value = function (this: Application, ...given: unknown[]): unknown {
+        const warning = name.startsWith('remove') || name === 'off' ? undefined : warningOf(given[0], given[1]);
+        if (warning !== undefined) this.#logger.warn(warning);
         const result = method.apply(this, given);
         this.#listener.takeUpgrades(this.listenerCount('upgrade') > 0 ? this.#upgrades.take : null);
         return result;

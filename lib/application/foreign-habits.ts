@@ -1,3 +1,5 @@
+import { assign } from '../http/assignable';
+
 /**
  * What programs write for other frameworks, and what to write here. Left out is
  * what packages look for to tell frameworks apart, and would take an
@@ -22,11 +24,20 @@ const HABITS: Readonly<Record<string, readonly [framework: string, instead: stri
   basePath: ['Hono', 'write app.use(path, router), with the routes in a Router()'],
 };
 
-const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS).map(([name, [framework, instead]]) => [name, {
-  value: () => { throw new TypeError(`app.${name}() is ${framework}'s: ${instead}`); },
-  writable: true,
-  configurable: true,
-}]));
+/**
+ * Looks at what an application is asked to listen for.
+ * @returns What to warn of; undefined for nothing.
+ * @throws TypeError for a route, as Hono registers it.
+ */
+export function warningOf(event: unknown, listener: unknown): string | undefined {
+  if (typeof listener === 'string') throw new TypeError('app.on() takes an event and a function: write app.get(path, handler) for Hono\'s app.on(method, path, handler)');
+  return event === 'error' ? 'app.on("error", …) hears nothing, other than in Koa: write error middleware below the routes, app.use((error, req, res, next) => …)' : undefined;
+}
+
+const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS).map(([name, [framework, instead]]) => {
+  const method = (): never => { throw new TypeError(`app.${name}() is ${framework}'s: ${instead}`); };
+  return [name, { configurable: true, get: () => method, set(this: object, value: unknown) { assign(this, name, value); } }];
+}));
 
 /**
  * Has an application answer such calls with a TypeError. Its own properties,

@@ -1,4 +1,4 @@
-import { configureStringify, crypto } from '../packages';
+import { crypto, safeStableStringify } from '../packages';
 import type { DataWalk, Place } from './data-walk';
 import type { Rules } from './rules';
 import { ByteList, isRawJson, lengthOf, resolve, silent, truncated, unboxed } from './value';
@@ -25,7 +25,7 @@ export function safeText(data: unknown, rules: Rules, walk: DataWalk, place?: Pl
   const raw: string[] = [];
   const mark = crypto().randomUUID();
   const maximumDepth = place === undefined ? limits.depth : Math.max(1, limits.depth - place.level + 1);
-  const write = configureStringify()(limits.depth === Infinity ? options : { ...options, maximumDepth });
+  const write = safeStableStringify().configure(limits.depth === Infinity ? options : { ...options, maximumDepth });
   let text = write(root, replacerOf(rules, walk, place, (rawJSON) => `${mark}${raw.push(rawJSON) - 1}`));
   if (walk.isRefused && !rules.isGuarded) return safeText(data, rules.guarded(), walk, place);
   if (raw.length > 0) text = text?.replace(new RegExp(`"${mark}(\\d+)"`, 'g'), (_, index: string) => raw[Number(index)] as string);

@@ -87,6 +87,15 @@ it('folds the routes away on a phone, until they are asked for', async () => {
   expect(await link.isVisible()).toBe(false);
 });
 
+it('brings the answer onto the screen of a phone', async () => {
+  const page = await chromium.open('POST/signed/orders', PHONE);
+  await page.getByRole('button', { name: 'Send' }).tap();
+  await summary(page, '201');
+  const top = await inPage<number>(page, "return document.querySelector('.summary').getBoundingClientRect().top / innerHeight");
+  expect(top).toBeGreaterThanOrEqual(0);
+  expect(top).toBeLessThan(0.5);
+});
+
 it('moves nothing for those who want no motion', async () => {
   const page = await chromium.open();
   expect(await inPage(page, `

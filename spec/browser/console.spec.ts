@@ -111,6 +111,14 @@ it('indents JSON as JSON.stringify does, and keeps the digits', async () => {
   expect(shown).toEqual([...values.map((value) => JSON.stringify(value, null, 2)), '[\n  12345678901234567890.10\n]', '{\n  "a": [\n    1', '', expect.stringContaining('no')]);
 });
 
+it('copies a line as it stands', async () => {
+  const page = await chromium.open('POST/signed/orders', { permissions: ['clipboard-read', 'clipboard-write'] });
+  const line = page.locator('article:visible .lines li').first();
+  await line.getByRole('button', { name: 'Copy' }).click();
+  await line.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await inPage(page, 'return navigator.clipboard.readText()')).toBe(await line.locator('pre').innerText());
+});
+
 it('says so when no answer comes', async () => {
   const gone = await ChildProgram.serve('demo/server.mjs');
   const page = await chromium.open('GET/catalogue', {}, gone.origin);

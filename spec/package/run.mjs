@@ -66,8 +66,8 @@ function pack() {
 function checkContents(tarball) {
   const files = run(work, 'tar', '-tzf', tarball).printed.split('\n').map((file) => file.replace('package/', ''));
   const scripts = files.filter((file) => /\.[cm]?js$/.test(file));
-  same('all code is in one file, beside the entry for Express', scripts.sort(), ['dist/index.js', 'lib/express/entry.js']);
-  check('the types are beside it', files.includes('dist/index.d.ts') && files.includes('lib/express/entry.d.ts'));
+  same('all code is in one file, beside the entries that give it its shape', scripts.sort(), ['dist/index.js', 'lib/entry.js', 'lib/express/entry.js']);
+  check('the types are beside it', ['dist/index.d.ts', 'lib/entry.d.ts', 'lib/express/entry.d.ts'].every((file) => files.includes(file)));
   const texts = new Map(['dist/index.js', 'README.md', ...files.filter((file) => file.endsWith('.map'))].map((file) => [file, run(work, 'tar', '-xzOf', tarball, `package/${file}`).printed]));
   for (const [file, text] of texts) if (file.endsWith('.map')) check(`${file} carries its sources`, Array.isArray(JSON.parse(text).sourcesContent));
   const named = /sourceMappingURL=(\S+)/.exec(texts.get('dist/index.js'))?.[1];

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import ts from 'typescript';
-import { ROOT } from './document';
+import { InstalledPackage } from './installed-package';
 
 /** A name that a program can see, and what its documentation says. */
 export interface PublicName {
@@ -13,15 +12,15 @@ const OPTIONS: ts.CompilerOptions = {
   module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16, target: ts.ScriptTarget.ES2022, strict: true, types: ['node'], skipLibCheck: true, noEmit: true,
 };
 
-/** What an editor shows of a program that imports waypost as it is published: the built declarations, by the package's own name. */
+/** What an editor shows of a program that imports waypost as it is published. */
 export class Editor {
-  readonly #file = join(ROOT, 'spec/editor-program.mts');
+  readonly #package = new InstalledPackage();
+  readonly #file = join(this.#package.path, 'program.mts');
   readonly #service: ts.LanguageService;
   readonly #text: string;
 
   /** @param text The program; `|name|` marks a place by a name, and is no part of it. */
   constructor(text: string) {
-    if (!existsSync(join(ROOT, 'dist'))) throw new Error('it runs on the build: npm run build (npm test does so)');
     this.#text = text.replace(/\|(\w+)\|/g, '/*$1*/');
     this.#service = ts.createLanguageService({
       ...ts.sys,
@@ -33,7 +32,7 @@ export class Editor {
         const content = this.#read(name);
         return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content);
       },
-      getCurrentDirectory: () => ROOT,
+      getCurrentDirectory: () => this.#package.path,
       getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
       fileExists: (name) => name === this.#file || ts.sys.fileExists(name),
       readFile: (name) => this.#read(name),
@@ -78,13 +77,14 @@ export class Editor {
         ...((symbol.flags & ts.SymbolFlags.Type) === 0 ? [] : [checker.getDeclaredTypeOfSymbol(symbol)]),
         ...((symbol.flags & ts.SymbolFlags.Value) === 0 ? [] : [checker.getTypeOfSymbol(symbol)]),
       ];
-      const members = types.flatMap((type) => (type.isUnion() ? [] : checker.getPropertiesOfType(type))).filter(isOwn);
+      const members = types.flatMap((type) => (type.isUnion() ? [] : checker.getPropertiesOfType(type))).filter((member) => isOwn(member, this.#package.location));
       return [named(exported.name, exported, checker, symbol), ...members.map((member) => named(`${exported.name}.${member.name}`, member, checker))];
     });
   }
 
   close(): void {
     this.#service.dispose();
+    this.#package.close();
   }
 }
 
@@ -96,8 +96,8 @@ function named(name: string, symbol: ts.Symbol, checker: ts.TypeChecker, behind 
 }
 
 /** Whether waypost declares it, for programs to use. */
-function isOwn(member: ts.Symbol): boolean {
+function isOwn(member: ts.Symbol, location: string): boolean {
   const declarations = member.declarations ?? [];
   const hidden = declarations.some((declaration) => (ts.getCombinedModifierFlags(declaration) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !== 0);
-  return !hidden && member.name !== 'prototype' && !member.name.startsWith('#') && declarations.some((declaration) => declaration.getSourceFile().fileName.startsWith(join(ROOT, 'dist') + sep));
+  return !hidden && member.name !== 'prototype' && !member.name.startsWith('#') && declarations.some((declaration) => declaration.getSourceFile().fileName.startsWith(location + sep));
 }

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import { read, ROOT, type Example } from './document';
 
@@ -24,16 +24,24 @@ export function libraryText(): string {
   return libraryFiles().map(read).join('\n');
 }
 
-/** What the emitted declarations import besides one another and Node's modules, as `file: package`. */
+/** What the emitted declarations that the public names lead to import besides one another and Node's modules, as `file: package`. */
 export function declarationImports(): string[] {
   // Not checked: that is done by `npm run types`.
   const options = { ...compilerOptions(), types: ['node'], noEmit: false, noCheck: true, declaration: true, emitDeclarationOnly: true };
   const program = ts.createProgram(libraryFiles().map((file) => resolve(ROOT, file)), options, hostOf(options));
-  const found: string[] = [];
+  const imports = new Map<string, string[]>();
   program.emit(undefined, (file, text) => {
-    const names = [...text.replace(/\/\*[^]*?\*\//g, '').matchAll(/(?:from|import\() ?['"]([^'"]+)['"]/g)].map(([, name]) => name ?? '');
-    found.push(...names.filter((name) => !/^(?:\.|node:)/.test(name)).map((name) => `${file.slice(ROOT.length + 1)}: ${name}`));
+    imports.set(file, [...text.replace(/\/\*[^]*?\*\//g, '').matchAll(/(?:from|import\() ?['"]([^'"]+)['"]/g)].map(([, name]) => name ?? ''));
   });
+  // What no user's compiler comes to may name what it likes.
+  const found: string[] = [];
+  const reached = new Set([resolve(ROOT, 'lib/index.d.ts')]);
+  for (const file of reached) {
+    for (const name of imports.get(file) ?? []) {
+      if (name.startsWith('.')) reached.add(`${resolve(dirname(file), name)}.d.ts`);
+      else if (!name.startsWith('node:')) found.push(`${file.slice(ROOT.length + 1)}: ${name}`);
+    }
+  }
   return found;
 }
 

@@ -5,6 +5,7 @@ import { report } from './report.cjs';
 
 const { default: whole, ...named } = imported;
 delete named['module.exports'];
+delete named.__esModule;
 const required = createRequire(import.meta.url)('waypost');
 console.log(JSON.stringify({
   names: Object.keys(named).sort(),

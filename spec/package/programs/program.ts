@@ -2,7 +2,7 @@ import {
   type Application, createServer, ERRORS, express as named, type Handler, HttpError, json, MemoryReplayStore, raw, RedisReplayStore, Request, Response, Router, signedFetch, signRequest,
   static as files, text, urlencoded, XJsonResponseHandler, type XJsonOptions,
 } from 'waypost';
-import * as waypost from 'waypost';
+import waypost from 'waypost';
 import express from 'waypost/express';
 
 const secret = 'an example secret, 32 bytes or more';
