@@ -32,7 +32,7 @@ export interface CloseHost {
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
-const UNASKED = 100;
+const UNASKED = 500;
 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
