@@ -106,8 +106,9 @@ test('has no link that leads nowhere', async () => {
     for (const [, link = ''] of html.matchAll(/ (?:href|src)="([^"]+)"/g)) {
       const url = new URL(link.replaceAll('&amp;', '&'), `${origin}${path}`);
       if (url.origin !== origin) continue;
-      waiting.push(url.pathname);
-      if (url.hash !== '') places.push([url.pathname, decodeURIComponent(url.hash.slice(1))]);
+      const target = url.pathname.replace(/\/$/, '/index.html');
+      waiting.push(target);
+      if (url.hash !== '') places.push([target, decodeURIComponent(url.hash.slice(1))]);
     }
   }
   for (const [path, id] of places) if (ids.get(path)?.has(id) !== true) broken.push(`${path}#${id}`);
