@@ -20,9 +20,9 @@ export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';
 export type { InjectOptions, InjectResponse } from './application/inject';
 export type { ListenOptions, StartCallback } from './application/listen';
-export type { Logger, LogLevel } from './logger';
+export type { LineLevel, Logger, LogLevel } from './logger';
 export type {
-  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestSignatureConfig,
+  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { lineFormat } from './line-format';
 import { pino } from './packages';
 import { StandardOutput } from './standard-output';
 
@@ -40,6 +41,9 @@ export interface Logger {
 export interface LogDestination {
   write(line: string): void;
 }
+
+/** A level at which a line can be written. */
+export type LineLevel = Exclude<LogLevel, 'silent'>;
 
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly (keyof Logger)[];
 
@@ -129,25 +133,26 @@ function isScalar(value: unknown): boolean {
 
 /**
  * The logger of an application: the given one as it is, else pino, which writes
- * one JSON line at a time to standard output, synchronously. A line that can't
- * be written there is lost.
+ * one line at a time to standard output, synchronously: of JSON, or on a
+ * terminal in development to be read. A line that can't be written there is lost.
  *
  * @param options.level The lowest level that pino writes. @default 'info'.
  *   A given logger keeps its own level.
  * @param options.logger Any logger in pino's shape.
+ * @param options.env Name of the environment. @default 'production'
  * @param destination Where pino writes. @default standard output
  * @throws TypeError when the level is unknown or the logger lacks a method.
  */
 export function createLogger(
-  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined } = {},
+  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly env?: string } = {},
   destination?: LogDestination,
 ): Logger {
-  const { level = 'info', logger } = options;
+  const { level = 'info', logger, env } = options;
   if (logger !== undefined) return checkLogger(logger, 'logging.logger');
   if (!LOG_LEVELS.includes(level)) {
     throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
   }
-  return new LatePino(level, destination ?? new StandardOutput());
+  return new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
 }
 
 /**
@@ -165,12 +170,23 @@ export function checkLogger(value: unknown, name: string): Logger {
   return candidate as Logger;
 }
 
-/** Whether a line at `debug` would be written; a logger that does not tell is asked to. */
-export function logsDebug(logger: Logger): boolean {
+/** Whether a line at that level would be written; a logger that does not tell is asked to. */
+export function logs(logger: Logger, level: LineLevel): boolean {
   const { levelVal } = logger as { levelVal?: unknown };
+  const rank = NUMBERS[level];
   // pino's number for the level costs a read, its name a search.
-  if (typeof levelVal === 'number') return levelVal <= 20;
-  const { level } = logger;
-  if (level === 'info' || level === 'silent') return false;
-  return logger.isLevelEnabled?.('debug') ?? (level === undefined || level === 'debug' || level === 'trace');
+  if (typeof levelVal === 'number') return levelVal <= rank;
+  const lowest = (NUMBERS as Readonly<Record<string, number>>)[logger.level ?? ''];
+  if (lowest !== undefined) return lowest <= rank;
+  return logger.isLevelEnabled?.(level) ?? logger.level === undefined;
+}
+
+/** A logger that adds the fields to every line: the logger's own child, else one that hands its lines on. */
+export function childOf(given: Logger, fields: Readonly<Record<string, unknown>>): Logger {
+  const logger = given instanceof LatePino ? given.whole : given;
+  if (typeof logger.child === 'function') return logger.child({ ...fields });
+  return Object.fromEntries(METHODS.map((method) => [method, (first: object | string, message?: string): void => {
+    if (typeof first === 'string') logger[method](fields, first);
+    else logger[method]({ ...fields, ...(first instanceof Error ? { err: first } : first) }, message);
+  }])) as unknown as Logger;
 }

@@ -1,10 +1,8 @@
 import { inspect } from 'node:util';
-import { type Logger, logsDebug } from './logger';
+import { type LineLevel, type Logger, logs } from './logger';
 
 /** Longest text of a value that a logger could not write, in UTF-16 units. */
 const LONGEST = 10_000;
-
-type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 /**
  * Writes an application's own lines with the logger it was given. What is
@@ -19,10 +17,10 @@ export class SafeLog implements Logger {
     this.#logger = logger;
   }
 
-  /** Whether a line at `debug` would be written. */
-  get debugs(): boolean {
+  /** Whether a line at that level would be written. */
+  writes(level: LineLevel): boolean {
     try {
-      return logsDebug(this.#logger);
+      return logs(this.#logger, level);
     } catch {
       return false;
     }
@@ -52,13 +50,13 @@ export class SafeLog implements Logger {
     this.#write('fatal', fields, message);
   }
 
-  #write(level: Level, fields: object | string, message: string | undefined): void {
+  #write(level: LineLevel, fields: object | string, message: string | undefined): void {
     if (this.#tries(level, fields, message) || typeof fields === 'string') return;
     if (this.#tries(level, inWords(fields), message)) return;
     this.#tries(level, `${message ?? 'A line'} (its fields could not be logged)`, undefined);
   }
 
-  #tries(level: Level, fields: object | string, message: string | undefined): boolean {
+  #tries(level: LineLevel, fields: object | string, message: string | undefined): boolean {
     try {
       const written: unknown = (this.#logger[level] as (fields: object | string, message?: string) => unknown)(fields, message);
       // An asynchronous logger that fails would end the process by its rejection.

@@ -14,6 +14,7 @@ let descriptor: number | undefined;
  * own destination keeps such lines, and tries again at the exit without an end.
  */
 export class StandardOutput {
+  readonly #format: (line: string) => string;
   /** Lines lost since one was written. */
   #lost = 0;
   /** Whether a line has been cut short, so that the next has to begin with a line end. */
@@ -22,15 +23,21 @@ export class StandardOutput {
   #patience = PATIENCE;
   #since = -Infinity;
 
-  write(line: string): void {
+  /** @param format Makes what is written of a line of pino's. @default the line */
+  constructor(format: (line: string) => string = asItIs) {
+    this.#format = format;
+  }
+
+  write(given: string): void {
     const { stdout } = process;
+    const line = this.#format(given);
     // Who puts a `write` of their own there wants to hear of every line.
     if (stdout.write !== (Object.getPrototypeOf(stdout) as typeof stdout).write) {
       stdout.write(line);
       return;
     }
     // With what it reports in one write: else the line behind could be the next that is lost.
-    const text = this.#lost === 0 ? line : lossOf(this.#lost) + line;
+    const text = this.#lost === 0 ? line : this.#format(lossOf(this.#lost)) + line;
     if (this.#isWritten(Buffer.from(this.#cut ? `\n${text}` : text))) this.#lost = 0;
     else this.#lost++;
   }
@@ -66,6 +73,10 @@ export class StandardOutput {
       if (from > 0) this.#cut = from < bytes.length;
     }
   }
+}
+
+function asItIs(line: string): string {
+  return line;
 }
 
 /** A line of pino's shape that tells of those that are not there. */

@@ -35,7 +35,7 @@ describe('defaults', () => {
     expect(resolve()).toEqual({
       env: 'production',
       etag: false,
-      logging: { level: 'info', logger: undefined },
+      logging: { level: 'info', logger: undefined, requestId: false, requests: 'debug' },
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
@@ -96,6 +96,13 @@ describe('a wrong value', () => {
     ['logging.level', 'verbose', 'one of "trace", "debug", "info", "warn", "error", "fatal", "silent", got "verbose"'],
     ['logging.level', null, 'one of "trace", "debug", "info", "warn", "error", "fatal", "silent", got null'],
     ['logging.logger', {}, 'must have the methods'],
+    ['logging.requestId', 1, 'an object, got a number'],
+    ['logging.requestId', 'X Request Id', 'the name of a header, or false, got "X Request Id"'],
+    ['logging.requestId', '', 'the name of a header, or false, got an empty string'],
+    ['logging.requestId.header', true, 'the name of a header, or false, got true'],
+    ['logging.requestId.generate', 'uuid', 'a function, got "uuid"'],
+    ['logging.requests', 'silent', 'one of true, false, "trace", "debug", "info", "warn", "error", "fatal", got "silent"'],
+    ['logging.requests', null, 'one of true, false, "trace", "debug", "info", "warn", "error", "fatal", got null'],
     ['routing', [], 'an object, got an array'],
     ['routing.caseSensitive', 'yes', 'a boolean, got "yes"'],
     ['routing.ignoreTrailingSlash', 1, 'a boolean, got 1'],

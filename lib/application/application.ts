@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { ConfiguredRouter, kRules, kShared } from './configured-router';
 import { guardedCall } from '../guarded-call';
@@ -8,12 +9,14 @@ import { answerError, answerUnmatched } from '../http/answer';
 import { makeAssignable } from '../http/assignable';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
+import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Unchecked } from '../http/unchecked';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { callCloseListeners, type CloseListener } from './close-listeners';
 import { answerHabits, warningOf } from './foreign-habits';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
@@ -23,6 +26,7 @@ import type { CreateServerOptions, ResolvedOptions } from '../options/options';
 import { delegate, giveMembers } from './members';
 import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
+import { giveRequestIds } from './request-id';
 import { checkAround, isLedAstray } from '../routing/around';
 import type { NextFunction, Path, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
@@ -33,7 +37,7 @@ import { kChanged, kUsed, kVetPaths } from '../routing/registration';
 import { Router } from '../routing/router';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
 import { SafeLog } from '../safe-log';
-import { Listener, type NodeServer, whenListening } from './server';
+import { type CloseHost, Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from '../signature/check';
 import { signatureHooks } from '../signature/guard';
 import type { SignatureHook } from '../signature/hook';
@@ -44,7 +48,7 @@ const SUFFIX = '.xJson';
 
 /** How `Application.close` drains. */
 export interface CloseOptions {
-  /** How long requests in flight may take to end, in milliseconds. @default 10000 */
+  /** How long requests in flight may take to end, in milliseconds, and as long again listeners of `close`. @default 10000 */
   timeout?: number;
 }
 
@@ -60,6 +64,8 @@ export interface Application {
   on(event: 'upgrade', listener: UpgradeListener): this;
   /** Told when the application is mounted in another. */
   on(event: 'mount', listener: MountListener): this;
+  /** Called when `close` has drained the servers; `close` waits for the promise of a listener, as long again as it may drain. */
+  on(event: 'close', listener: CloseListener): this;
   /** Told of an event of the program's own. */
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
@@ -90,6 +96,8 @@ export class Application extends ConfiguredRouter {
   /** What walks know of the application; no methods of its own, in place of which a program may put others. */
   readonly #host: WalkHost;
   readonly #bodies: BodyReader;
+  /** Null where no request is to be logged. */
+  readonly #accessLog: AccessLog | null;
   /** For `listen`, in which Express takes any free port. */
   readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
@@ -102,7 +110,7 @@ export class Application extends ConfiguredRouter {
   constructor(given: CreateServerOptions | undefined, asExpress = false) {
     const app = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => (app as unknown as Application).handle(req, res, next);
     const options = resolveOptions(given, process.env);
-    const own = createLogger(options.logging);
+    const own = createLogger({ ...options.logging, env: options.env });
     const logger = new SafeLog(own);
     super(app, options, logger, asExpress);
     this.#options = options;
@@ -112,7 +120,9 @@ export class Application extends ConfiguredRouter {
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
+    this.#accessLog = options.logging.requests === false ? null : new AccessLog(logger, options.logging.requests);
     this.#classes = ownClasses(this[kShared]);
+    if (options.logging.requestId !== false) giveRequestIds(this.#classes.Request.prototype as object, options.logging.requestId, own, logger);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#signatures = this.#hooks.length === 0 ? null : new SignatureCheck<Walk | Retarget>(this.#hooks, options.body.limit, {
@@ -132,8 +142,18 @@ export class Application extends ConfiguredRouter {
     this.#listener = new Listener(options.server, this.#logger, this, {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
-    });
+    }, this.#closeHost());
     for (const warning of options.warnings) this.#logger.warn(warning);
+  }
+
+  #closeHost(): CloseHost {
+    const listeners = (): CloseListener[] => this.rawListeners('close') as CloseListener[];
+    return {
+      get hasCloseListeners() {
+        return listeners().length > 0;
+      },
+      closed: (timeout) => callCloseListeners(this, listeners(), timeout, this.#logger),
+    };
   }
 
   /** @internal */
@@ -218,7 +238,7 @@ export class Application extends ConfiguredRouter {
     return server;
   }
 
-  /** Drains and stops its servers. Called again meanwhile, it returns the same promise. */
+  /** Drains and stops its servers, then calls what listens for `close`, and waits for it. Called again meanwhile, it returns the same promise. */
   close(options: CloseOptions = {}): Promise<void> {
     const { timeout } = options;
     if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {
@@ -296,12 +316,14 @@ export class Application extends ConfiguredRouter {
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
+      this.#accessLog?.begin(req, res);
       if (isCoded(req)) {
         refuseCoding(req, res);
         return;
       }
-    } else if (this.#options.body.parse) {
-      giveOwnBody(req);
+    } else {
+      this.#accessLog?.begin(req, res);
+      if (this.#options.body.parse) giveOwnBody(req);
     }
     const table = this.#prepare();
     const { url } = req;
@@ -311,9 +333,6 @@ export class Application extends ConfiguredRouter {
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
-    if (this.#logger.debugs) {
-      this.#logger.debug({ method: req.method, url: req.originalUrl }, 'Request');
-    }
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
   }
@@ -417,7 +436,7 @@ export class Application extends ConfiguredRouter {
   #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
     try {
       if (res.writableEnded) {
-        this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');
+        this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
         return;
       }
       // An Express application that the request was handed to meanwhile has put its own on.

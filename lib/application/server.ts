@@ -21,8 +21,18 @@ export interface MessageClasses {
   readonly ServerResponse: typeof ServerResponse;
 }
 
+/** What an application's end is told to, where something listens for it. */
+export interface CloseHost {
+  readonly hasCloseListeners: boolean;
+  /** Resolves when they are done, or the timeout is over. @param timeout In milliseconds. */
+  closed(timeout: number): Promise<void>;
+}
+
 /** As Node's `upgrade` event has it. */
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
+const UNASKED = 500;
 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
@@ -38,15 +48,19 @@ export class Listener {
   readonly #writeTimeout: WriteTimeout;
   /** Whether each has said that it listens; `server.listening` says so a turn too early. */
   readonly #servers = new Map<NodeServer, boolean>();
+  readonly #host: CloseHost;
   #closing: Promise<void> | null = null;
+  /** Whether the host was told of the end since a server was made last. */
+  #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses) {
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses, host: CloseHost) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
+    this.#host = host;
     this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
@@ -68,6 +82,7 @@ export class Listener {
   listen({ target, backlog }: Omit<ListenCall, 'callback'>): NodeServer {
     if (this.#closing !== null) throw new Error('the application is closing; await close() before start() or listen()');
     const server = this.#make();
+    this.#hasClosed = false;
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
       this.#servers.delete(server);
@@ -131,9 +146,9 @@ export class Listener {
   }
 
   #welcome(socket: Socket): void {
-    // Accepted before the drain began, or still shaking hands then: it has asked for nothing.
-    if (this.#closing !== null) socket.destroy();
-    else track(this.#sockets, socket);
+    track(this.#sockets, socket);
+    // Accepted before the drain began, or still shaking hands then.
+    if (this.#closing !== null) destroyUnasked(socket);
   }
 
   #started(server: NodeServer): void {
@@ -158,17 +173,25 @@ export class Listener {
    * Drains: takes no new connections, closes idle ones, tells those in flight
    * that this was the last response, and cuts off what is left after the
    * timeout. Node by itself would go on serving connections that are kept
-   * alive, and no longer enforces its time-outs on slow ones.
+   * alive, and no longer enforces its time-outs on slow ones. Then what listens
+   * for the application's end is called, and has as much time again.
    * @param timeout in milliseconds. @default 10000
    */
   close(timeout = GRACE): Promise<void> {
     if (this.#closing !== null) return this.#closing;
     const servers = [...this.#servers.keys()];
-    if (servers.length === 0) return Promise.resolve();
-    this.#closing = this.#drain(servers, timeout).finally(() => {
+    // One that has never listened ends too: it may have been used by another server, or in a test.
+    if (servers.length === 0 && (this.#hasClosed || !this.#host.hasCloseListeners)) return Promise.resolve();
+    this.#closing = this.#end(servers, timeout).finally(() => {
       this.#closing = null;
     });
     return this.#closing;
+  }
+
+  async #end(servers: readonly NodeServer[], timeout: number): Promise<void> {
+    if (servers.length > 0) await this.#drain(servers, timeout);
+    this.#hasClosed = true;
+    if (this.#host.hasCloseListeners) await this.#host.closed(timeout);
   }
 
   async #drain(servers: readonly NodeServer[], timeout: number): Promise<void> {
@@ -198,8 +221,8 @@ export class Listener {
 
   #release(socket: Connection): void {
     if (drainConnection(socket)) return;
-    // Connected, but no byte of a request yet: nothing is lost. Of TLS, the handshake does not count.
-    if (socket.bytesRead === 0) socket.destroy();
+    // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
+    if (socket.bytesRead === 0) destroyUnasked(socket);
   }
 
   #cutOff(): void {
@@ -212,6 +235,20 @@ export class Listener {
 function track(sockets: Set<Socket>, socket: Socket): void {
   sockets.add(socket);
   socket.once('close', () => sockets.delete(socket));
+}
+
+/**
+ * Destroys a connection that asks for nothing. Destroyed at once, those of a
+ * proxy would be reset with their first request on the way, which the proxy may
+ * not send to another server for it where it is a POST.
+ */
+function destroyUnasked(socket: Socket): void {
+  const destroy = (): void => {
+    if (socket.bytesRead === 0) socket.destroy();
+  };
+  // By then, what has come while something kept the loop is read.
+  const timer = setTimeout(() => setImmediate(destroy), UNASKED);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Calls back once: when the server listens, or with the error for which it never will. */

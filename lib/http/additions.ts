@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from '../logger';
 import type { Presumed, Unchecked } from './unchecked';
 
 /* eslint-disable @typescript-eslint/no-namespace, @typescript-eslint/no-empty-object-type -- filled in by others, by declaration merging */
@@ -13,8 +15,12 @@ declare global {
 }
 /* eslint-enable @typescript-eslint/no-namespace, @typescript-eslint/no-empty-object-type */
 
-/** What middleware is known to add, typed as far as that can be without its types. */
+/** What middleware is known to add, or an option, typed as far as that can be without its types. */
 interface UsualAdditions {
+  /** The request's own name in the log, with `logging.requestId`. @default undefined */
+  id: Presumed<string>;
+  /** A logger that adds `id` to its lines, with `logging.requestId`. @default undefined */
+  log: Presumed<Logger>;
   /** Left to middleware of the application: waypost never sets it (INTERFACE section 2.1). */
   user?: keyof Express.User extends never ? unknown : Express.User | undefined;
   /** Cookies by name, once cookie-parser has read them. */
@@ -25,8 +31,8 @@ interface UsualAdditions {
   secret?: string | undefined;
 }
 
-/** What programs and packages have declared of requests in the namespace `Express`, and {@link UsualAdditions} that none of them has. */
-export type RequestAdditions = Express.Request & Omit<UsualAdditions, keyof Express.Request>;
+/** What programs and packages have declared of requests in the namespace `Express`, and {@link UsualAdditions} that none of them has, nor Node's own class (pino-http declares it there). */
+export type RequestAdditions = Express.Request & Omit<UsualAdditions, keyof Express.Request | keyof IncomingMessage>;
 
 /** What they have declared of responses. */
 export type ResponseAdditions = Express.Response;

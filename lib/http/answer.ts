@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
 import { pathOf } from '../target';
 import { isFresh } from './etag';
+import { type LoggedRequest, loggedRequest } from './logged-request';
 import { fieldsOf } from './node/header-fields';
 import { hintForCall } from './foreign-call';
 import { JSON_TYPE } from './media-type';
@@ -172,9 +173,9 @@ function isHead(res: ConfiguredResponse): boolean {
 }
 
 /** What a line of the log says of the request; nothing where a response stands alone. */
-function requestOf(res: ConfiguredResponse): { method?: string | undefined; url?: string | undefined } {
+function requestOf(res: ConfiguredResponse): LoggedRequest {
   const { req } = res as Partial<ConfiguredResponse>;
-  return { method: req?.method, url: req?.url };
+  return req === undefined ? {} : loggedRequest(req);
 }
 
 /** Logs data that could not be written. One for each response that may fail, so that the log says which. */

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import type { TlsOptions } from 'node:tls';
-import type { Logger, LogLevel } from '../logger';
+import type { LineLevel, Logger, LogLevel } from '../logger';
 
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
 export interface CreateServerOptions {
@@ -25,6 +26,21 @@ export interface LoggingOptions {
   level?: LogLevel;
   /** A logger in pino's shape. @default pino on standard output */
   logger?: Logger;
+  /**
+   * Whether requests have `req.id` and `req.log`, a logger that adds it to its lines as `reqId`. A text is the name of the
+   * header whose value is taken; `true` stands for `X-Request-Id`. @default false
+   */
+  requestId?: boolean | string | RequestIdOptions;
+  /** At which level each request is logged when it is over; `true` means `'info'`. @default 'debug' */
+  requests?: boolean | LineLevel;
+}
+
+/** `logging.requestId`: where the id of a request comes from. An id has 1 to 200 characters: letters, digits and `_.~:;=+/@-`. */
+export interface RequestIdOptions {
+  /** Name of the header whose value is the id, whoever sent it; false for none. @default X-Request-Id */
+  header?: string | false;
+  /** Makes the id of a request that brings none. @default a random UUID */
+  generate?: (req: IncomingMessage) => string;
 }
 
 /** `routing`: how exactly a path must match its pattern (INTERFACE section 4.2). */
@@ -237,7 +253,7 @@ export type SignatureAlgorithm = 'sha256' | 'sha512';
 export interface ResolvedOptions {
   readonly env: string;
   readonly etag: false | 'weak' | 'strong';
-  readonly logging: { readonly level: LogLevel; readonly logger: Logger | undefined };
+  readonly logging: ResolvedLogging;
   readonly routing: Readonly<Required<RoutingOptions>>;
   /** `limit` also bounds what is discarded, and what a signature is checked over, when `parse` is false. */
   readonly body: { readonly parse: boolean; readonly limit: number; readonly bigint: boolean };
@@ -245,6 +261,21 @@ export interface ResolvedOptions {
   readonly security: ResolvedSecurity;
   /** What is to be logged at start: unknown keys, short secrets, options without effect. */
   readonly warnings: readonly string[];
+}
+
+/** `logging`, resolved. */
+export interface ResolvedLogging {
+  readonly level: LogLevel;
+  readonly logger: Logger | undefined;
+  readonly requestId: ResolvedRequestId | false;
+  readonly requests: LineLevel | false;
+}
+
+/** `logging.requestId`, resolved. */
+export interface ResolvedRequestId {
+  /** In lower case. */
+  readonly header: string | false;
+  readonly generate: ((req: IncomingMessage) => string) | undefined;
 }
 
 /** What http.createServer ignores and the server takes as properties. */

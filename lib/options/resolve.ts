@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import { types } from 'node:util';
-import { LOG_LEVELS, checkLogger } from '../logger';
+import { LOG_LEVELS, checkLogger, type LineLevel } from '../logger';
 import { proxyAddr } from '../packages';
 import {
   callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
@@ -9,7 +9,7 @@ import {
 import { type Sections, tellUnknown } from './hint';
 import { guardHome, security, SECURITY_SECTIONS, strayHome } from './security';
 import type {
-  HttpServerOptions, HttpsOptions, LoggingOptions, ResolvedOptions, ResolvedServer, ServerSettings, TrustFunction, TrustProxy,
+  HttpServerOptions, HttpsOptions, LoggingOptions, ResolvedOptions, ResolvedRequestId, ResolvedServer, ServerSettings, TrustFunction, TrustProxy,
 } from './options';
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
@@ -22,9 +22,31 @@ const bytes: Field<number> = (given, name, warnings) => {
   return size >= 1 && size <= constants.MAX_LENGTH ? size : refuse(name, "a number of bytes or text such as '100kb' or '1mb'", describe(given));
 };
 
+const idHeader: Field<string | false> = refined(
+  matching<string | false>('the name of a header, or false', (given) => given === false || isHeaderName(given)),
+  (given) => given && given.toLowerCase(),
+);
+
+const REQUEST_ID: Fields<ResolvedRequestId> = {
+  header: otherwise('x-request-id', idHeader),
+  generate: optional(callback),
+};
+
+const requestId: Field<ResolvedRequestId | false> = (given, name, warnings) => {
+  if (given === false) return false;
+  const source = given === true ? {} : typeof given === 'string' ? { header: given } : given;
+  return section(REQUEST_ID, strayHome)(source, name, warnings);
+};
+
+const LINE_LEVELS = LOG_LEVELS.filter((level) => level !== 'silent');
+
+const requests: Field<LineLevel | false> = refined(oneOf<boolean | LineLevel>(true, false, ...LINE_LEVELS), (given) => (given === true ? 'info' : given));
+
 const LOGGING: Fields<ResolvedOptions['logging']> = {
   level: otherwise('info' as const, oneOf(...LOG_LEVELS)),
   logger: optional(checkLogger),
+  requestId: otherwise(false as const, requestId),
+  requests: otherwise('debug' as const, requests),
 };
 
 const ROUTING: Fields<ResolvedOptions['routing']> = {
@@ -210,7 +232,7 @@ const TOP = {
 const options = section(TOP, guardHome);
 
 const SECTIONS: Sections = {
-  '': TOP, 'logging.': LOGGING, 'routing.': ROUTING, 'body.': BODY, 'server.': SERVER, 'server.https.': HTTPS, ...SECURITY_SECTIONS,
+  '': TOP, 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': ROUTING, 'body.': BODY, 'server.': SERVER, 'server.https.': HTTPS, ...SECURITY_SECTIONS,
 };
 
 /** What of the process's environment the defaults look at. */

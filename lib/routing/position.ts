@@ -28,6 +28,11 @@ export class Position {
     this.level = table.outermost;
   }
 
+  /** The layer that was reached last; null for none. */
+  get reached(): Layer | null {
+    return this.current;
+  }
+
   /** Whether anything has been called. */
   get hasCalled(): boolean {
     return this.current !== null;

@@ -6,6 +6,7 @@ import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
 import { tooLarge } from '../http/body/inflate';
 import { cutOff } from '../http/own-answer';
+import { loggedRequest } from '../http/logged-request';
 import { refusedBody } from '../http/refused-body';
 import type { Request } from '../http/request';
 import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
@@ -94,7 +95,7 @@ export class SignatureHook {
   /** Answers 413: a body that is too large to be checked is not let through. */
   refuseSize(req: Request, res: Response, limit: number): void {
     const error = tooLarge(limit);
-    this.#logger.info({ ...refusedBody(error, req), ...nameOf(req) }, 'The request body was refused');
+    this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
     if (this.#isTaken(req, res)) return;
     if (!req.complete) closeBehind(req, res);
     answerJson(res, 413, errorBody(error, 413, false));
@@ -174,14 +175,14 @@ export class SignatureHook {
 
   /** Nobody is there to be answered, so nothing is done in their name. */
   #abandon(req: Request): false {
-    this.#logger.debug(nameOf(req), 'Nobody waits any more for the check of the request signature');
+    this.#logger.debug(loggedRequest(req), 'Nobody waits any more for the check of the request signature');
     return false;
   }
 
   /** Whether something else has answered meanwhile, such as a limit of time: what it left open is cut off. */
   #isTaken(req: Request, res: Response): boolean {
     if (!res.headersSent && !res[kAnswering]) return false;
-    this.#logger.warn(nameOf(req), 'A request was refused by the signature check after it had been answered');
+    this.#logger.warn(loggedRequest(req), 'A request was refused by the signature check after it had been answered');
     cutOff(res);
     return true;
   }
@@ -189,7 +190,7 @@ export class SignatureHook {
   #accept(req: Request, { keyId }: Acceptance): void {
     // Of this check, and of no other application's that came before.
     req.signatureKeyId = keyId;
-    if (this.#debug) this.#logger.info(nameOf(req), 'The request signature was accepted');
+    if (this.#debug) this.#logger.info(loggedRequest(req), 'The request signature was accepted');
   }
 
   #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
@@ -201,11 +202,11 @@ export class SignatureHook {
 
   #logRefusal(req: Request, reason: string): void {
     // At info: who turns `debug` on wants to see it without a change of the log's level.
-    this.#logger[this.#debug ? 'info' : 'debug']({ ...nameOf(req), reason }, 'The request signature was refused');
+    this.#logger[this.#debug ? 'info' : 'debug']({ ...loggedRequest(req), reason }, 'The request signature was refused');
   }
 
   #logUnknown(req: Request, { error }: Unknown): void {
-    this.#logger.error({ err: error, ...nameOf(req) }, 'The request signature could not be checked');
+    this.#logger.error({ err: error, ...loggedRequest(req) }, 'The request signature could not be checked');
   }
 }
 
@@ -242,10 +243,6 @@ function settled(first: unknown, verdict: Acceptance): Verdict {
   // A store that took long may have been asked after it forgot.
   if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
   return verdict;
-}
-
-function nameOf(req: Request): { readonly method: string; readonly url: string } {
-  return { method: req[kOriginalMethod] ?? req.method, url: req[kOriginalUrl] ?? req.url };
 }
 
 function received(req: Request): ReceivedRequest {

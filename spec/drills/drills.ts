@@ -6,8 +6,9 @@ import { halfHead } from './half-head';
 import { inflate } from './inflate';
 import { reset } from './reset';
 import { restart } from './restart';
+import { rolling } from './rolling';
 import { scope } from './scope';
 import { upload } from './upload';
 
 /** All drills, in the order of their table. */
-export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes, scope];
+export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes, rolling, scope];

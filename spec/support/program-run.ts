@@ -33,7 +33,8 @@ export class ProgramRun {
   }
 
   #create(make: typeof waypost.createServer, options: waypost.CreateServerOptions | undefined): waypost.Application {
-    const app = make({ ...options, logging: options?.logging ?? { level: 'silent' } });
+    // What the built-in logger writes is nobody's to read here.
+    const app = make({ ...options, logging: options?.logging?.logger === undefined ? { ...options?.logging, level: 'silent' } : options.logging });
     this.#applications.push(app);
     return app;
   }

@@ -28,21 +28,29 @@ export function isFree(socket: Socket | undefined): boolean {
   return (socket as Working | undefined)?._httpMessage === null;
 }
 
+/** Stands for the response of a connection that has none yet. */
+const BUSY = { finished: false } as ServerResponse;
+
 /**
  * Closes a server, and spares connections whose response has ended, though
- * their client still reads and others wait behind it. The fact: Node takes a
- * connection for idle by `finished` of its response.
+ * their client still reads and others wait behind it, and those from which
+ * nothing was read yet, whose request may be on its way. The fact: Node takes a
+ * connection for idle by `finished` of its response; 26 also one without.
  */
 export function closeSparingEnded(sockets: Iterable<Socket>, close: () => void): void {
   const ended: { finished: boolean }[] = [];
+  const unasked: Working[] = [];
   for (const socket of sockets) {
     const response = currentResponse(socket);
     if (response !== undefined && (response as { finished: boolean }).finished) ended.push(response);
+    if (response === undefined && socket.bytesRead === 0) unasked.push(socket as Working);
   }
   for (const response of ended) response.finished = false;
+  for (const socket of unasked) socket._httpMessage = BUSY;
   try {
     close();
   } finally {
     for (const response of ended) response.finished = true;
+    for (const socket of unasked) socket._httpMessage = null;
   }
 }
