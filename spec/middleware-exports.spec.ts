@@ -180,9 +180,9 @@ describe('express', () => {
 
   test('takes the options of createServer, which go before its defaults', () => {
     const app = waypost.express({ etag: 'strong', routing: { caseSensitive: true }, logging: { level: 'silent' } });
-    expect([app.get('etag'), app.get('case sensitive routing'), app.get('strict routing')]).toEqual(['strong', true, false]);
+    expect([app.get('etag'), app.get('case sensitive routing'), app.get('strict routing')]).toEqual(['strong', true, undefined]);
     const plain = waypost.express();
-    expect([plain.get('etag'), plain.get('case sensitive routing'), plain.get('strict routing')]).toEqual(['weak', false, false]);
+    expect([plain.get('etag'), plain.get('case sensitive routing'), plain.get('strict routing')]).toEqual(['weak', undefined, undefined]);
   });
 
 });
