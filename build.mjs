@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { transform } from 'esbuild';
-import { rollup } from 'rollup';
+import { rollup } from '@rollup/wasm-node';
 
 const typescript = {
   name: 'typescript',

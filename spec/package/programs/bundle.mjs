@@ -1,8 +1,7 @@
-import * as waypost from 'waypost';
+import waypost, { createServer, json, signRequest, static as files, XJsonResponseHandler } from 'waypost';
 import express from 'waypost/express';
 import { report } from './report.cjs';
 
-report(waypost).then((found) => {
-  const names = Object.keys(waypost).filter((name) => name !== 'default' && name !== 'module.exports' && name !== '__esModule').sort();
-  console.log(JSON.stringify({ names, oneState: express === waypost.express, ...found }));
+report({ createServer, json, signRequest, static: files, XJsonResponseHandler }).then((found) => {
+  console.log(JSON.stringify({ names: Object.keys(waypost).sort(), oneState: express === waypost.express && waypost.createServer === createServer, ...found }));
 });
