@@ -29,7 +29,7 @@ export function isFree(socket: Socket | undefined): boolean {
 }
 
 /** Stands for the response of a connection that has none yet. */
-const BUSY = { finished: false } as ServerResponse;
+const BUSY = { finished: false } as object as ServerResponse;
 
 /**
  * Closes a server, and spares connections whose response has ended, though
