@@ -17,11 +17,13 @@ import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, type Logger } from '../logger';
+import { hasOpenTelemetry } from '../open-telemetry';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../options/options';
 import { delegate, giveMembers } from './members';
 import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
+import { Unanswered } from './unanswered';
 import { checkAround, isLedAstray } from '../routing/around';
 import type { NextFunction, Path, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
@@ -31,6 +33,7 @@ import { refuseStars } from '../routing/given-path';
 import { kChanged, kUsed, kVetPaths } from '../routing/registration';
 import { Router } from '../routing/router';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import { RequestWatch } from '../routing/watch';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from '../signature/check';
@@ -87,11 +90,14 @@ export class Application extends ConfiguredRouter {
   /** What walks know of the application; no methods of its own, in place of which a program may put others. */
   readonly #host: WalkHost;
   readonly #bodies: BodyReader;
+  readonly #unanswered: Unanswered;
   /** For `listen`, in which Express takes any free port. */
   readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
   declare parent: Application | undefined;
   #table: RouteTable | null = null;
+  /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
+  #isInstrumented = false;
   #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
 
@@ -109,6 +115,7 @@ export class Application extends ConfiguredRouter {
     this.#given = own;
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
+    this.#unanswered = new Unanswered(options, logger, (watch, error) => this.#answerInstead(watch, error));
     this.#classes = ownClasses(this[kShared]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
@@ -252,7 +259,9 @@ export class Application extends ConfiguredRouter {
   }
 
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
+    if (this.#table !== null) return this.#table;
+    this.#isInstrumented = hasOpenTelemetry();
+    return (this.#table = new RouteTable(this, this[kRules], this.#apart));
   }
 
   /** Warns of what is registered here and in the applications mounted here, each with its own logger. */
@@ -277,6 +286,8 @@ export class Application extends ConfiguredRouter {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
     if (!this.#listener.carriesOut(req, res)) return;
+    const table = this.#prepare();
+    let watch: RequestWatch | null | undefined;
     req.res = res;
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
@@ -289,18 +300,19 @@ export class Application extends ConfiguredRouter {
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
+      watch = this.#watch(req, res);
       if (isCoded(req)) {
         refuseCoding(req, res);
         return;
       }
-    } else if (this.#options.body.parse) {
-      giveOwnBody(req);
+    } else {
+      if (this.#options.body.parse) giveOwnBody(req);
+      watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
     }
-    const table = this.#prepare();
     const { url } = req;
     const match = this.#match(table, req, res, leave !== undefined);
     const begun = req[kBegun] ?? parent;
-    const walk = new Walk(this.#host, req, res, table, match, leave, parent, begun);
+    const walk = new Walk(this.#host, req, res, table, match, leave, parent, begun, watch);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
@@ -309,6 +321,17 @@ export class Application extends ConfiguredRouter {
     }
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
+  }
+
+  /** Follows the request where somebody wants to know of it. */
+  #watch(req: Request, res: Response): RequestWatch | null {
+    return this.#unanswered.isWatching ? RequestWatch.of(req, res, this.#unanswered) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
+  }
+
+  /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
+  #answerInstead({ request, response }: RequestWatch, error: unknown): void {
+    for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
+    this.#answerFailure({ req: request, res: response }, error);
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
@@ -408,6 +431,7 @@ export class Application extends ConfiguredRouter {
 
   /** Whatever a program has left on request and response: a walk may go on from a timer, where a throw would end the process. */
   #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
+    RequestWatch.over(req)?.failed(error);
     try {
       if (res.writableEnded) {
         this.#logger.error({ err: error, method: req.method, url: req.originalUrl }, 'An error was raised after the response had ended');

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { markFactory } from '../factory';
 import type { Handler } from '../routing/handler';
 
 /** Options that all body parsers share. */
@@ -71,3 +72,5 @@ function bodyParser(): typeof import('body-parser') {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- it takes longer to load than waypost, and most programs do without
   return require('body-parser') as typeof import('body-parser');
 }
+
+for (const make of [json, urlencoded, text, raw]) markFactory(make, `${make.name}()`);

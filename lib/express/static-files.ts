@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { markFactory } from '../factory';
 import type { Handler } from '../routing/handler';
 
 /** Options of {@link staticFiles}. */
@@ -40,3 +41,5 @@ export function staticFiles(root: string, options?: StaticOptions): Handler {
   const serveStatic = require('serve-static') as typeof import('serve-static');
   return serveStatic(root, options as Parameters<typeof serveStatic>[1]);
 }
+
+markFactory(staticFiles, 'static(root)');

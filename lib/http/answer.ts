@@ -4,7 +4,7 @@ import { pathOf } from '../target';
 import { isFresh } from './etag';
 import { fieldsOf } from './node/header-fields';
 import { JSON_TYPE } from './media-type';
-import { kOriginalMethod, kOriginalUrl } from './request-state';
+import { type ErrorWatch, kOriginalMethod, kOriginalUrl, kWatch } from './request-state';
 import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';
 import { type ConfiguredResponse, kAnswering, kFail, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
@@ -188,6 +188,8 @@ export class SerializationReport implements FailureReport {
 
   onError(error: unknown): void {
     this.#settings.logger.error({ err: error, ...requestOf(this.#res) }, 'The response data could not be serialized');
+    const { req } = this.#res as { req?: { [kWatch]?: ErrorWatch } };
+    req?.[kWatch]?.failed(error);
   }
 }
 

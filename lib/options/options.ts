@@ -21,6 +21,8 @@ export interface LoggingOptions {
   level?: LogLevel;
   /** A logger in pino's shape. @default pino on standard output */
   logger?: Logger;
+  /** Time that a request may be open without an answer before a warning says who has it, in milliseconds; 0 is never. @default 10000 in development, else 0 */
+  slowAfter?: number;
 }
 
 /** `routing`: how exactly a path must match its pattern (INTERFACE section 4.2). */
@@ -100,6 +102,8 @@ export interface ServerSettings extends HttpServerOptions {
    * is closed. 0 is no limit. @default 60000
    */
   writeTimeout?: number;
+  /** Time that middleware and handlers may take to begin an answer, in milliseconds; then 503, and the log says which of them had the request. 0 is no limit. @default 0 */
+  handlerTimeout?: number;
   /** Whether SIGINT and SIGTERM close the application. @default false */
   handleSignals?: boolean;
   /** Whose `X-Forwarded-*` headers are believed; a text may list several, separated by commas. @default false */
@@ -227,7 +231,7 @@ export type SignatureAlgorithm = 'sha256' | 'sha512';
 export interface ResolvedOptions {
   readonly env: string;
   readonly etag: false | 'weak' | 'strong';
-  readonly logging: { readonly level: LogLevel; readonly logger: Logger | undefined };
+  readonly logging: { readonly level: LogLevel; readonly logger: Logger | undefined; readonly slowAfter: number };
   readonly routing: Readonly<Required<RoutingOptions>>;
   /** `limit` also bounds what is discarded, and what a signature is checked over, when `parse` is false. */
   readonly body: { readonly parse: boolean; readonly limit: number; readonly bigint: boolean };
@@ -245,6 +249,7 @@ export interface ResolvedServer {
   readonly host: string | undefined;
   readonly port: number;
   readonly writeTimeout: number;
+  readonly handlerTimeout: number;
   readonly handleSignals: boolean;
   /** As given. */
   readonly trustProxy: TrustProxy;

@@ -10,6 +10,7 @@ import type { Params } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 import { Position } from './position';
 import { RequestView } from './request-view';
+import { type RequestWatch, WalkWatch } from './watch';
 
 /** The walk that a request is on: of several around each other the one that has called what runs. */
 export const kWalk = Symbol('waypost.request.walk');
@@ -65,6 +66,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   readonly before: Walk | undefined;
   /** Walks that were left running, by whose handlers this one may have been called by hand; null for none. */
   readonly besides: readonly Beside<Walk>[] | null;
+  /** Null where nobody wants to know. */
+  readonly watch: WalkWatch | null;
   /** The checks of signatures that the request has passed; null for none. */
   checked: object[] | null = null;
   /** The URL with and without the suffix `.xJson` that it was routed without. */
@@ -96,8 +99,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** What `next` is at the levels within the outermost, once they were reached. */
   #nexts: Map<Level, NextFunction> | null = null;
 
-  /** @param parent The walk that has the request. @param begun The one that began last. */
-  constructor(host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined, begun?: Walk) {
+  /** @param parent The walk that has the request. @param begun The one that began last. @param watch The watch over the request. */
+  constructor(
+    host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined,
+    begun?: Walk, watch: RequestWatch | null = null,
+  ) {
     super(table, match);
     this.host = host;
     this.req = req;
@@ -110,6 +116,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
     this.before = underWay(begun);
     this.besides = this.before === undefined ? null : besidesOf<Walk>(this);
+    this.watch = watch === null ? null : new WalkWatch(watch, this);
     this.next = Walk.#next.bind(undefined, this, table.outermost);
     req.next = this.next;
   }
@@ -145,6 +152,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   get isOver(): boolean {
     return this.#over;
+  }
+
+  /** Nothing below is called any more: the request was answered in the place of the handler that had it. */
+  stop(): void {
+    this.#over = true;
   }
 
   /** Target that is routed, relative to this application. */
@@ -197,6 +209,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     } else {
       this.leaveError();
     }
+    if (this.watch !== null) this.watch.left(error);
     this.#goOn(rewritten);
   }
 
@@ -228,8 +241,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const step = this.nextStep();
     if (step === null) return this.#end();
     const { layer } = step;
-    if (layer.place !== null && this.failure === null && !layer.parses) {
-      const obstacle = this.host.obstacle(this);
+    if (layer.place !== null && this.failure === null) {
+      if (this.watch !== null) this.watch.routed(layer);
+      const obstacle = layer.parses ? undefined : this.host.obstacle(this);
       if (obstacle !== undefined) return this.#raise(obstacle);
     }
     this.#call(step);
@@ -237,6 +251,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /** Raises an error that nothing called has raised. */
   #raise(error: unknown): void {
+    if (this.watch !== null) this.watch.request.failed(error);
     this.obstruct(error);
     this.#run();
   }
@@ -313,9 +328,13 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     let result: unknown;
     try {
       const next = level.parent === null ? this.next : this.#nextOf(level);
-      result = layer.catches
-        ? (handler as ErrorHandler)((this.failure as Failure).error, req, res, next)
-        : (handler as Handler)(req, res, next);
+      if (this.watch !== null) {
+        result = this.watch.call(layer, layer.catches ? [(this.failure as Failure).error, req, res, next] : [req, res, next]);
+      } else {
+        result = layer.catches
+          ? (handler as ErrorHandler)((this.failure as Failure).error, req, res, next)
+          : (handler as Handler)(req, res, next);
+      }
     } catch (error) {
       this.#thrown(error, layer);
       return;
@@ -329,6 +348,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #thrown(error: unknown, layer: Layer): void {
     // A handler may throw anything; only a truthy value can be told from no error.
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
+    if (this.watch !== null) this.watch.threw(raised, layer);
     if (this.#over) return this.host.ended(this, true, raised);
     if (this.held) return this.#interrupt(raised);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);

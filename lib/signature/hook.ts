@@ -11,6 +11,7 @@ import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
+import { tracing } from '../tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { type Acceptance, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope/scope';
@@ -91,7 +92,7 @@ export class SignatureHook {
 
   /** Answers 413: a body that is too large to be checked is not let through. */
   refuseSize(req: Request, res: Response): void {
-    this.#logRefusal(req, 'the body is larger than body.limit');
+    this.#refused(req, res, 413, 'the body is larger than body.limit');
     if (this.#isTaken(req, res)) return;
     if (!req.complete) closeBehind(req, res);
     answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
@@ -144,7 +145,7 @@ export class SignatureHook {
   #conclude(req: Request, res: Response, outcome: Outcome): boolean {
     if (outcome === 'gone') return this.#abandon(req);
     if (outcome instanceof Unknown) {
-      this.#logUnknown(req, outcome);
+      this.#logUnknown(req, res, outcome);
       if (!this.#isTaken(req, res)) answerJson(res, 503, UNAVAILABLE);
       return false;
     }
@@ -156,12 +157,12 @@ export class SignatureHook {
   #concludeUpgrade(req: Request, socket: Duplex, outcome: Outcome): boolean {
     if (outcome === 'gone') return this.#abandon(req);
     if (outcome instanceof Unknown) {
-      this.#logUnknown(req, outcome);
+      this.#logUnknown(req, undefined, outcome);
       answerSocket(socket, 503, [], UNAVAILABLE);
       return false;
     }
     if (isRejection(outcome)) {
-      this.#logRefusal(req, outcome.reason);
+      this.#refused(req, undefined, 401, outcome.reason);
       answerSocket(socket, 401, [`WWW-Authenticate: ${this.#scheme.challenge}`], this.#scheme.failureBody(outcome.failure));
       return false;
     }
@@ -190,19 +191,22 @@ export class SignatureHook {
   }
 
   #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
-    this.#logRefusal(req, reason);
+    this.#refused(req, res, 401, reason);
     if (this.#isTaken(req, res)) return false;
     answerJson(res, 401, this.#scheme.failureBody(failure), [['WWW-Authenticate', this.#scheme.challenge]]);
     return false;
   }
 
-  #logRefusal(req: Request, reason: string): void {
+  /** Tells the log, and who follows requests. @param response Undefined of a request to switch protocols. */
+  #refused(request: Request, response: Response | undefined, status: number, reason: string): void {
     // At info: who turns `debug` on wants to see it without a change of the log's level.
-    this.#logger[this.#debug ? 'info' : 'debug']({ ...nameOf(req), reason }, 'The request signature was refused');
+    this.#logger[this.#debug ? 'info' : 'debug']({ ...nameOf(request), reason }, 'The request signature was refused');
+    if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
   }
 
-  #logUnknown(req: Request, { error }: Unknown): void {
-    this.#logger.error({ err: error, ...nameOf(req) }, 'The request signature could not be checked');
+  #logUnknown(request: Request, response: Response | undefined, { error }: Unknown): void {
+    this.#logger.error({ err: error, ...nameOf(request) }, 'The request signature could not be checked');
+    if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status: 503, reason: 'the check could not be made' });
   }
 }
 
