@@ -11,7 +11,7 @@ const config: Config = {
   // These need a redis-server (npm run test:redis), and time (npm run test:long).
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/drills.spec.ts'],
   // What they install is none of jest's.
-  modulePathIgnorePatterns: ['<rootDir>/spec/programs/'],
+  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
   moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts' },
   collectCoverageFrom: ['lib/**/*.ts'],

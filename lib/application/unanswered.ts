@@ -40,14 +40,14 @@ export class Unanswered implements Watchman {
     if (advice === undefined) return;
     // In the same turn it may still answer, or go on.
     setImmediate(() => {
-      if (run.hasRequest) this.#warn(`The ${String(run)} has ${run.state} ${advice}`);
+      if (run.hasRequest) this.#warn(run, `The ${String(run)} has ${cameTo(run)} ${advice}`);
     });
   }
 
   #slow(watch: RequestWatch): void {
     if (watch.isAnswered) return;
     const { request: { method, originalUrl: url }, holder } = watch;
-    this.#warn(`A request is open for more than ${this.#slowAfter} ms without an answer: ${stateOf(holder)}`, { method, url });
+    this.#warn(holder, `A request is open for more than ${this.#slowAfter} ms without an answer: ${stateOf(holder)}`, { method, url });
   }
 
   #late(watch: RequestWatch): void {
@@ -56,9 +56,10 @@ export class Unanswered implements Watchman {
     this.#answer(watch, error);
   }
 
-  #warn(text: string, fields: object = {}): void {
-    if (this.#told.has(text)) return;
-    this.#told.add(text);
+  #warn(run: HandlerRun | undefined, text: string, fields: object = {}): void {
+    const place = String(run);
+    if (this.#told.has(place)) return;
+    this.#told.add(place);
     this.#logger.warn(fields, text);
   }
 }
@@ -67,7 +68,11 @@ export class Unanswered implements Watchman {
 function stateOf(run: HandlerRun | undefined): string {
   if (run === undefined) return 'no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback';
   if (run.state === 'running') return `the ${String(run)} has it, and still waits`;
-  return `the ${String(run)} has ${run.state} ${kindOf(run)}, and has neither answered nor called next()`;
+  return `the ${String(run)} has ${cameTo(run)} ${kindOf(run)}, and has neither answered nor called next()`;
+}
+
+function cameTo({ state }: HandlerRun): string {
+  return state === 'resolved' ? 'resolved to' : 'returned';
 }
 
 /** What to write instead of a value that nobody sends; undefined where the value may be but a sign of something under way. */

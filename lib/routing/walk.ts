@@ -328,13 +328,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     let result: unknown;
     try {
       const next = level.parent === null ? this.next : this.#nextOf(level);
-      if (this.watch !== null) {
-        result = this.watch.call(layer, layer.catches ? [(this.failure as Failure).error, req, res, next] : [req, res, next]);
-      } else {
-        result = layer.catches
-          ? (handler as ErrorHandler)((this.failure as Failure).error, req, res, next)
-          : (handler as Handler)(req, res, next);
-      }
+      if (this.watch !== null) result = this.watch.call(layer, this.#given(layer, next));
+      else if (layer.catches) result = (handler as ErrorHandler)((this.failure as Failure).error, req, res, next);
+      else result = (handler as Handler)(req, res, next);
     } catch (error) {
       this.#thrown(error, layer);
       return;
@@ -343,6 +339,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (typeof result === 'object' && result !== null && result !== res) {
       Promise.resolve(result).then(undefined, (error: unknown) => this.#thrown(error || new Error('Rejected promise'), layer));
     }
+  }
+
+  #given({ catches }: Layer, next: NextFunction): readonly unknown[] {
+    const { req, res } = this;
+    return catches ? [(this.failure as Failure).error, req, res, next] : [req, res, next];
   }
 
   #thrown(error: unknown, layer: Layer): void {
