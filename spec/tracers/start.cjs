@@ -11,11 +11,12 @@ const [name, side] = process.argv.slice(2);
 /** Runs the lines of the document, as a module that stands here. */
 function bridge() {
   if (side !== 'bridged') return;
-  const document = readFileSync(join(__dirname, '../../docs/tracing.md'), 'utf8');
+  const document = readFileSync(join(module.path, '../../docs/tracing.md'), 'utf8');
   const [, code] = new RegExp(`<!-- tracer: ${name} -->\n\`\`\`cjs\n([^]*?)\`\`\``).exec(document);
-  const module = new Module(join(__dirname, `${name}-bridge.cjs`));
-  module.paths = Module._nodeModulePaths(__dirname);
-  module._compile(code, join(__dirname, `${name}-bridge.cjs`));
+  const file = join(module.path, `${name}-bridge.cjs`);
+  const lines = new Module(file);
+  lines.paths = Module._nodeModulePaths(module.path);
+  lines._compile(code, file);
 }
 
 async function main() {
