@@ -9,7 +9,7 @@ import { bare, examples, fences, read, ROOT, table, type Example, type Exchange 
 import { declarationImports, httpsNames, libraryFiles, libraryText, optionsOf, typeErrors } from './support/program-types';
 import { ProgramRun } from './support/program-run';
 
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md', 'docs/interface.md', 'docs/production.md', 'docs/request-signatures.md', 'docs/xjson.md'];
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md', 'docs/interface.md', 'docs/production.md', 'docs/request-signatures.md', 'docs/tracing.md', 'docs/xjson.md'];
 const README = read('README.md');
 const PROGRAMS = DOCUMENTS.flatMap((file) => examples(read(file)).map((example) => ({ ...example, name: `${file} ${example.name}` })));
 

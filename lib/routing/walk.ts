@@ -2,7 +2,7 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import type { Layer, Level, Place } from './layer';
+import { isWithin, type Layer, type Level, type Place } from './layer';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
@@ -117,7 +117,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.before = underWay(begun);
     this.besides = this.before === undefined ? null : besidesOf<Walk>(this);
     this.watch = watch === null ? null : new WalkWatch(watch, this);
-    this.next = Walk.#next.bind(undefined, this, table.outermost);
+    this.next = (this.watch === null ? Walk.#next : Walk.#watchedNext).bind(undefined, this, table.outermost);
     req.next = this.next;
   }
 
@@ -129,12 +129,18 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     walk.#advance(level, error);
   }
 
+  /** The same of a walk that is watched: what runs has the request no longer, unless the call counts for nothing. */
+  static #watchedNext(this: void, walk: Walk, level: Level, error?: unknown): void {
+    if (!walk.#over && (!walk.held || isError(error)) && (isError(error) || isWithin(walk.level, level))) walk.watch?.left(error);
+    walk.#advance(level, error);
+  }
+
   /** The `next` of a level, as Express has one for each router and each route. */
   #nextOf(level: Level): NextFunction {
     if (level.parent === null) return this.next;
     const known = this.#nexts?.get(level);
     if (known !== undefined) return known;
-    const next: NextFunction = Walk.#next.bind(undefined, this, level);
+    const next: NextFunction = (this.watch === null ? Walk.#next : Walk.#watchedNext).bind(undefined, this, level);
     (this.#nexts ??= new Map()).set(level, next);
     return next;
   }
@@ -209,7 +215,6 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     } else {
       this.leaveError();
     }
-    if (this.watch !== null) this.watch.left(error);
     this.#goOn(rewritten);
   }
 
