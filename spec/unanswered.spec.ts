@@ -255,7 +255,7 @@ describe('server.handlerTimeout', () => {
 
   test('leaves an answer alone that has begun, and the time that a body takes', async () => {
     let end = (): unknown => undefined;
-    const { port } = await limited((app) => {
+    const { logger, port } = await limited((app) => {
       app.get('/stream', (_req, res) => {
         res.write('begun, ');
         end = () => res.end('ended');
@@ -276,6 +276,8 @@ describe('server.handlerTimeout', () => {
     wire.write('{"a":1}');
     await wire.until('{"a":1}');
     expect(wire.text).toContain('200 OK');
+    // Those two that were held to wait for the time to pass.
+    expect(logger.messages('error')).toHaveLength(2);
     wire.cut();
   });
 

@@ -88,18 +88,18 @@ function adviceFor(run: HandlerRun): string | undefined {
   }
 }
 
-function sentBy({ value, request, response }: HandlerRun): readonly [kind: string, method: string] | undefined {
+function sentBy({ value }: HandlerRun): readonly [kind: string, method: string] | undefined {
   if (typeof value === 'string') return ['a string', 'res.send(…)'];
   if (typeof value !== 'object' || value === null) return undefined;
   if (value instanceof Uint8Array) return ['bytes', 'res.send(…)'];
   if (value instanceof globalThis.Response) return ['a Response of fetch', 'res.status(…), res.set(…) and res.send(…)'];
-  return isData(value, [request, response]) ? [Array.isArray(value) ? 'an array' : 'an object', 'res.json(…)'] : undefined;
+  return isData(value) ? [Array.isArray(value) ? 'an array' : 'an object', 'res.json(…)'] : undefined;
 }
 
-/** Plain data: not what a program keeps to answer later, with the response in it, or functions, promises and other objects with a life of their own. */
-function isData(value: object, own: readonly unknown[]): boolean {
+/** Plain data: not what a program keeps to answer later, with the response in it, functions, promises, or whatever else has a life of its own. */
+function isData(value: object): boolean {
   return isPlain(value) && Object.values(value).every((each: unknown) => (
-    typeof each === 'object' && each !== null ? !own.includes(each) && (isPlain(each) || each instanceof Date) : typeof each !== 'function'
+    typeof each === 'object' && each !== null ? isPlain(each) || each instanceof Date : typeof each !== 'function'
   ));
 }
 
