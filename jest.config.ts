@@ -8,8 +8,8 @@ const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/spec'],
   testMatch: ['**/*.spec.ts'],
-  // These need a redis-server (npm run test:redis), and time (npm run test:long).
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/drills.spec.ts'],
+  // These need a redis-server (npm run test:redis), a browser (npm run test:browser), and time (npm run test:long).
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/browser/', '<rootDir>/spec/drills.spec.ts'],
   // What they install is none of jest's.
   modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },

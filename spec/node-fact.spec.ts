@@ -116,13 +116,13 @@ test('there are facts to switch off, each of the name of its file', () => {
   for (const name of FACTS) expect(readFileSync(resolve(ROOM, `${name}.ts`), 'utf8')).toContain(`holds('${name}'`);
 });
 
-test('what Node does not document is relied on there alone, and each file there says so in docs/architecture.md', () => {
+test('what Node does not document is relied on there alone, and each file there says so in docs/how-it-works.md', () => {
   // `_all` is Express's: how a route says that it handles every method.
   const undocumented = /\w\._(?!lightMyRequest|destroy\()[a-z]|'_(?!handle'|all')[a-z]\w+'|shouldKeepAlive|destroySoon =|chunkedEncoding|(?:assign|detach)Socket/;
   const files = libraryFiles().filter((file) => !file.startsWith('lib/http/node/'));
   const uses = files.flatMap((file) => read(file).split('\n').filter((line) => undocumented.test(line)).map((line) => `${file}: ${line.trim()}`));
   expect(uses).toEqual([]);
-  const documented = [...read('docs/architecture.md').matchAll(/\| \[([a-z-]+\.ts)\]\(\.\.\/lib\/http\/node\//g)].map(([, file]) => file);
+  const documented = [...read('docs/how-it-works.md').matchAll(/\| \[([a-z-]+\.ts)\]\(\.\.\/lib\/http\/node\//g)].map(([, file]) => file);
   expect(documented.sort()).toEqual(readdirSync(ROOM).filter((file) => file !== 'fact.ts').sort());
 });
 

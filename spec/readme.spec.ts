@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
 import { basename, dirname, resolve } from 'node:path';
 import ts from 'typescript';
@@ -9,9 +9,23 @@ import { bare, examples, fences, read, ROOT, table, type Example, type Exchange 
 import { declarationImports, httpsNames, libraryFiles, libraryText, optionsOf, typeErrors } from './support/program-types';
 import { ProgramRun } from './support/program-run';
 
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/errors.md', 'docs/interface.md', 'docs/production.md', 'docs/request-signatures.md', 'docs/tracing.md', 'docs/xjson.md'];
-const README = read('README.md');
-const PROGRAMS = DOCUMENTS.flatMap((file) => examples(read(file)).map((example) => ({ ...example, name: `${file} ${example.name}` })));
+const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`);
+const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'demo/README.md', 'bench/README.md', 'bench/results/README.md', 'bench/results/xjson.md', ...PAGES];
+/** Their programs are run beside one another, and beside Express, by spec/ecosystem/guides.spec.ts. */
+const GUIDES = ['docs/from-express.md', 'docs/from-node-http.md'];
+const PROGRAMS = DOCUMENTS.filter((file) => !GUIDES.includes(file)).flatMap((file) => examples(read(file)).map((example) => ({ ...example, name: `${file} ${example.name}` })));
+
+/** The one document that has a mark. */
+function holderOf(mark: string): string {
+  const [holder, ...others] = DOCUMENTS.filter((file) => read(file).includes(mark));
+  if (holder === undefined || others.length > 0) throw new Error(`${mark} stands in ${holder === undefined ? 'no document' : [holder, ...others].join(', ')}`);
+  return holder;
+}
+
+/** The rows of a table, wherever in the documents it stands. */
+function rows(name: string): string[][] {
+  return table(read(holderOf(`<!-- table: ${name} -->`)), name);
+}
 
 describe('the programs', () => {
   const port = process.env['PORT'];
@@ -71,7 +85,7 @@ describe('the tables of options', () => {
   ];
 
   test.each(TABLES)('%s has the names, types and defaults of %s', (name, file) => {
-    const written = table(README, name).map(([option, type, fallback]) => [bare(option), bare(type), bare(fallback)]);
+    const written = rows(name).map(([option, type, fallback]) => [bare(option), bare(type), bare(fallback)]);
     const declared = optionsOf(file, name).map(({ option, type, fallback }) => [option, type, bare(fallback)]);
     expect(written).toEqual(declared);
   });
@@ -81,7 +95,7 @@ describe('the tables of options', () => {
   )));
 
   test.each(UNITS)('%s says of %s that it is in %s', (name, option, unit) => {
-    const row = table(README, name ?? '').find(([cell]) => bare(cell) === option);
+    const row = rows(name ?? '').find(([cell]) => bare(cell) === option);
     expect(row?.[3]).toContain(unit);
   });
 
@@ -89,7 +103,7 @@ describe('the tables of options', () => {
     const secret = 's'.repeat(32);
     const resolved = resolveOptions({ security: { requestSignature: { secret } } }, {});
     let compared = 0;
-    for (const [option, , fallback] of table(README, 'CreateServerOptions')) {
+    for (const [option, , fallback] of rows('CreateServerOptions')) {
       const literal = literalOf(bare(fallback));
       const path = bare(option).split('.');
       if (literal === undefined || isNodes(path)) continue;
@@ -100,25 +114,25 @@ describe('the tables of options', () => {
   });
 
   test('give the defaults that xJson has', () => {
-    const written = table(README, 'XJsonOptions').map(([option, , fallback]) => [bare(option), literalOf(bare(fallback))]);
+    const written = rows('XJsonOptions').map(([option, , fallback]) => [bare(option), literalOf(bare(fallback))]);
     expect(Object.fromEntries(written)).toEqual(XJSON_DEFAULTS);
   });
 
   test("give Node's defaults of the HTTP server", () => {
     const server = createHttpServer() as unknown as Record<string, unknown>;
-    const written = table(README, 'CreateServerOptions').filter(([option]) => isNodes(bare(option).split('.')));
+    const written = rows('CreateServerOptions').filter(([option]) => isNodes(bare(option).split('.')));
     const named = new Map(written.map(([option, , fallback]) => [bare(option).replace('server.', ''), literalOf(bare(fallback))]));
     expect(named.get('maxHeaderSize')).toBe(maxHeaderSize);
     const compared = [...named].filter(([name, value]) => value !== undefined && typeof server[name] === typeof value);
     expect(compared.map(([name]) => name)).toEqual(expect.arrayContaining(['requestTimeout', 'headersTimeout', 'keepAliveTimeout', 'timeout']));
-    // The README shows those of Node 20.
+    // The table shows those of Node 20.
     if (process.versions.node.startsWith('20.')) {
       expect(Object.fromEntries(compared)).toEqual(Object.fromEntries(compared.map(([name]) => [name, server[name]])));
     }
   });
 
   test('are followed by every name of server.https', () => {
-    const [, after = ''] = README.split('<!-- list: HttpsOptions -->\n');
+    const [, after = ''] = read(holderOf('<!-- list: HttpsOptions -->')).split('<!-- list: HttpsOptions -->\n');
     const written = [...(after.split('\n')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name);
     expect(written).toEqual(httpsNames());
   });
@@ -138,8 +152,8 @@ function literalOf(text: string): unknown {
 describe('the table of errors', () => {
   const declared = Object.entries(waypost.ERRORS).map(([code, { status, message }]) => [code, String(status), message]);
 
-  test.each(['README.md', 'docs/errors.md'])('in %s is that of lib/errors.ts', (file) => {
-    expect(table(read(file), 'ERRORS').map(([code, status, message]) => [bare(code), status, message])).toEqual(declared);
+  test('is that of lib/errors.ts', () => {
+    expect(rows('ERRORS').map(([code, status, message]) => [bare(code), status, message])).toEqual(declared);
   });
 
   test.each(declared)('%s is raised somewhere', (code) => {
@@ -153,7 +167,7 @@ describe('the table of errors', () => {
 });
 
 describe('the table of dependencies', () => {
-  const written = table(README, 'dependencies').map(([name]) => bare(name));
+  const written = rows('dependencies').map(([name]) => bare(name));
 
   test('is that of package.json', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
@@ -167,7 +181,7 @@ describe('the table of dependencies', () => {
   });
 
   test.each(written)('gives a reason for %s', (name) => {
-    const row = table(README, 'dependencies').find(([cell]) => bare(cell) === name);
+    const row = rows('dependencies').find(([cell]) => bare(cell) === name);
     expect(row?.[1]).not.toBe('');
   });
 });

@@ -164,7 +164,7 @@ describe('MemoryReplayStore', () => {
       console.log(store.size, (memory() - before) / store.size);`;
     const { output, errors } = await ChildProgram.run(['--expose-gc', ...FROM_LIB, '-e', program]);
     expect(errors + output).toMatch(/^300000 [\d.]+\n$/m);
-    const said = [/(\d+) bytes each/.exec(read('docs/request-signatures.md')), /(\d+) bytes each/.exec(read('lib/signature/replay/memory-replay-store.ts'))].map((match) => Number(match?.[1]));
+    const said = [/(\d+) bytes each/.exec(read('docs/signature-keys.md')), /(\d+) bytes each/.exec(read('lib/signature/replay/memory-replay-store.ts'))].map((match) => Number(match?.[1]));
     expect(said).toEqual([32, 32]);
     // Beside the store some hundred kilobytes of the heap come and go.
     const bytes = Number(output.split(' ')[1]);

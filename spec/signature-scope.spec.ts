@@ -253,7 +253,7 @@ describe('methods', () => {
     expect(scope([], [{ path: '/a', methods: ['HEAD'] }]).requires('HEAD', '/a')).toBe(false);
   });
 
-  test('lets CORS preflights through as the README has it', () => {
+  test('lets CORS preflights through as the documents have it', () => {
     const preflights = scope([], [{ path: '/', methods: ['OPTIONS'] }, { path: '/**', methods: ['OPTIONS'] }]);
     expect(['/', '/a', '/a/b'].map((path) => preflights.requires('OPTIONS', path))).toEqual([false, false, false]);
     expect(preflights.requires('GET', '/a')).toBe(true);

@@ -280,7 +280,7 @@ describe('scope', () => {
     expect(await statuses(await serve({ include: [] }), ['/', '/x'])).toEqual([401, 401]);
   });
 
-  test('entries may be for some methods; preflights are let through as the README says', async () => {
+  test('entries may be for some methods; preflights are let through as the documents say', async () => {
     const port = await serve({ exclude: [{ path: '/', methods: ['OPTIONS'] }, { path: '/**', methods: ['OPTIONS'] }] });
     expect(await statuses(port, ['/x', '/x/y'], 'OPTIONS')).toEqual([200, 200]);
     expect(await statuses(port, ['/', '/x'], 'GET')).toEqual([401, 401]);
@@ -549,7 +549,7 @@ describe('attacks on the format', () => {
       const signed = sign('POST', url, json);
       expect((await send(strict, url, json, signed)).json).toEqual({ url });
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream']) {
-        // Open, as the README says: this format can't tell them apart.
+        // Open, as the documents say: this format can't tell them apart.
         expect([type, (await send(open, target, body, signed, type)).json]).toEqual([type, { url: target }]);
         expect([type, (await send(strict, target, body, signed, type)).json]).toEqual([type, INVALID]);
       }

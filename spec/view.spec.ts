@@ -10,6 +10,7 @@ import { ask } from './support/wire';
 const running = new Running();
 const folder = new Folder({
   'outside.html': 'secret of outside',
+  'index.html': 'index of outside',
   'views-else/a.html': 'secret of else',
   'views/a.html': 'a {name}',
   'views/a.json.html': 'two dots',
@@ -94,6 +95,14 @@ describe('a name', () => {
 
   test.each(attacks)('%j does not lead out of the views', async (name) => {
     for (const app of [silent(), silent(false)]) await expect(rendered(app, name)).rejects.toThrow(refused);
+  });
+
+  test('such as ".." does not lead to the index of the directory above them', async () => {
+    for (const name of ['..', './..', '...html', 'deep/../..', 'deep/../...html']) {
+      for (const app of [silent(), silent(false)]) await expect(rendered(app, name)).rejects.toThrow(refused);
+    }
+    await expect(rendered(silent(), join(VIEWS, '..'))).rejects.toThrow(refused);
+    expect(await rendered(silent(), 'post/inner/..')).toContain('/views/post/index.html');
   });
 
   test('may go up within them, and from one directory of views to another', async () => {

@@ -52,9 +52,11 @@ export class View {
     const roots = rootsOf(this.root);
     for (const root of roots) {
       const location = resolve(root, name);
-      if (!isOpen(location, roots) && !(this.absolute && isAbsolute(name))) continue;
+      const isFree = this.absolute && isAbsolute(name);
+      if (!isFree && !isOpen(location, roots)) continue;
       const found = this.resolve(dirname(location), basename(location));
-      if (found !== undefined) return found;
+      // Of "..", with its extension "...pug", the directory whose index is looked for is the one above.
+      if (found !== undefined && (isFree || isOpen(found, roots))) return found;
     }
     return undefined;
   }

@@ -52,8 +52,10 @@ export class RequestView extends TargetView {
   enterMiddleware({ layer, base }: Step, match: Match): void {
     const { req } = this;
     if (base === '') {
-      this.showAll();
-      this.showBase('');
+      if (!this.isWhole) {
+        this.showAll();
+        this.showBase('');
+      }
       req.params = new NoParams();
     } else if (base !== undefined && !match.loose) {
       req.params = new NoParams();

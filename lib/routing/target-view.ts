@@ -44,6 +44,12 @@ export class TargetView {
     return this.req.url !== this.#shownUrl;
   }
 
+  /** Whether all is shown, and `req.baseUrl` is as on entry. */
+  protected get isWhole(): boolean {
+    const { req, base } = this;
+    return this.#to === 0 && !this.#isSlashAdded && this.#shownBase === base && req.baseUrl === base && req.url === this.#shownUrl;
+  }
+
   /** Shows the whole URL. */
   showAll(): void {
     this.#show(this.url, 0, 0);

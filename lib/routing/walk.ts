@@ -197,17 +197,25 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   #advance(level: Level, error: unknown): void {
-    if (this.#over) {
-      if (isError(error)) this.host.ended(this, true, error);
-      return;
-    }
-    if (this.held) return this.#interrupt(error);
+    if (this.#over || this.held) return this.#raiseLate(error);
     if (++this.#depth > DEPTH) {
       setImmediate(Walk.#later, this, level, error);
       return;
     }
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     const rewritten = this.isRewritten;
+    // Nearly always: kept short, so that V8 inlines the way from one middleware to the next.
+    if (level === this.level && error === undefined && this.failure === null && !rewritten) return this.#run();
+    this.#signal(level, error, rewritten);
+  }
+
+  /** An error that `next` is given when nothing may run any more, or nothing yet. */
+  #raiseLate(error: unknown): void {
+    if (!this.#over) return this.#interrupt(error);
+    if (isError(error)) this.host.ended(this, true, error);
+  }
+
+  #signal(level: Level, error: unknown, rewritten: boolean): void {
     if (level !== this.level) {
       if (!this.signalFrom(level, error)) return;
     } else if (error !== undefined || rewritten) {
@@ -247,11 +255,16 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (step === null) return this.#end();
     const { layer } = step;
     if (layer.place !== null && this.failure === null) {
-      if (this.watch !== null) this.watch.routed(layer);
-      const obstacle = layer.parses ? undefined : this.host.obstacle(this);
+      const obstacle = this.#reachRoute(layer);
       if (obstacle !== undefined) return this.#raise(obstacle);
     }
     this.#call(step);
+  }
+
+  /** Returns the error that stands in the way of a route's handler; undefined for none. */
+  #reachRoute(layer: Layer): unknown {
+    if (this.watch !== null) this.watch.routed(layer);
+    return layer.parses ? undefined : this.host.obstacle(this);
   }
 
   /** Raises an error that nothing called has raised. */

@@ -1,0 +1,44 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { read, ROOT } from './support/document';
+
+const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith('.md'));
+
+describe('README', () => {
+  const readme = read('README.md');
+
+  test('is at most 15 KB', () => {
+    expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(15 * 1024);
+  });
+
+  test('leads to every page of docs', () => {
+    expect(PAGES.filter((page) => !readme.includes(`](docs/${page})`))).toEqual([]);
+  });
+
+  test('shows one picture, and three numbers that the bench has printed', () => {
+    expect(readme.match(/!\[/g)).toHaveLength(1);
+    const results = read('bench/results/results.md');
+    const [row = ''] = /^\| 30 routes, 3 middleware \|.*$/m.exec(results) ?? [];
+    const [head = []] = results.split('\n').filter((line) => line.includes('waypost = 1.00')).map((line) => line.split('|').map((cell) => cell.trim()));
+    const printed = (peer: string): string | undefined => row.split('|')[head.indexOf(peer)]?.trim().split(' ')[0];
+    expect([...readme.matchAll(/\*\*(\d+\.\d\d)\*\*/g)].map(([, number]) => number)).toEqual(['express', 'fastify', 'node'].map(printed));
+    const [, node] = /Node (\d+\.\d+\.\d+)/.exec(results) ?? [];
+    expect(readme).toContain(`Node.js ${node ?? 'of the results'}`);
+  });
+});
+
+describe.each(PAGES)('docs/%s', (page) => {
+  const text = read(`docs/${page}`);
+
+  test('can be read in ten minutes', () => {
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(16 * 1024);
+  });
+
+  test('starts with what it is for', () => {
+    expect(text).toMatch(/^# [^\n]+\n\n[A-Z`][^\n|]+\.[^\n]*\n/);
+  });
+
+  test('names no commit', () => {
+    expect(text.match(/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,12}\b/g) ?? []).toEqual([]);
+  });
+});
