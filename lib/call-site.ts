@@ -1,8 +1,8 @@
 import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Frames that are kept: those of waypost's own methods, and the program's that has called them. */
-const FRAMES = 12;
+/** Frames that are kept: those of waypost's own methods, and the program's that has called them. Each costs memory for each registration. */
+const FRAMES = 7;
 /** Where waypost itself lies, as compiled or as text. */
 const OWN = dirname(__filename) + sep;
 
@@ -15,9 +15,10 @@ export class CallSite {
 
   constructor() {
     const { stackTraceLimit } = Error;
-    const isShort = !(stackTraceLimit >= FRAMES) && Reflect.set(Error, 'stackTraceLimit', FRAMES);
-    Error.captureStackTrace(this.#trace);
-    if (isShort) Error.stackTraceLimit = stackTraceLimit;
+    // Not so where a program has frozen what all share: then it is as long as that says.
+    const isSet = Reflect.set(Error, 'stackTraceLimit', FRAMES);
+    Error.captureStackTrace(this.#trace, CallSite);
+    if (isSet) Error.stackTraceLimit = stackTraceLimit;
   }
 
   /** File, line and column, as editors and terminals open them; undefined where the stack does not tell. */

@@ -26,8 +26,13 @@ export function hasOpenTelemetry(): boolean {
 
 /** Of the request that is served now; undefined where nobody instruments it. */
 export function rpcMetadata(): RpcMetadata | undefined {
-  // The manager that the SDK has registered; the API's own methods are but a way to it.
-  const manager = (globalThis as Global)[API]?.context as ContextApi | undefined;
-  const found = manager?.active().getValue(RPC_METADATA);
-  return typeof found === 'object' && found !== null ? found : undefined;
+  try {
+    // The manager that the SDK has registered; the API's own methods are but a way to it.
+    const manager = (globalThis as Global)[API]?.context as ContextApi | undefined;
+    const found = manager?.active().getValue(RPC_METADATA);
+    return typeof found === 'object' && found !== null ? found : undefined;
+  } catch {
+    // Another thing by that name: no request may fail for it.
+    return undefined;
+  }
 }

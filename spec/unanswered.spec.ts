@@ -281,6 +281,15 @@ describe('server.handlerTimeout', () => {
     wire.cut();
   });
 
+  test.each<[string, (app: Application) => unknown]>([
+    ['a handler of a parameter', (app) => app.param('id', () => undefined).get('/:id', (_req, res) => res.send('never'))],
+    ['the fallback', (app) => app.fallback(() => undefined)],
+  ])('holds for %s too', async (_name, register) => {
+    const { logger, port } = await limited((app) => void register(app));
+    app503(await ask(port, '/1'));
+    expect(logger.text).toContain('no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback');
+  });
+
   test('is off unless it is given', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
     try {

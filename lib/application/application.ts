@@ -426,6 +426,7 @@ export class Application extends ConfiguredRouter {
   #fall(walk: Walk): void {
     const { req, res } = walk;
     const listener = this.#fallback as FallbackListener;
+    walk.watch?.request.begins();
     guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
   }
 

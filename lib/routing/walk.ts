@@ -290,6 +290,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
     if (entered || layer.hooks === null || this.failure !== null) return this.#invoke(layer);
     this.reach(layer);
+    if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
     this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match))));
   }

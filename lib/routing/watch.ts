@@ -14,7 +14,7 @@ type WatchedRequest = Request & { [kWatch]?: RequestWatch };
 export interface Watchman {
   /** Called when a request comes. */
   begun(watch: RequestWatch): void;
-  /** Called before the first handler of a request is. */
+  /** Called before the first function of the program's is that is to answer a request. */
   called(watch: RequestWatch): void;
   /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
   returned(run: HandlerRun): void;
@@ -73,12 +73,16 @@ export class RequestWatch implements ErrorWatch {
     return isAnswered(this.response);
   }
 
+  /** Something of the program's is about to be called. */
+  begins(): void {
+    if (this.#hasCalled) return;
+    this.#hasCalled = true;
+    this.#watchman?.called(this);
+  }
+
   /** Calls a handler, in the async contexts that subscribers have bound to its start. */
   call(run: HandlerRun, layer: Layer, given: readonly unknown[]): unknown {
-    if (!this.#hasCalled) {
-      this.#hasCalled = true;
-      this.#watchman?.called(this);
-    }
+    this.begins();
     this.#runs.push(run);
     return tracing.handlerStart.runStores(run, layer.handler as (...given: unknown[]) => unknown, undefined, ...given);
   }
