@@ -42,7 +42,7 @@ const levels = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/'] },
+  { ignores: ['dist/', 'coverage/', 'site/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/', 'spec/package/programs/', 'spec/runtimes/node_modules/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -106,7 +106,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['lib/express/entry.js'],
+    files: ['lib/entry.js', 'lib/express/entry.js'],
     languageOptions: { sourceType: 'commonjs' },
   },
   {

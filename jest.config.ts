@@ -2,7 +2,14 @@
  * Its types are checked by `npm run types`: to check them at each start of jest took two seconds.
  * @jest-config-loader-options { "transpileOnly": true, "moduleTypes": {}, "compilerOptions": { "module": "Node16" } }
  */
+import { randomInt } from 'node:crypto';
 import type { Config } from 'jest';
+
+/** What all chance in the specs begins with; the same each time, unless another is asked for: `SPEC_SEED=7 npx jest`, or `random`. */
+const SEED = process.env['SPEC_SEED'] ?? '1';
+// The workers inherit it.
+process.env['SPEC_SEED'] = SEED === 'random' ? String(randomInt(2 ** 31)) : SEED;
+if (SEED === 'random') process.stderr.write(`SPEC_SEED=${process.env['SPEC_SEED']}\n`);
 
 const config: Config = {
   testEnvironment: 'node',
@@ -11,9 +18,9 @@ const config: Config = {
   // These need a redis-server (npm run test:redis), a browser (npm run test:browser), and time (npm run test:long).
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/browser/', '<rootDir>/spec/drills.spec.ts'],
   // What they install is none of jest's.
-  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/tracers/'],
+  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
-  moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts' },
+  moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts', '^fast-check$': '<rootDir>/spec/support/fast-check.cjs' },
   collectCoverageFrom: ['lib/**/*.ts'],
   coverageProvider: 'v8',
   testTimeout: 30_000,

@@ -214,31 +214,42 @@ export function startSeconds(settings: Settings): number {
   return settings.rounds * runsOfRound(settings) * START;
 }
 
-/** The time from the start of a process to its first answer. */
-export async function compareStarts(bench: Bench): Promise<Measure> {
-  const { settings, progress } = bench;
-  const work = bench.cases.get('static') as Case;
-  const pairs = new Pairs<number>();
-  for (let round = 0; round < settings.rounds; round++) {
-    await pairs.round(settings.peers, round, async (group) => {
-      const took = new Map<string, number>();
-      for (const name of group) {
-        progress.step(`start: ${name}, round ${round + 1} of ${settings.rounds}`, START);
-        took.set(name, await timeStart(bench, work, name));
-      }
-      return took;
-    });
-  }
-  return { name: 'start', title: 'start to first answer', unit: 'ms', peers: pairs.results((milliseconds) => milliseconds, lessIsBetter) };
+/** A process that has just answered for the first time. */
+interface Start {
+  /** Time from its start to its first answer, in milliseconds. */
+  readonly took: number;
+  /** Resident memory, in bytes. */
+  readonly memory: number;
 }
 
-/** @returns milliseconds */
-async function timeStart({ settings, pins }: Bench, work: Case, name: string): Promise<number> {
+/** The time from the start of a process to its first answer, and the memory that it has then. */
+export async function compareStarts(bench: Bench): Promise<Measure[]> {
+  const { settings, progress } = bench;
+  const work = bench.cases.get('static') as Case;
+  const pairs = new Pairs<Start>();
+  for (let round = 0; round < settings.rounds; round++) {
+    await pairs.round(settings.peers, round, async (group) => {
+      const starts = new Map<string, Start>();
+      for (const name of group) {
+        progress.step(`start: ${name}, round ${round + 1} of ${settings.rounds}`, START);
+        starts.set(name, await timeStart(bench, work, name));
+      }
+      return starts;
+    });
+  }
+  return [
+    { name: 'start', title: 'start to first answer', unit: 'ms', peers: pairs.results(({ took }) => took, lessIsBetter) },
+    { name: 'started', title: 'memory, after first answer', unit: 'bytes', peers: pairs.results(({ memory }) => memory, lessIsBetter) },
+  ];
+}
+
+async function timeStart({ settings, pins }: Bench, work: Case, name: string): Promise<Start> {
   const from = performance.now();
   const peer = await PeerProcess.start(name, work.program ?? work.name, undefined, { base: settings.base, without: settings.without, pins });
   try {
     await peer.check(work.exchange());
-    return performance.now() - from;
+    const took = performance.now() - from;
+    return { took, memory: (await peer.usage()).rss };
   } finally {
     await peer.stop();
   }

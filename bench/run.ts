@@ -66,7 +66,7 @@ async function measureAll(bench: Bench): Promise<{ measures: Measure[]; growth: 
   if (parts.includes('cases')) {
     for (const name of cases) measures.push(...(await compareCase(bench, bench.cases.get(name) as Case)));
   }
-  if (parts.includes('start')) measures.push(await compareStarts(bench));
+  if (parts.includes('start')) measures.push(...(await compareStarts(bench)));
   if (parts.includes('latency')) measures.push(...(await compareLatencies(bench)));
   // What is measured in requests stands above start and memory.
   measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));

@@ -23,8 +23,18 @@ export type ErrorCode = keyof typeof ERRORS;
 
 /** The shape of every default error body: two string fields (INTERFACE section 7). */
 export interface ErrorBody {
+  /** The reason phrase of the status. */
   error: string;
+  /** What went wrong, as far as a client may know. */
   message: string;
+}
+
+/** Which limit a request went beyond, for the log; a client is not told. */
+export interface Exceeded {
+  /** The limit, in the unit of its option. */
+  readonly limit?: number;
+  /** The option that sets it, or that leaves what was refused to the program. */
+  readonly option?: string;
 }
 
 /**
@@ -33,27 +43,37 @@ export interface ErrorBody {
  * throw its own. `expose` says whether the message may reach a client.
  */
 export class HttpError extends Error {
+  /** Of the default answer: 400 to 599. */
   readonly status: number;
+  /** As `status`, by the name that http-errors has for it. */
   readonly statusCode: number;
+  /** A short upper-case name for programs to test. */
   readonly code: string;
+  /** Whether the message and `headers` may reach a client. */
   readonly expose: boolean;
+  /** The limit that the request went beyond, where the error is of one. */
+  declare readonly limit?: number;
+  /** The option that sets it. */
+  declare readonly option?: string;
 
   /**
    * @param status HTTP status, 400 to 599.
    * @param code A short upper-case name for programs to test.
    * @param message What went wrong; shown to the client when `status` is below 500, as `expose` says then.
    */
-  constructor(status: number, code: string, message: string, options?: ErrorOptions) {
+  constructor(status: number, code: string, message: string, options?: ErrorOptions & Exceeded) {
     super(message, options);
     this.name = 'HttpError';
     this.status = status;
     this.statusCode = status;
     this.code = code;
     this.expose = status < 500;
+    if (options?.limit !== undefined) this.limit = options.limit;
+    if (options?.option !== undefined) this.option = options.option;
   }
 
   /** Makes the error of that code from the table. */
-  static of(code: ErrorCode, detail?: string, options?: ErrorOptions): HttpError {
+  static of(code: ErrorCode, detail?: string, options?: ErrorOptions & Exceeded): HttpError {
     const { status, message } = ERRORS[code];
     return new HttpError(status, code, detail ?? message, options);
   }
@@ -90,7 +110,7 @@ function isExposed(error: unknown): boolean {
 }
 
 /** A field of what was thrown, which may be anything: a getter that throws would end the process. */
-function read(error: unknown, name: string): unknown {
+export function read(error: unknown, name: string): unknown {
   if (typeof error !== 'object' || error === null) return undefined;
   try {
     return (error as Record<string, unknown>)[name];

@@ -13,7 +13,8 @@ export type { HostApplication, ShownApplication } from './http/host-application'
 export { Request, type MatchedRoute } from './http/request';
 export { Response, type FormatHandler } from './http/response';
 export type { HeaderValue } from './http/response-head';
-export type { Presumed, Unchecked, UncheckedTypes } from './http/unchecked';
+export type { StreamSource } from './http/streamed-body';
+export type { ParsedQuery, Presumed, Unchecked, UncheckedTypes } from './http/unchecked';
 export type { RenderCallback } from './http/views';
 export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';
@@ -43,9 +44,15 @@ export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';
 export type { XJsonOptions } from './xjson/options';
 
-/** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
+/**
+ * Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1).
+ * @example
+ * const users = Router();
+ * users.get('/:id', (req, res) => res.json({ id: req.params.id }));
+ * app.use('/users', users);
+ */
 export const Router = RouterFunction;
 
-/** A group of routes and middleware; see {@link RouterClass}. */
+/** A group of routes and middleware. It has the methods that register, as {@link Application} has them. */
 export type Router = RouterClass;
 export type { UpgradeListener } from './application/upgrade';

@@ -1,10 +1,10 @@
-import pino from 'pino';
+import { pino } from './packages';
 import { StandardOutput } from './standard-output';
 
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** The name of a log level; see {@link LOG_LEVELS}. */
+/** The name of a log level; see `LOG_LEVELS`. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** One line of the log: fields and a message, or a message alone. */
@@ -15,11 +15,17 @@ export interface LogMethod {
 
 /** A logger in the shape of pino's, as `logging.logger` takes it (INTERFACE section 2.6). */
 export interface Logger {
+  /** Writes a line at `trace`. */
   trace: LogMethod;
+  /** Writes a line at `debug`. */
   debug: LogMethod;
+  /** Writes a line at `info`. */
   info: LogMethod;
+  /** Writes a line at `warn`. */
   warn: LogMethod;
+  /** Writes a line at `error`. */
   error: LogMethod;
+  /** Writes a line at `fatal`. */
   fatal: LogMethod;
   /** The lowest level that is written, where the logger tells it. */
   level?: string;
@@ -35,6 +41,62 @@ export interface LogDestination {
 }
 
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly (keyof Logger)[];
+
+/** pino's numbers of its levels. */
+const NUMBERS: Readonly<Record<LogLevel, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity };
+
+/** pino, made at the first line that it is to write: to load it takes longer than all else at the start of a server. */
+export class LatePino implements Logger {
+  readonly #level: LogLevel;
+  readonly #destination: LogDestination;
+  #pino: (Logger & { readonly levelVal: number }) | undefined;
+
+  constructor(level: LogLevel, destination: LogDestination) {
+    this.#level = level;
+    this.#destination = destination;
+  }
+
+  /** pino itself, for whom its whole surface is meant. */
+  get whole(): Logger & { readonly levelVal: number } {
+    return (this.#pino ??= pino()({ level: this.#level }, this.#destination));
+  }
+
+  get level(): string | undefined {
+    return this.#pino === undefined ? this.#level : this.#pino.level;
+  }
+
+  get levelVal(): number {
+    return this.#pino === undefined ? NUMBERS[this.#level] : this.#pino.levelVal;
+  }
+
+  trace(fields: object | string, message?: string): void {
+    this.#write('trace', fields, message);
+  }
+
+  debug(fields: object | string, message?: string): void {
+    this.#write('debug', fields, message);
+  }
+
+  info(fields: object | string, message?: string): void {
+    this.#write('info', fields, message);
+  }
+
+  warn(fields: object | string, message?: string): void {
+    this.#write('warn', fields, message);
+  }
+
+  error(fields: object | string, message?: string): void {
+    this.#write('error', fields, message);
+  }
+
+  fatal(fields: object | string, message?: string): void {
+    this.#write('fatal', fields, message);
+  }
+
+  #write(level: (typeof METHODS)[number], fields: object | string, message: string | undefined): void {
+    if (NUMBERS[level] >= this.levelVal) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
+  }
+}
 
 /**
  * The logger of an application: the given one as it is, else pino, which writes
@@ -56,7 +118,7 @@ export function createLogger(
   if (!LOG_LEVELS.includes(level)) {
     throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
   }
-  return pino({ level }, destination ?? new StandardOutput());
+  return new LatePino(level, destination ?? new StandardOutput());
 }
 
 /**

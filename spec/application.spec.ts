@@ -408,7 +408,7 @@ describe('req and res in a handler', () => {
   test('query, params, body and user may be assigned', async () => {
     const port = await running.app((app) => {
       app.use((req, _res, next) => {
-        req.query = { own: 1 };
+        req.query = { own: '1' };
         req.body = 'mine';
         req.user = { name: 'u' };
         next();
@@ -418,7 +418,7 @@ describe('req and res in a handler', () => {
         next();
       }, (req, res) => res.json([req.query, req.params, req.body, req.user]));
     });
-    expect((await ask(port, '/7?a=1')).json).toEqual([{ own: 1 }, { id: 'other' }, 'mine', { name: 'u' }]);
+    expect((await ask(port, '/7?a=1')).json).toEqual([{ own: '1' }, { id: 'other' }, 'mine', { name: 'u' }]);
   });
 
   test('res has the members of INTERFACE section 2.2', async () => {

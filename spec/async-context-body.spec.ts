@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import expressOracle from 'express';
 import { type Application, createServer, type CreateServerOptions, type HttpError, type NextFunction, type Request, type Response, signRequest } from 'waypost';
+import { noise } from './support/noise';
 import { Running } from './support/running';
 import { Users } from './support/users';
 import { head, Wire } from './support/wire';
@@ -201,7 +202,7 @@ describe('a request with a body stays in its async context while it is checked',
       },
       routeConfig: SIGNED,
     }, (name) => {
-      const body = bodyOf(`${name}${Math.random()}`);
+      const body = bodyOf(`${name}${noise(8).toString('hex')}`);
       return { path: '/signed', headers: { ...json, ...signRequest({ secret: SECRET, keyId: name, method: 'POST', url: '/signed', body }) }, body, status: 200, places: ['secret', ...TAKEN.places] };
     }],
     'a webhook': [{ webhooks: [{ path: '/hook', preset: 'github', secret: SECRET }] }, (name) => {

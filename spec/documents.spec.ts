@@ -11,6 +11,14 @@ describe('README', () => {
     expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(15 * 1024);
   });
 
+  test('leads nowhere but to what the package holds', () => {
+    const { files } = JSON.parse(read('package.json')) as { files: string[] };
+    // npm packs these by itself.
+    const held = [...files, 'LICENSE', 'README.md'].map((entry) => new RegExp(`^${entry.replaceAll('.', '\\.').replaceAll('*', '[^/]*')}(?:/|$)`));
+    const links = [...readme.matchAll(/\]\(([^)#\s]+)/g)].map(([, link = '']) => link).filter((link) => !/^https?:/.test(link));
+    expect(links.filter((link) => !held.some((entry) => entry.test(link)))).toEqual([]);
+  });
+
   test('leads to every page of docs', () => {
     expect(PAGES.filter((page) => !readme.includes(`](docs/${page})`))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
-import { createServer, Router, type Application } from 'waypost';
+import { type Application, createServer, type ErrorHandler, Router } from 'waypost';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 
@@ -65,7 +65,7 @@ test('after errors too: of a handler, of middleware of a route, of a body', asyn
     .get('/rejected/:a', async () => { await Promise.reject(new Error('inner')); })
     .get('/passed/:a', (_req, _res, next) => next(new Error('inner')), (_req, res) => res.send('never'))
     .post('/body/:a', (_req, res) => res.send('never'))
-    .use((error: Error, _req: unknown, res: { status(code: number): { send(text: string): void } }, _next: unknown) => res.status(418).send(error.message));
+    .use(((error: Error, _req, res, _next) => res.status(418).send(error.message)) as ErrorHandler as never);
   const { port, routes } = await instrumented(app);
   for (const path of ['/thrown/1', '/rejected/1', '/passed/1']) expect((await ask(port, path)).status).toBe(418);
   expect((await post(port, '/body/1', '{')).status).toBe(418);

@@ -210,14 +210,14 @@ describe('the public names', () => {
       'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
       'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'ListenOptions', 'Locals', 'LogLevel', 'Logger', 'LoggingOptions',
       'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler',
-      'Params', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'RefusalEvent',
-      'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent', 'RequestHandler', 'RequestParamHandler',
-      'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'RouteEvent', 'RouteVerb', 'Router', 'RouterConstructor',
-      'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback', 'SendFileOptions',
-      'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions', 'StartCallback',
-      'StaticOptions', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener', 'UrlencodedParserOptions', 'Verb', 'ViewClass',
-      'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer', 'express', 'json', 'raw',
-      'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
+      'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions',
+      'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent', 'RequestHandler',
+      'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'RouteEvent', 'RouteVerb', 'Router',
+      'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
+      'SendFileOptions', 'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
+      'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
+      'UrlencodedParserOptions', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
+      'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });
 });

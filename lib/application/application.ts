@@ -14,9 +14,10 @@ import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { answerHabits } from './foreign-habits';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
-import { createLogger, type Logger } from '../logger';
+import { createLogger, LatePino, type Logger } from '../logger';
 import { hasOpenTelemetry } from '../open-telemetry';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../options/options';
@@ -60,7 +61,9 @@ export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => un
 export interface Application {
   /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
   on(event: 'upgrade', listener: UpgradeListener): this;
+  /** Told when the application is mounted in another. */
   on(event: 'mount', listener: MountListener): this;
+  /** Told of an event of the program's own. */
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
 
@@ -140,12 +143,13 @@ export class Application extends ConfiguredRouter {
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 
+  /** @internal */
   protected override [kChanged](): void {
     this.#table = null;
     super[kChanged]();
   }
 
-  /** As in Express, requests and responses of a mounted application inherit from those of the one around. */
+  /** @internal As in Express, requests and responses of a mounted application inherit from those of the one around. */
   protected override [kUsed](path: Paths, entry: unknown): void {
     if (entry instanceof Application) {
       Object.setPrototypeOf(entry.#classes.Request.prototype, this.#classes.Request.prototype as object);
@@ -176,12 +180,14 @@ export class Application extends ConfiguredRouter {
 
   /** The logger, for the application's own use. */
   get log(): Logger {
-    return this.#given;
+    return this.#given instanceof LatePino ? this.#given.whole : this.#given;
   }
 
   /**
    * Starts the server (INTERFACE section 4.1). The promise is rejected with the
    * system's error when the port can't be had; a later call may succeed.
+   * @example
+   * await app.start(3000);
    */
   start(callback?: StartCallback): Promise<NodeServer>;
   start(port: number, callback?: StartCallback): Promise<NodeServer>;
@@ -253,7 +259,7 @@ export class Application extends ConfiguredRouter {
     return describeRoutes(this.#prepare());
   }
 
-  /** In Express's order it is no program of waypost's own, and may have been written for Express 4. */
+  /** @internal In Express's order it is no program of waypost's own, and may have been written for Express 4. */
   protected override [kVetPaths](paths: readonly Path[]): void {
     if (!this.#apart) refuseStars(paths);
   }
@@ -469,7 +475,11 @@ makeAssignable(Application.prototype, ['server', 'log', 'request', 'response', '
  * Makes an application (INTERFACE section 1).
  * @param options See {@link CreateServerOptions}; all are optional.
  * @throws TypeError that names an option whose value is wrong.
+ * @example
+ * const app = createServer();
+ * app.get('/hello/:name', (req, res) => res.json({ hello: req.params.name }));
+ * await app.start(3000);
  */
 export function createServer(options?: CreateServerOptions): Application {
-  return new Application(options);
+  return answerHabits(new Application(options));
 }

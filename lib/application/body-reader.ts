@@ -1,5 +1,5 @@
-import { HttpError, statusOf } from '../errors';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture } from '../http/body/body';
+import { statusOf } from '../errors';
+import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture, tooLarge } from '../http/body/body';
 import { Inflater } from '../http/body/inflate';
 import { closeBehind } from '../http/connection';
 import type { Request } from '../http/request';
@@ -49,7 +49,7 @@ export class BodyReader {
 
   static #captured(this: void, reader: BodyReader, walk: Walk, req: Request, outcome: CaptureOutcome): void {
     if (outcome === 'aborted') return;
-    if (outcome === 'tooLarge') walk.bodyError = HttpError.of('BODY_TOO_LARGE');
+    if (outcome === 'tooLarge') walk.bodyError = tooLarge(reader.#parse.limit);
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
     parseBody(raw, req, reader.#parse, (error, value) => {

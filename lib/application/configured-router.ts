@@ -22,13 +22,18 @@ export const kRules = Symbol('waypost.application.rules');
 
 /** With one argument, the value of a setting. */
 interface SettingGetter {
+  /** With the name of a setting alone, its value; with a path and handlers, registers a route of GET, and of HEAD. */
   <Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
   (name: string): Unchecked;
 }
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- what Node's emitters have is given to the prototype */
 export interface ConfiguredRouter extends EventEmitter {
-  /** With one argument, the value of a setting; else as in {@link Router}: handles GET, and HEAD unless a HEAD route of the same shape exists. */
+  /**
+   * Registers handlers of GET requests, and of HEAD requests unless a HEAD route of the same shape exists. With the name of a setting alone, its value.
+   * @example
+   * app.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
+   */
   get: SettingGetter & Verb<this>;
 }
 
@@ -67,12 +72,12 @@ export class ConfiguredRouter extends Router implements ViewHost {
     return this.#settings.values;
   }
 
-  /** What the settings mean for requests and responses. */
+  /** @internal What the settings mean for requests and responses. */
   protected get [kShared](): SharedSettings {
     return this.#settings.shared;
   }
 
-  /** How paths are compared, by the options and the settings. */
+  /** @internal How paths are compared, by the options and the settings. */
   protected get [kRules](): Readonly<Required<RoutingOptions>> & RoutingRules {
     const { routing } = this.#options;
     const express = this.#asExpress ? { within: routing, mergeParams: false, answerOptions: !routing.methodNotAllowed } : undefined;
@@ -83,13 +88,14 @@ export class ConfiguredRouter extends Router implements ViewHost {
     return { ...routing, caseSensitive, ignoreTrailingSlash, ...express };
   }
 
-  /** As its settings, the options of routers must not loosen what the scope of the signature check was worked out by. */
+  /** @internal As its settings, the options of routers must not loosen what the scope of the signature check was worked out by. */
   protected override [kVet](given: RouterOptions): void {
     const { routing } = this.#options;
     if (!signs(this.#options) || !looser(rulesOf(given, routing), routing)) return;
     throw new TypeError(`A router with the options ${inspect(given)} can't be used where request signatures are checked by stricter paths; write createServer({ routing: { caseSensitive, ignoreTrailingSlash } })`);
   }
 
+  /** @internal */
   protected override get [kStandsAlone](): boolean {
     return true;
   }
@@ -164,7 +170,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
     else renderView(this, name, second, third);
   }
 
-  /** An application that is mounted learns where, and takes on the settings that it has not set itself. */
+  /** @internal An application that is mounted learns where, and takes on the settings that it has not set itself. */
   protected override [kUsed](path: Paths, entry: unknown): void {
     if (entry instanceof ConfiguredRouter) {
       entry.#settings.inherit(this.#settings);

@@ -1,10 +1,15 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex, type Readable } from 'node:stream';
-import type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
+import { lightMyRequest } from '../packages';
 import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
 
-export type { InjectOptions, Response as InjectResponse } from 'light-my-request';
+/** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and what else light-my-request takes. */
+export type InjectOptions = Options;
+
+/** The answer of `app.inject`: `statusCode`, `headers`, `payload`, `json()` and what else light-my-request has. */
+export type InjectResponse = Answer;
 
 /** A request as light-my-request makes it: a stream of the payload, with what Node's parser would have told. */
 type Blueprint = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
@@ -24,8 +29,6 @@ export class Injector {
   readonly #listener: RequestListener;
   readonly #Request: new (socket: Socket) => IncomingMessage;
   readonly #encrypted: boolean;
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- for tests only: no server should wait for it at its start
-  readonly #library = require('light-my-request') as typeof import('light-my-request');
 
   constructor(listener: RequestListener, Request: new (socket: Socket) => IncomingMessage, encrypted: boolean) {
     this.#listener = listener;
@@ -38,7 +41,7 @@ export class Injector {
     // `request` and `response`, the library would change their prototypes.
     const options = typeof given === 'string' ? { url: given } : given;
     const streamed = isStream(options.payload ?? options.body);
-    const answer = await this.#library.inject((blueprint, res) => {
+    const answer = await lightMyRequest().inject((blueprint, res) => {
       this.#dispatch(blueprint as unknown as Blueprint, res, streamed);
     }, options);
     const { res } = answer.raw;

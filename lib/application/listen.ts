@@ -3,9 +3,9 @@ import { inspect } from 'node:util';
 
 /** Where to listen; see `Application.start`. */
 export interface ListenOptions {
-  /** 0 picks a free one. @default `server.port`, else PORT, else 3000 */
+  /** Port to listen on; 0 picks a free one. @default `server.port`, else PORT, else 3000 */
   port?: number;
-  /** @default `server.host`, else every address */
+  /** Address to listen on. @default `server.host`, else every address */
   host?: string;
   /** A Unix domain socket, or a pipe of Windows, in place of a port. @default none */
   path?: string;

@@ -1,5 +1,5 @@
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
-import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
@@ -8,6 +8,7 @@ import { kExpectsContinue } from '../http/request-state';
 import type { ListenCall } from './listen';
 import type { SafeLog } from '../safe-log';
 import { LONGEST_DELAY } from '../options/field';
+import { https as nodeHttps } from '../packages';
 import type { ResolvedServer } from '../options/options';
 import { WriteTimeout } from './write-timeout';
 
@@ -109,7 +110,7 @@ export class Listener {
     const options = { ...http, ...this.#classes };
     const server = https === undefined
       ? createHttpServer(options, this.#listener)
-      : createHttpsServer({ ...https, ...options }, this.#listener);
+      : nodeHttps().createServer({ ...https, ...options }, this.#listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // The body is asked for when it is wanted: a refused request need not send it.

@@ -8,6 +8,7 @@ import type { QueryParser, RequestSettings } from '../http/request-state';
 import type { ResponseSettings } from '../http/response-state';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from '../options/options';
+import { qs } from '../packages';
 import { View } from './view';
 import type { ViewClass } from './views';
 
@@ -230,9 +231,7 @@ function queryParserOf(given: unknown): QueryParser | undefined {
 }
 
 function extendedParser(): QueryParser {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- few programs want brackets, and none should wait for their parser
-  const { parse } = require('qs') as typeof import('qs');
-  return (text) => parse(text, { allowPrototypes: true });
+  return (text) => qs().parse(text, { allowPrototypes: true });
 }
 
 function sharedParser(made: unknown): QueryParser {

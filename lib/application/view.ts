@@ -21,6 +21,7 @@ export interface ViewOptions {
 /** A template file and the engine that renders it; what the setting `view` is unless a program has set it. */
 export class View {
   readonly name: string;
+  /** Where it is looked for: a directory, or several. */
   readonly root: string | readonly string[];
   readonly defaultEngine: string | undefined;
   /** Extension, dot included. */

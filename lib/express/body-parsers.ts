@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { markFactory } from '../factory';
+import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
 
 /** Options that all body parsers share. */
@@ -66,11 +67,6 @@ export function text(options?: TextParserOptions): Handler {
 /** Middleware that reads bodies as bytes with body-parser, as `express.raw` does. */
 export function raw(options?: BodyParserOptions): Handler {
   return bodyParser().raw(options);
-}
-
-function bodyParser(): typeof import('body-parser') {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- it takes longer to load than waypost, and most programs do without
-  return require('body-parser') as typeof import('body-parser');
 }
 
 for (const make of [json, urlencoded, text, raw]) markFactory(make, `${make.name}()`);

@@ -1,7 +1,7 @@
 import { Application as OwnApplication } from '../application/application';
 import { Request as OwnRequest } from '../http/request';
 import { Response as OwnResponse } from '../http/response';
-import type { Unchecked } from '../http/unchecked';
+import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { CreateServerOptions } from '../options/options';
 import type { CookieOptions as OwnCookieOptions } from '../http/cookie';
 import type { ErrorHandler as OwnErrorHandler, Handler as OwnHandler, NextFunction as OwnNextFunction } from '../routing/handler';
@@ -45,12 +45,12 @@ express.response = OwnResponse.prototype as OwnResponse;
 // eslint-disable-next-line @typescript-eslint/no-namespace -- so they hang on Express's function
 export namespace express {
   /* eslint-disable @typescript-eslint/no-empty-object-type -- so that a program can add to them by `express`, too */
-  export interface Request<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> extends OwnRequest<P, ResBody, ReqBody, Query, Locals> {}
+  export interface Request<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> extends OwnRequest<P, ResBody, ReqBody, Query, Locals> {}
   export interface Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends OwnResponse<ResBody, Locals> {}
   /* eslint-enable @typescript-eslint/no-empty-object-type */
-  export type RequestHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+  export type RequestHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> =
     OwnHandler<P, ResBody, ReqBody, Query, Locals>;
-  export type ErrorRequestHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> =
+  export type ErrorRequestHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> =
     OwnErrorHandler<P, ResBody, ReqBody, Query, Locals>;
   export type Application = OwnApplication;
   export type CookieOptions = OwnCookieOptions;
@@ -62,7 +62,7 @@ export namespace express {
   export type Locals = types.Locals;
   export type NextFunction = OwnNextFunction;
   export type ParamsDictionary = Params;
-  export type Query = Record<string, Unchecked>;
+  export type Query = ParsedQuery;
   export type RequestParamHandler = types.RequestParamHandler;
   export type Router = OwnRouter;
   export type RouterOptions = OwnRouterOptions;

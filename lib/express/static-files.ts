@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { markFactory } from '../factory';
+import { serveStatic } from '../packages';
 import type { Handler } from '../routing/handler';
 
 /** Options of {@link staticFiles}. */
@@ -37,9 +38,8 @@ export interface StaticOptions {
  * @param root The directory.
  */
 export function staticFiles(root: string, options?: StaticOptions): Handler {
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- programs without files need not wait for it
-  const serveStatic = require('serve-static') as typeof import('serve-static');
-  return serveStatic(root, options as Parameters<typeof serveStatic>[1]);
+  const serve = serveStatic();
+  return serve(root, options as Parameters<typeof serve>[1]);
 }
 
 markFactory(staticFiles, 'static(root)');

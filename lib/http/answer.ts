@@ -3,8 +3,10 @@ import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors
 import { pathOf } from '../target';
 import { isFresh } from './etag';
 import { fieldsOf } from './node/header-fields';
+import { hintForCall } from './foreign-call';
 import { JSON_TYPE } from './media-type';
 import { type ErrorWatch, kOriginalMethod, kOriginalUrl, kWatch } from './request-state';
+import { refusedBody } from './refused-body';
 import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';
 import { type ConfiguredResponse, kAnswering, kFail, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
@@ -108,6 +110,7 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
   const own = statusOf(error);
   const status = own ?? asFailure(res.statusCode) ?? 500;
   if (own === undefined || own >= 500 || res.headersSent || res[kAnswering]) logFailure(res, error);
+  else logRefusal(res, error);
   if (res[kAnswering]) return;
   if (res.headersSent) {
     cutOff(res);
@@ -152,7 +155,14 @@ function answerRefusal(res: ConfiguredResponse, status: number, method: string, 
 }
 
 function logFailure(res: ConfiguredResponse, error: unknown): void {
-  res[kSettings].logger.error({ err: error, ...requestOf(res) }, 'The response failed');
+  const hint = hintForCall(error);
+  res[kSettings].logger.error({ err: error, ...requestOf(res), ...(hint === undefined ? {} : { hint }) }, 'The response failed');
+}
+
+/** What a client is at fault for goes unlogged, but for what an option of the program's decides. */
+function logRefusal(res: ConfiguredResponse, error: unknown): void {
+  const refused = refusedBody(error, (res as Partial<ConfiguredResponse>).req);
+  if (refused !== undefined) res[kSettings].logger.info(refused, 'The request body was refused');
 }
 
 /** Whether the client asked by HEAD: middleware may have changed the method since. */

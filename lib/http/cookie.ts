@@ -1,5 +1,5 @@
-import { serialize, type SerializeOptions } from 'cookie';
-import { sign } from 'cookie-signature';
+import type { SerializeOptions } from 'cookie';
+import { cookie, cookieSignature } from '../packages';
 
 /** Options of `res.cookie` and `res.clearCookie` (RFC 6265 section 4.1). */
 export interface CookieOptions {
@@ -42,11 +42,11 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
   // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is written as JSON
   let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
   // As in Express by any true value: a cookie that was to be signed must not go out unsigned.
-  if (signed) text = `s:${sign(text, secretFor(name, secret))}`;
+  if (signed) text = `s:${cookieSignature().sign(text, secretFor(name, secret))}`;
   const options: SerializeOptions = { ...rest, path: path ?? '/' };
   if (maxAge !== undefined && maxAge !== null) setLife(options, name, Number(maxAge));
   // Of an object as its name, such as a query may hold, the package would make a cookie with other options.
-  return serialize(String(name), text, options);
+  return cookie().serialize(String(name), text, options);
 }
 
 /** Writes the Set-Cookie value that makes a browser forget the cookie; `path` and `domain` must be those it was set with. */

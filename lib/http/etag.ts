@@ -1,18 +1,17 @@
 import type { ServerResponse } from 'node:http';
-import etag from 'etag';
-import fresh from 'fresh';
+import { etag, fresh } from '../packages';
 
 /** Makes an entity tag for a body (RFC 9110 section 8.8.3), or none. */
 export type EntityTag = (body: string | Buffer) => string | undefined;
 
 /** A tag that says the bodies are worth the same, though middleware may encode them differently. */
 export function weakEntityTag(body: string | Buffer): string {
-  return etag(body, { weak: true });
+  return etag()(body, { weak: true });
 }
 
 /** A tag that says the bodies are the same byte for byte. */
 export function strongEntityTag(body: string | Buffer): string {
-  return etag(body, { weak: false });
+  return etag()(body, { weak: false });
 }
 
 /**
@@ -29,5 +28,5 @@ export function isFresh(res: ServerResponse): boolean {
   if (method !== 'GET' && method !== 'HEAD' && method !== 'QUERY') return false;
   const status = res.statusCode;
   if ((status < 200 || status > 299) && status !== 304) return false;
-  return fresh(headers, { etag: tag, 'last-modified': modified });
+  return fresh()(headers, { etag: tag, 'last-modified': modified });
 }

@@ -25,6 +25,7 @@ export interface HostApplication extends ApplicationAdditions {
   path(): string;
   /** Renders a view, for the callback. */
   render(name: string, callback: RenderCallback): void;
+  /** The same with values for the view. */
   render(name: string, options: object | null | undefined, callback: RenderCallback): void;
 }
 

@@ -1,5 +1,4 @@
-import { format, parse } from 'content-type';
-import { contentType, lookup } from 'mime-types';
+import { contentType, mimeTypes } from '../packages';
 
 /** What `res.json` sends when the application named no type of its own (RFC 8259 section 11 has no charset; clients of Express expect one). */
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -13,12 +12,12 @@ export const BINARY_TYPE = 'application/octet-stream';
 /** The media type that a short name (`html`, `.png`, `json`) stands for, with its charset; a full type is itself. */
 export function typeOf(name: string): string {
   if (name.includes('/')) return name;
-  return contentType(name) || BINARY_TYPE;
+  return mimeTypes().contentType(name) || BINARY_TYPE;
 }
 
 /** The value as a Content-Type field holds it: a charset is added where the type has a usual one. */
 export function completeType(value: string): string {
-  return contentType(value) || value;
+  return mimeTypes().contentType(value) || value;
 }
 
 /**
@@ -27,10 +26,10 @@ export function completeType(value: string): string {
  */
 export function asUtf8(type: string): string {
   if (type === JSON_TYPE || type === HTML_TYPE) return type;
-  const parsed = parse(type);
+  const parsed = contentType().parse(type);
   parsed.parameters['charset'] = 'utf-8';
   try {
-    return format(parsed);
+    return contentType().format(parsed);
   } catch {
     // Not a media type: the application's own words, sent as they are.
     return type;
@@ -39,6 +38,6 @@ export function asUtf8(type: string): string {
 
 /** The bare media type of a type or an extension, without parameters: what a representation is negotiated by. */
 export function essenceOf(name: string): string {
-  if (!name.includes('/')) return lookup(name) || BINARY_TYPE;
+  if (!name.includes('/')) return mimeTypes().lookup(name) || BINARY_TYPE;
   return (name.split(';', 1)[0] ?? name).trim();
 }

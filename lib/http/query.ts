@@ -1,5 +1,5 @@
-import { parse } from 'fast-querystring';
 import { HttpError } from '../errors';
+import { fastQuerystring } from '../packages';
 
 /** What a flat query or form holds: a text, or all its texts where a name comes up more than once. */
 export type QueryValues = Record<string, string | string[]>;
@@ -22,7 +22,7 @@ export function parseQuery(text: string): QueryValues {
  * @throws {HttpError} 413 `TOO_MANY_FIELDS` for more than 1,000, 400 `FORBIDDEN_KEY` for a `__proto__`.
  */
 export function parseForm(text: string): QueryValues {
-  if (endOfFields(text) !== -1) throw HttpError.of('TOO_MANY_FIELDS');
+  if (endOfFields(text) !== -1) throw HttpError.of('TOO_MANY_FIELDS', undefined, { limit: MOST_FIELDS, option: 'body' });
   return parseFlat(text, true);
 }
 
@@ -30,7 +30,7 @@ function parseFlat(text: string, strict: boolean): QueryValues {
   const values: QueryValues = {};
   if (text === '') return values;
   // A megabyte of `+` takes the parser's own expression a tenth of a second.
-  const parsed = parse(text.includes('+') ? text.split('+').join(' ') : text) as QueryValues;
+  const parsed = fastQuerystring().parse(text.includes('+') ? text.split('+').join(' ') : text) as QueryValues;
   for (const key in parsed) {
     // Assigned to an ordinary object it would be the prototype.
     if (key !== '__proto__') values[key] = parsed[key] as string | string[];

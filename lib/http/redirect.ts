@@ -1,4 +1,4 @@
-import { message } from 'statuses';
+import { statuses } from '../packages';
 
 /** The two bodies a redirect can have; anything else a client asks for gets none. */
 export type RedirectForm = 'text' | 'html';
@@ -11,7 +11,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
  * `javascript:` address in a link would run in the page's origin.
  */
 export function redirectBody(form: RedirectForm | undefined, status: number, address: string): string {
-  const reason = message[status] ?? String(status);
+  const reason = statuses().message[status] ?? String(status);
   if (form === 'text') return `${reason}. Redirecting to ${address}`;
   if (form !== 'html') return '';
   const note = `${reason}. Redirecting to ${escapeHtml(address)}`;

@@ -1,10 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { inspect } from 'node:util';
-import accepts from 'accepts';
-import proxyAddr from 'proxy-addr';
-import parseRange from 'range-parser';
-import typeIs from 'type-is';
+import { accepts, proxyAddr, rangeParser, typeIs } from '../packages';
 import { makeAssignable } from './assignable';
 import { kSettings, type RequestSettings } from './request-state';
 import type { Presumed } from './unchecked';
@@ -26,6 +23,7 @@ export type RangeResult = ByteRanges | -1 | -2;
 
 /** What the head of a request says: its fields, what the client takes, and where it came from (INTERFACE section 2.1). */
 export class RequestHead extends IncomingMessage {
+  /** @internal */
   declare [kSettings]: RequestSettings;
 
   /**
@@ -54,35 +52,35 @@ export class RequestHead extends IncomingMessage {
    * the first that matches, false where none does, null where there is no body.
    */
   is(...types: (string | readonly string[])[]): string | false | null {
-    return typeIs(this, types.flat());
+    return typeIs()(this, types.flat());
   }
 
   /** The type that the client likes best of those given, false where it accepts none; with none given, all it accepts. */
   accepts(): string[];
   accepts(...types: (string | readonly string[])[]): string | false;
   accepts(...types: (string | readonly string[])[]): string | string[] | false {
-    return accepts(this).types(types.flat());
+    return accepts()(this).types(types.flat());
   }
 
   /** The same for content encodings. */
   acceptsEncodings(): string[];
   acceptsEncodings(...encodings: (string | readonly string[])[]): string | false;
   acceptsEncodings(...encodings: (string | readonly string[])[]): string | string[] | false {
-    return accepts(this).encodings(encodings.flat());
+    return accepts()(this).encodings(encodings.flat());
   }
 
   /** The same for charsets. */
   acceptsCharsets(): string[];
   acceptsCharsets(...charsets: (string | readonly string[])[]): string | false;
   acceptsCharsets(...charsets: (string | readonly string[])[]): string | string[] | false {
-    return accepts(this).charsets(charsets.flat());
+    return accepts()(this).charsets(charsets.flat());
   }
 
   /** The same for languages. */
   acceptsLanguages(): string[];
   acceptsLanguages(...languages: (string | readonly string[])[]): string | false;
   acceptsLanguages(...languages: (string | readonly string[])[]): string | string[] | false {
-    return accepts(this).languages(languages.flat());
+    return accepts()(this).languages(languages.flat());
   }
 
   /**
@@ -93,17 +91,17 @@ export class RequestHead extends IncomingMessage {
    */
   range(size: number, options?: { combine?: boolean }): RangeResult | undefined {
     const range = this.headers.range;
-    return range ? parseRange(size, range, options) : undefined;
+    return range ? rangeParser()(size, range, options) : undefined;
   }
 
   /** Address of the client: of the socket, or behind trusted proxies the nearest one that is not trusted. */
   get ip(): string | undefined {
-    return proxyAddr(this, this[kSettings].trustProxy);
+    return proxyAddr()(this, this[kSettings].trustProxy);
   }
 
   /** Addresses behind trusted proxies, the client's first; empty where no proxy is trusted. */
   get ips(): string[] {
-    const addresses = proxyAddr.all(this, this[kSettings].trustProxy);
+    const addresses = proxyAddr().all(this, this[kSettings].trustProxy);
     // They come nearest first, and the nearest is the socket's.
     addresses.shift();
     return addresses.reverse();

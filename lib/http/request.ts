@@ -1,6 +1,6 @@
 import type { RequestAdditions } from './additions';
 import { makeAssignable } from './assignable';
-import { type BodyStream, type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
+import { type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
@@ -8,7 +8,7 @@ import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
 import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
-import type { Unchecked } from './unchecked';
+import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
@@ -23,7 +23,7 @@ export interface MatchedRoute {
 }
 
 /** With what programs and packages declare of requests; see {@link RequestAdditions}. */
-export interface Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> extends RequestAdditions {}
+export interface Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> extends RequestAdditions {}
 
 /**
  * A request as handlers see it (INTERFACE section 2.1): Node's IncomingMessage
@@ -33,13 +33,20 @@ export interface Request<Params = Record<string, string>, ResBody = Unchecked, R
  * constructor and there are no fields: state lives under symbols, and its
  * defaults on the prototype.
  */
-export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>> extends RequestHead implements BodyStream {
+export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> extends RequestHead {
+  /** @internal */
   declare [kOriginalUrl]: string | undefined;
+  /** @internal */
   declare [kOriginalMethod]: string | undefined;
+  /** @internal */
   declare [kClaims]: Map<object, Claims> | undefined;
+  /** @internal */
   declare [kExpectsContinue]: boolean;
+  /** @internal */
   declare [kIntake]: Intake | undefined;
+  /** @internal */
   declare [kRawBody]: Buffer | undefined;
+  /** @internal */
   declare [kCaptured]: CaptureOutcome | undefined;
   private declare [kPath]: string | undefined;
   private declare [kQuery]: Query | undefined;

@@ -1,9 +1,7 @@
 import { type OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, extname } from 'node:path';
 import { inspect } from 'node:util';
-import { create as contentDisposition } from 'content-disposition';
-import encodeUrl from 'encodeurl';
-import vary from 'vary';
+import { contentDisposition, encodeUrl, vary } from '../packages';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
 import { isAscii, learnName, setKnown } from './node/header-fields';
 import { completeType, typeOf } from './media-type';
@@ -16,7 +14,9 @@ export type HeaderValue = string | number | boolean | readonly (string | number)
 
 /** The head of a response: its status and its fields (INTERFACE section 2.2). */
 export class ResponseHead extends ServerResponse {
+  /** @internal */
   declare readonly [kSettings]: ResponseSettings;
+  /** @internal */
   declare [kLatin1]: boolean;
 
   /**
@@ -72,20 +72,20 @@ export class ResponseHead extends ServerResponse {
     return this.set('Content-Type', typeOf(type));
   }
 
-  /** Another name of {@link type}. */
+  /** Another name of `type`. */
   contentType(type: string): this {
     return this.type(type);
   }
 
   /** Adds fields to Vary, each once (RFC 9110 section 12.5.5). */
   vary(field: string | string[]): this {
-    vary(this, field);
+    vary()(this, field);
     return this;
   }
 
   /** Sets Location, percent-encoded where a URL needs it, so that no line end gets into the header. */
   location(url: string | URL): this {
-    this.setHeader('Location', encodeUrl(String(url)));
+    this.setHeader('Location', encodeUrl()(String(url)));
     return this;
   }
 
@@ -105,7 +105,7 @@ export class ResponseHead extends ServerResponse {
   attachment(filename?: string): this {
     const name = filename === undefined ? undefined : basename(filename);
     if (name !== undefined && name !== '') this.type(extname(name));
-    return this.set('Content-Disposition', contentDisposition(name));
+    return this.set('Content-Disposition', contentDisposition().create(name));
   }
 
   /**

@@ -39,7 +39,7 @@ export interface ResponseSettings {
   /** Name of the query parameter that asks `jsonp` for a call. @default 'callback' */
   readonly jsonpCallback?: string;
   /** Told of what goes wrong. */
-  readonly logger: Pick<SafeLog, 'error' | 'warn'>;
+  readonly logger: Pick<SafeLog, 'error' | 'info' | 'warn'>;
   /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
   readonly cookieSecrets?: readonly string[];
   /** What all of an application's responses know of files. @default none: each finds out for itself */
@@ -60,7 +60,7 @@ export interface ConfiguredResponse extends ServerResponse {
 export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
   development: false,
   etag: undefined,
-  logger: Object.freeze({ error: ignore, warn: ignore }),
+  logger: Object.freeze({ error: ignore, info: ignore, warn: ignore }),
   app: NO_APPLICATION,
 });
 

@@ -1,11 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import accepts from 'accepts';
-import { create as contentDisposition } from 'content-disposition';
-import { message as reasons } from 'statuses';
 import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
+import { accepts, contentDisposition, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';
 import { kXJsonOptions, sendXJson } from './xjson-response';
@@ -25,6 +23,7 @@ import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { checkStatus } from './status';
+import { StreamedBody, type StreamSource } from './streamed-body';
 import type { Unchecked } from './unchecked';
 import { type RenderCallback, sendView } from './views';
 
@@ -42,21 +41,26 @@ export interface Response<ResBody = Unchecked, Locals extends object = Record<st
  * under symbols, its defaults on the prototype.
  */
 export class Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
+  /** @internal */
   declare [kJsonAsXJson]: boolean;
+  /** @internal */
   declare [kXJsonOptions]: XJsonOptions | undefined;
+  /** @internal */
   declare [kAnswering]: boolean;
+  /** @internal */
   declare [kCallsBack]: boolean;
+  /** @internal */
   declare readonly [kOwn]: OwnMethods;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals & Express.Locals;
 
-  /** Reports an error that no caller can catch; an application puts its error middleware here. */
+  /** @internal Reports an error that no caller can catch; an application puts its error middleware here. */
   [kFail](error: unknown): void {
     answerError(this, error);
   }
 
-  /** As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
+  /** @internal As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     return (error) => this[kFail](error);
   }
@@ -68,7 +72,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   /** Answers with a status code and its reason phrase as the text. */
   sendStatus(code: number): this {
-    return this.status(code).type('txt').send(reasons[code] ?? String(code));
+    return this.status(code).type('txt').send(statuses().message[code] ?? String(code));
   }
 
   /**
@@ -159,6 +163,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * before those of XJsonResponseHandler's middleware.
    *
    * @throws TypeError for a wrong option.
+   * @example
+   * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
     sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
@@ -247,7 +253,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (name.toLowerCase() !== 'content-disposition') headers[name] = value;
     }
-    headers['Content-Disposition'] = contentDisposition(basename(filename || path));
+    headers['Content-Disposition'] = contentDisposition().create(basename(filename || path));
     this.sendFile(options.root ? path : resolve(path), { ...options, headers }, callback);
   }
 
@@ -263,6 +269,20 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, second?: object | null, third?: RenderCallback): void {
     if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
     else sendView(this as unknown as Response, view, second, third);
+  }
+
+  /**
+   * Answers with what a stream holds, as `application/octet-stream` unless a type is set: a Readable, a ReadableStream
+   * (`(await fetch(url)).body`, `blob.stream()`) or an asynchronous iterable, of bytes or text. It is read as fast as the
+   * client takes it, and destroyed when the client goes. An error before the first byte goes to error middleware, as
+   * one that is thrown; a later one cuts the response off, too, so that the client sees it is not whole.
+   *
+   * @throws TypeError for what is no stream; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @example
+   * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
+   */
+  stream(source: StreamSource): void {
+    new StreamedBody(this, source, this[kFailing]()).start();
   }
 
   override writeContinue(callback?: () => void): void {
@@ -314,7 +334,7 @@ function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]
   if (req === undefined) return types[0];
   const { accepts: own } = req as Partial<Pick<Request, 'accepts'>>;
   // As in Express the request is asked, whose method a program may have replaced.
-  return (own === undefined ? accepts(req).type(types) : own.call(req, types)) as string | false;
+  return (own === undefined ? accepts()(req).type(types) : own.call(req, types)) as string | false;
 }
 
 function bufferOf(view: ArrayBufferView): Buffer {

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 
-/** What a program may take for data, and JSON shows nothing of: what it is, and what to write instead. */
-type Kind = readonly [name: string, instead: string];
+/** What a program may take for data, and JSON shows nothing of: what it is, and what to write instead, also on a response without `stream`. */
+type Kind = readonly [name: string, instead: string, onPlain?: string];
 
 /**
  * The error for what is no data though it looks like it: a stream would be sent
@@ -9,14 +9,15 @@ type Kind = readonly [name: string, instead: string];
  * Plain objects and arrays, which nearly all data are, cost one comparison.
  *
  * @param method Name of the method that was called, for the message.
+ * @param isPlain Whether the response is one of node:http.
  */
-export function unsendable(data: unknown, method: string): TypeError | undefined {
+export function unsendable(data: unknown, method: string, isPlain = false): TypeError | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
   try {
     const prototype: unknown = Object.getPrototypeOf(data);
     if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return undefined;
     const kind = kindOf(data);
-    return kind && new TypeError(`${method} cannot send ${kind[0]}: ${kind[1]}`);
+    return kind && new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
   } catch {
     // What can't be looked at is for JSON.stringify to refuse.
     return undefined;
@@ -30,9 +31,17 @@ function kindOf(data: object): Kind | undefined {
   const known = KINDS.get(Object.prototype.toString.call(data));
   if (known !== undefined) return known;
   if (has(data, 'then')) return AWAITED;
-  if (has(data, 'pipe')) return ['a stream', 'write stream.pipe(res), or pipeline(stream, res, callback), which tells of errors'];
-  if (has(data, Symbol.asyncIterator)) return ['an asynchronous iterable', 'write Readable.from(iterable).pipe(res)'];
+  if (has(data, 'pipe')) return streamed('a stream', 'stream');
+  if (has(data, Symbol.asyncIterator)) return streamed('an asynchronous iterable', 'iterable');
   return undefined;
+}
+
+function streamed(name: string, source: string): Kind {
+  return [name, `write res.stream(${source})`, piped(source)];
+}
+
+function piped(source: string): string {
+  return `write pipeline(${source}, res, callback) of node:stream`;
 }
 
 function has(data: object, name: PropertyKey): boolean {
@@ -40,7 +49,7 @@ function has(data: object, name: PropertyKey): boolean {
 }
 
 const AWAITED: Kind = ['a promise', 'await it first'];
-const BLOB: Kind = ['a Blob', 'write Readable.fromWeb(blob.stream()).pipe(res)'];
+const BLOB: Kind = ['a Blob', 'write res.type(blob.type).stream(blob.stream())', piped('blob.stream()')];
 const BYTES: Kind = ['an ArrayBuffer', 'write res.send(Buffer.from(buffer))'];
 
 /** By the name that each has by the web's standards: to ask for their classes would have Node load fetch. */
@@ -50,7 +59,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['[object Blob]', BLOB],
   ['[object File]', BLOB],
   ['[object FormData]', ['a FormData', 'write res.json(Object.fromEntries(form))']],
-  ['[object ReadableStream]', ['a ReadableStream', 'write Readable.fromWeb(stream).pipe(res)']],
+  ['[object ReadableStream]', streamed('a ReadableStream', 'stream')],
   ['[object Request]', ['a Request of fetch', 'send what was read from it']],
-  ['[object Response]', ['a Response of fetch', 'set its status and headers on res, and write Readable.fromWeb(response.body).pipe(res)']],
+  ['[object Response]', ['a Response of fetch', 'set its status and headers on res, and write res.stream(response.body)', `set its status and headers on res, and ${piped('response.body')}`]],
 ]);

@@ -4,7 +4,10 @@ import type { Response } from './response';
 import { kFailing } from './response-state';
 
 /** Told what a view has become, or why it can't be rendered; there is no text then. A method's type, so that a program may take the error for one that is there. */
-export type RenderCallback = { call(error: Error | null | undefined, html: string): unknown }['call'];
+export type RenderCallback = {
+  /** Called with the text, or with the error. */
+  call(error: Error | null | undefined, html: string): unknown;
+}['call'];
 
 /** Renders a view of the application, for the callback, or to be sent as HTML. */
 export function sendView(res: Response, name: string, options: object | null | undefined, callback: RenderCallback | undefined): void {

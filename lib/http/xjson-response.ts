@@ -108,7 +108,7 @@ export function sendXJson(
     sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
     return;
   }
-  const unfit = unsendable(data, 'xJson');
+  const unfit = unsendable(data, 'xJson', !('stream' in res));
   if (unfit !== undefined) {
     sendFailure(res, unfit, report);
     return;

@@ -1,7 +1,11 @@
 import { validateHeaderName } from 'node:http';
+import { nearestOf, type UnknownOption } from './hint';
+
+/** What is to be logged at start: a sentence, or a key of which all the options tell where it belongs. */
+export type Warning = string | UnknownOption;
 
 /** Reads one option: returns its value, or its default where nothing was given, or throws a TypeError. */
-export type Field<T> = (given: unknown, name: string, warnings: string[]) => T;
+export type Field<T> = (given: unknown, name: string, warnings: Warning[]) => T;
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 
 export function refuse(name: string, expected: string, got: string): never {
@@ -44,7 +48,7 @@ export function optional<T>(field: Field<T>): Field<T | undefined> {
   return otherwise(undefined, field);
 }
 
-export function refined<A, B>(field: Field<A>, next: (value: A, name: string, warnings: string[]) => B): Field<B> {
+export function refined<A, B>(field: Field<A>, next: (value: A, name: string, warnings: Warning[]) => B): Field<B> {
   return (given, name, warnings) => next(field(given, name, warnings), name, warnings);
 }
 
@@ -95,37 +99,15 @@ interface UnknownKey {
   readonly isGuard: boolean;
 }
 
-function judgeUnknown({ key, prefix, known, homeOf, isGuard }: UnknownKey, warnings: string[]): void {
+function judgeUnknown({ key, prefix, known, homeOf, isGuard }: UnknownKey, warnings: Warning[]): void {
   const { name, edits } = nearestOf(key, known);
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
-  const nearest = JSON.stringify(prefix + name);
   // `securty: { … }` would start an application without its guards.
   const guards = isGuard || (prefix === '' && name === 'security');
-  if (guards && edits <= 2) throw new TypeError(`${said}; did you mean ${nearest}? A misspelt guard does not start`);
+  if (guards && edits <= 2) throw new TypeError(`${said}; did you mean ${JSON.stringify(prefix + name)}? A misspelt guard does not start`);
   const home = homeOf(key);
   if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
-  const close = edits <= Math.max(2, Math.floor(key.length / 3));
-  warnings.push(close ? `${said}; did you mean ${nearest}?` : `${said}; the nearest known option is ${nearest}`);
-}
-
-/** The name that takes the fewest edits to come to from the key, whatever the case of either. */
-export function nearestOf(key: string, names: readonly string[]): { readonly name: string; readonly edits: number } {
-  const ranked = names.map((name) => ({ name, edits: editDistance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.edits - b.edits);
-  return ranked[0] ?? { name: '', edits: Infinity };
-}
-
-/** Levenshtein distance: insertions, deletions and replacements of one character. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+  warnings.push({ prefix, key });
 }
 
 /** Whether it may name a header (RFC 9110 section 5.1). */

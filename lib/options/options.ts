@@ -7,11 +7,15 @@ export interface CreateServerOptions {
   env?: string;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong';
+  /** What is logged, and where. */
   logging?: LoggingOptions;
+  /** How exactly a path must match its pattern. */
   routing?: RoutingOptions;
   /** How request bodies are read; `false` turns parsing off. */
   body?: BodyOptions | false;
+  /** Where and how the application listens. */
   server?: ServerSettings;
+  /** What guards the routes. */
   security?: SecurityOptions;
 }
 
@@ -117,8 +121,13 @@ export type HttpsOptions = Pick<TlsOptions, HttpsName>;
 
 /** `security`: what guards the routes (INTERFACE section 5). */
 export interface SecurityOptions {
-  /** Turns the check of request signatures on. @default none: no check */
+  /**
+   * Turns the check of request signatures on. @default none: no check
+   * @example
+   * createServer({ security: { requestSignature: { secret: process.env.SIGNING_SECRET } } });
+   */
   requestSignature?: RequestSignatureConfig;
+  /** To which requests a guard applies. */
   routeConfig?: RouteConfig;
   /** Paths that take webhooks of other services, and how those sign them. @default none */
   webhooks?: readonly WebhookConfig[];
@@ -126,6 +135,7 @@ export interface SecurityOptions {
 
 /** `security.routeConfig`: to which requests a guard applies. */
 export interface RouteConfig {
+  /** To which requests the check of signatures applies. @default every request */
   requestSignature?: SignatureRoutes;
 }
 

@@ -1,12 +1,13 @@
 import { constants } from 'node:buffer';
 import { types } from 'node:util';
-import proxyAddr from 'proxy-addr';
 import { LOG_LEVELS, checkLogger } from '../logger';
+import { proxyAddr } from '../packages';
 import {
   callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
-  listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT, section, text,
+  listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT, section, text, type Warning,
 } from './field';
-import { guardHome, security, strayHome } from './security';
+import { type Sections, tellUnknown } from './hint';
+import { guardHome, security, SECURITY_SECTIONS, strayHome } from './security';
 import type {
   HttpServerOptions, HttpsOptions, LoggingOptions, ResolvedOptions, ResolvedServer, ServerSettings, TrustFunction, TrustProxy,
 } from './options';
@@ -143,7 +144,7 @@ function trustFunction(given: TrustProxy, name: string): TrustFunction {
   if (typeof given === 'boolean') return () => given;
   if (typeof given === 'number') return (_address, hop) => hop < given;
   try {
-    return proxyAddr.compile(typeof given === 'string' ? given.split(',').map((address) => address.trim()) : [...given]);
+    return proxyAddr().compile(typeof given === 'string' ? given.split(',').map((address) => address.trim()) : [...given]);
   } catch {
     return refuse(name, TRUST, describe(given));
   }
@@ -200,7 +201,7 @@ const logging: Field<GivenLogging> = (given, name, warnings) => {
 
 const etag: Field<ResolvedOptions['etag']> = refined(oneOf<boolean | 'weak' | 'strong'>(true, false, 'weak', 'strong'), (given) => (given === true ? 'weak' : given));
 
-const options = section({
+const TOP = {
   env: optional(text),
   etag: otherwise(false as const, etag),
   logging,
@@ -208,7 +209,13 @@ const options = section({
   body,
   server,
   security,
-}, guardHome);
+};
+
+const options = section(TOP, guardHome);
+
+const SECTIONS: Sections = {
+  '': TOP, 'logging.': LOGGING, 'routing.': ROUTING, 'body.': BODY, 'server.': SERVER, 'server.https.': HTTPS, ...SECURITY_SECTIONS,
+};
 
 /** What of the process's environment the defaults look at. */
 export interface OptionEnvironment {
@@ -224,7 +231,7 @@ export interface OptionEnvironment {
  * @throws TypeError that names the option, what was given (of a secret only its kind) and what it must be.
  */
 export function resolveOptions(given: unknown, environment: OptionEnvironment): ResolvedOptions {
-  const warnings: string[] = [];
+  const warnings: Warning[] = [];
   const { env: named, ...resolved } = options(given, ROOT, warnings);
   const env = named ?? (environment.NODE_ENV || 'production');
   const { slowAfter = env === 'development' ? 10_000 : 0 } = resolved.logging;
@@ -233,7 +240,7 @@ export function resolveOptions(given: unknown, environment: OptionEnvironment): 
     env,
     logging: Object.freeze({ ...resolved.logging, slowAfter }),
     server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment.PORT) }),
-    warnings: Object.freeze(warnings),
+    warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : tellUnknown(warning, SECTIONS)))),
   });
 }
 

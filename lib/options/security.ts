@@ -1,8 +1,9 @@
 import { METHODS } from 'node:http';
 import {
   describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isHeaderName, listOf, LONGEST_DELAY,
-  matching, nearestOf, oneOf, optional, otherwise, refined, refuse, section,
+  matching, oneOf, optional, otherwise, refined, refuse, section, type Warning,
 } from './field';
+import { nearestOf, type Sections } from './hint';
 import type {
   ReplayOptions, ResolvedSecurity, ResolvedSignature, ResolvedWebhook, ScopeEntry, SecretLookup, SecurityOptions, SignatureRoutes, WebhookConfig,
 } from './options';
@@ -84,6 +85,8 @@ const store = matching<ReplayOptions['store']>(
   describeKind,
 );
 
+const REPLAY: Fields<ReplayOptions> = { store };
+
 const SIGNATURE: Fields<ResolvedSignature> = {
   secret,
   keyIdHeaderName: otherwise('X-Key-Id', headerName),
@@ -98,7 +101,7 @@ const SIGNATURE: Fields<ResolvedSignature> = {
   clockSkew: otherwise(30_000, clockSkew),
   ambiguousBody: otherwise('accept' as const, oneOf('accept', 'reject')),
   covers: otherwise(Object.freeze([]), listOf(component, 'an array of what must be signed, such as ["@authority"]')),
-  replay: optional(guard<ReplayOptions>({ store })),
+  replay: optional(guard(REPLAY)),
   timeout: otherwise(5000, timeout),
 };
 
@@ -146,13 +149,15 @@ const WEBHOOK: Fields<Omit<ResolvedWebhook, 'secrets'> & { secret: readonly stri
   // Standard Webhooks takes as much, and Stripe and Slack put no bound on it: their clocks are right, and the server's may be late.
   clockSkew: otherwise(300_000, clockSkew),
   debug: otherwise(false, flag),
-  replay: optional(guard<ReplayOptions>({ store })),
+  replay: optional(guard(REPLAY)),
   timeout: otherwise(5000, timeout),
 };
 
-const webhook: Field<ResolvedWebhook> = (given, name) => {
-  // Of their length nobody need be warned: the service has made them.
-  const { secret: held, ...settings } = guard(WEBHOOK, () => undefined)(given, name, []);
+const webhook: Field<ResolvedWebhook> = (given, name, warnings) => {
+  const found: Warning[] = [];
+  const { secret: held, ...settings } = guard(WEBHOOK, () => undefined)(given, name, found);
+  // Of the length of secrets nobody need be warned: the service has made them.
+  warnings.push(...found.filter((warning) => typeof warning !== 'string'));
   const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => Object.hasOwn(given as object, key));
   if (settings.preset === 'github' && timed !== undefined) {
     refuse(`${name}.${timed}`, `left out with preset "github", which signs no time${timed === 'replay' ? ', so that a store would have no end' : ''}`, describe((given as WebhookConfig)[timed]));
@@ -165,6 +170,14 @@ const webhooks = refined(listOf(webhook, 'an array of webhooks { path, preset, s
   if (twice !== -1) refuse(`${name}[${twice}].path`, 'a path that no webhook before it has, since a request would have to be signed both ways', describe(list[twice]?.path));
   return list;
 });
+
+/** For hints. Those of a webhook stand in an entry of a list, which has no path that could be named. */
+export const SECURITY_SECTIONS: Sections = {
+  'security.': Object.fromEntries(GUARDS.map((name) => [name, name])),
+  'security.requestSignature.': SIGNATURE,
+  'security.requestSignature.replay.': REPLAY,
+  'security.routeConfig.requestSignature.': SIGNATURE_ROUTES,
+};
 
 /** `security`: a misspelt guard throws, since it would not start. */
 export const security: Field<ResolvedSecurity> = refined(

@@ -1,4 +1,4 @@
-import findMyWay from 'find-my-way';
+import { findMyWay } from '../packages';
 import type { Pattern } from './pattern';
 import type { Segment } from './pattern-parser';
 
@@ -33,6 +33,8 @@ export class Shape {
 /** The captures of a lookup by the names in `Shape.captures`, not decoded. */
 export type Captures = Record<string, string | undefined>;
 
+const NO_CAPTURES: Captures = Object.freeze({});
+
 /** What a lookup finds. */
 export interface Found {
   readonly store: Shape;
@@ -45,8 +47,10 @@ export interface Found {
  */
 export class Engine {
   readonly #shapes = new Map<string, Shape>();
-  // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
-  readonly #router = findMyWay({ maxParamLength: Infinity, querystringParser: nothing });
+  /** What is found of the shapes without captures, by their paths: what a path is by every character is the most specific that it has. */
+  readonly #static = new Map<string, Found>();
+  /** Made when there is something to capture: to load find-my-way takes as long as half a start. */
+  #router: ReturnType<ReturnType<typeof findMyWay>> | null = null;
 
   /** Adds the shapes of a pattern, or returns those that are there: one for each path that it matches has some of them. */
   add({ segments, tail }: Pattern): Shape[] {
@@ -63,13 +67,19 @@ export class Engine {
     if (known !== undefined) return known;
     const shape = new Shape(path, segments);
     this.#shapes.set(path, shape);
+    if (shape.captures.length === 0) {
+      this.#static.set(`/${segments.join('/')}`, { store: shape, params: NO_CAPTURES });
+      return shape;
+    }
+    // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
+    this.#router ??= findMyWay()({ maxParamLength: Infinity, querystringParser: nothing });
     this.#router.on('GET', path, unused, shape);
     return shape;
   }
 
   /** @param path A path that starts with `/` and holds no `%`, `?` or `#`: the engine skips the first character unread, and decodes. */
   find(path: string): Found | null {
-    return this.#router.find('GET', path);
+    return this.#static.get(path) ?? this.#router?.find('GET', path) ?? null;
   }
 }
 

@@ -15,6 +15,19 @@ export function listPaths(given: Paths): readonly Path[] {
   return paths;
 }
 
+/**
+ * Checks what a registration is given first, where that must be a path.
+ * @param where What registers it, for the message.
+ * @throws TypeError that says what to write instead.
+ */
+export function checkPath(given: unknown, where: string): void {
+  if (typeof given === 'string' || Array.isArray(given) || types.isRegExp(given)) return;
+  const kind = given === null ? 'null' : typeof given;
+  const route = kind === 'object' && typeof (given as { url?: unknown }).url === 'string';
+  const hint = route ? '; write app.get(url, handler) for Fastify\'s route({ method, url, handler })' : '; write a pattern such as "/users/:id"';
+  throw new TypeError(`${where}: the path must be a string or a RegExp, got ${kind}${hint}`);
+}
+
 /** Paths as they are written in a program, for messages. */
 export function writePaths(given: unknown): string {
   if (Array.isArray(given)) return `[${given.map(writePaths).join(', ')}]`;

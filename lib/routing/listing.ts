@@ -9,6 +9,7 @@ import type { RouteTable } from './plan';
 export interface RouteDescription {
   /** `ALL` for every method. */
   method: string;
+  /** The pattern, with the paths that it is mounted at. */
   path: string;
   /** How many handlers it has. */
   handlers: number;

@@ -1,6 +1,6 @@
 import { CallSite } from '../call-site';
-import { describe } from '../options/field';
 import { dispatch, type Dispatched } from './dispatch';
+import { checkHandler } from './given-handler';
 import { writePaths } from './given-path';
 import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
 import type { RouteEntry } from './registration';
@@ -32,7 +32,7 @@ export class Route<P = Params> {
     this.#changed = changed;
   }
 
-  /** In the order they were registered. */
+  /** @internal In the order they were registered. */
   get [kEntries](): readonly RouteEntry[] {
     return this.#stack === null ? this.#entries : this.#stack.flatMap((layer) => entryOf(layer) ?? []);
   }
@@ -84,8 +84,6 @@ function layerOf(entry: RouteEntry): StackLayer {
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it one function or more`);
-  for (const handler of handlers) {
-    if (typeof handler !== 'function') throw new TypeError(`${where}: argument handler must be a function, got ${describe(handler)}`);
-  }
+  for (const handler of handlers) checkHandler(handler, where);
   return handlers as AnyHandler[];
 }

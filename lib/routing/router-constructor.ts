@@ -8,7 +8,9 @@ export interface RouterConstructor {
   /** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
   new (options?: RouterOptions): RouterClass;
   (options?: RouterOptions): RouterClass;
+  /** What all routers inherit from. */
   readonly prototype: RouterClass;
+  /** What `route(path)` returns. */
   readonly Route: typeof Route;
 }
 

@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallSite } from '../call-site';
 import { assign } from '../http/assignable';
 import { describe } from '../options/field';
-import { isPaths, listPaths, writePaths } from './given-path';
+import { checkHandler } from './given-handler';
+import { checkPath, isPaths, listPaths, writePaths } from './given-path';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import type { Unchecked } from '../http/unchecked';
+import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { Handler, MixedHandlers, NextFunction, Path, PathParams, Paths } from './handler';
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
@@ -53,7 +54,7 @@ export class Router extends Mountable {
     this.#options = readRouterOptions(options);
   }
 
-  /** What was registered, in order. */
+  /** @internal What was registered, in order. */
   get [kRegistrations](): readonly Registration[] {
     return this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => registrationOf(layer) ?? []);
   }
@@ -73,23 +74,23 @@ export class Router extends Mountable {
     }
   }
 
-  /** To be called when what is registered, or how it is read, has changed. */
+  /** @internal To be called when what is registered, or how it is read, has changed. */
   protected [kChanged](): void {
     this.#call?.forget();
     for (const outer of this.#outers) outer[kChanged]();
   }
 
-  /** Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
+  /** @internal Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
     return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || patterns.every(({ bare }) => bare));
   }
 
-  /** Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
+  /** @internal Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */
   protected [kVet](options: RouterOptions): void {
     for (const outer of this.#outers) outer[kVet](options);
   }
 
-  /** Handlers of parameters by name, in the order they were registered. */
+  /** @internal Handlers of parameters by name, in the order they were registered. */
   get [kParamHandlers](): ReadonlyMap<string, readonly ParamHandler[]> {
     return this.#params;
   }
@@ -127,20 +128,28 @@ export class Router extends Mountable {
    * Registers a route without handlers yet, to add them method by method. Its
    * place in the order is that of this call.
    * @throws TypeError when a pattern is wrong.
+   * @example
+   * app.route('/users/:id')
+   *   .get((req, res) => res.json({ id: req.params.id }))
+   *   .delete((req, res) => res.status(204).end());
    */
-  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>> {
+  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
+  route(path: Paths, ...more: unknown[]): Route {
+    checkPath(path, 'route(…)');
+    if (typeof more[0] === 'function') throw new TypeError(`route(${writePaths(path)}) takes a path alone; write app.use(${writePaths(path)}, router) to mount one, as Hono's route(path, app) does`);
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     this[kVetPaths](paths);
     const route = new Route(Array.isArray(path) ? paths : path, () => this[kChanged]());
     this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
-    return route as Route<PathParams<Given>>;
+    return route;
   }
 
-  /** Adds one route whose handlers are all for one method; `null` stands for all. */
+  /** @internal Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
-    const name = method === null ? 'all' : method.toLowerCase();
-    const handlers = flattenHandlers(given, `${name}(${writePaths(path)}, …)`);
+    const where = `${method === null ? 'all' : method.toLowerCase()}(${writePaths(path)}, …)`;
+    checkPath(path, where);
+    const handlers = flattenHandlers(given, where);
     this.route(path).add(method, handlers);
     return this;
   }
@@ -149,21 +158,26 @@ export class Router extends Mountable {
    * Adds middleware, error middleware (four parameters) or routers, for every
    * path or under the given ones (INTERFACE section 4.1).
    * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @example
+   * app.use((req, res, next) => { console.log(req.url); next(); });
+   * app.use('/users', users);
+   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
    */
   use(...handlers: Handler[]): this;
   use<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
   use(...handlers: MixedHandlers[]): this;
   use<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
   use(...given: unknown[]): this {
     const withPath = isPaths(given[0]);
     const paths = withPath ? listPaths(given[0] as Paths) : ROOT;
     for (const each of paths) parsePrefix(each, EXACT);
     this[kVetPaths](paths);
-    const where = withPath ? `use(${writePaths(given[0])}, …)` : 'use(…)';
+    const unknown = given.length > 1 && given[0] === undefined ? 'use(undefined, …), where the path or the first handler is undefined' : 'use(…)';
+    const where = withPath ? `use(${writePaths(given[0])}, …)` : unknown;
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
     for (const entry of entries) this.#check(entry, where);
@@ -176,13 +190,13 @@ export class Router extends Mountable {
     return this;
   }
 
-  /** Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
+  /** @internal Asked before paths are registered here, or in what is mounted here. @throws TypeError for one that can't stand here. */
   protected [kVetPaths](paths: readonly Path[]): void {
     for (const outer of this.#outers) outer[kVetPaths](paths);
   }
 
   #check(entry: unknown, where: string): void {
-    if (typeof entry !== 'function') throw new TypeError(`${where}: argument handler must be a function, middleware or a router, got ${describe(entry)}`);
+    checkHandler(entry, where, true);
     if (!(entry instanceof Router)) return;
     if (entry[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
     if (entry[kStandsAlone]) return;
@@ -192,12 +206,12 @@ export class Router extends Mountable {
     }
   }
 
-  /** Called for all that was given to {@link use}; an application looks for others among it. */
+  /** @internal Called for all that was given to {@link use}; an application looks for others among it. */
   protected [kUsed](_path: Paths, _entry: unknown): void {
     // A router has nothing to say to what is mounted in it.
   }
 
-  /** Whether it is called as middleware wherever it is used: an application goes by rules of its own. */
+  /** @internal Whether it is called as middleware wherever it is used: an application goes by rules of its own. */
   protected get [kStandsAlone](): boolean {
     return false;
   }
@@ -221,7 +235,7 @@ export class Router extends Mountable {
     return [this, ...this.#registrations.flatMap((registration) => (registration.kind === 'mount' ? registration.router.#within() : []))];
   }
 
-  /** Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
+  /** @internal Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
   [kReaches](router: Router): boolean {
     if (router === this) return true;
     return this.#registrations.some((registration) => {

@@ -30,6 +30,7 @@ export class StackLayer {
   readonly route: Route | undefined;
   /** Of a route's handler: the method in lower case; undefined for all. */
   readonly method: string | undefined;
+  /** @internal */
   readonly [kPictured]: Pictured & { readonly handle: AnyHandler };
 
   constructor(path: Paths, handle: AnyHandler, pictured: Pictured) {

@@ -1,4 +1,4 @@
-import type { Unchecked } from '../http/unchecked';
+import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { ForeignHandler, Handler, MixedHandlers, Path, PathParams, Paths } from './handler';
 import type { Params } from './pattern';
 
@@ -15,20 +15,30 @@ export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
  * that say it.
  */
 export interface Verb<Self> {
+  /**
+   * Registers handlers of requests with the method that it is named after (INTERFACE section 4.1). They run in order, each by the `next` of the one before; `req.params` is typed by the path.
+   * @throws TypeError when a path is wrong or a handler is none.
+   * @example
+   * app.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
+   */
   <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
-  <const Given extends Path, P = PathParams<Given>, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  <const Given extends Path, P = PathParams<Given>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: Handler<P, ResBody, ReqBody, Query, Locals>[]): Self;
   <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
-  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
-  <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(
+  <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
 }
 
 /** Adds handlers of one method, or of all, to a route whose path has these parameters. */
 export interface RouteVerb<Self, P = Params> {
+  /**
+   * Adds handlers of requests with the method that it is named after. They run in order, each by the `next` of the one before.
+   * @throws TypeError when a handler is none.
+   */
   (...handlers: Handler<P>[]): Self;
-  <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+  <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
   (...handlers: MixedHandlers<P>[]): Self;
-  <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = Record<string, Unchecked>, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+  <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
 }

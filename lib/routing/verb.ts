@@ -3,49 +3,86 @@ import type { RouteVerb, Verb } from './verb-types';
 
 /** A method for each HTTP method that Node knows, by its name in lower case. */
 export interface Verbs {
+  /** Registers handlers of ACL requests. */
   acl: Verb<this>;
-  /** With a path, handles BIND; else as that of any function. */
+  /** With a path, registers handlers of BIND requests; else as that of any function. */
   bind: Verb<this> & CallableFunction['bind'];
+  /** Registers handlers of CHECKOUT requests. */
   checkout: Verb<this>;
+  /** Registers handlers of CONNECT requests. */
   connect: Verb<this>;
+  /** Registers handlers of COPY requests. */
   copy: Verb<this>;
+  /** Registers handlers of DELETE requests. */
   delete: Verb<this>;
-  /** Handles GET, and HEAD unless a HEAD route of the same shape exists (INTERFACE section 4.1). */
+  /**
+   * Registers handlers of GET requests, and of HEAD requests unless a HEAD route of the same shape exists (INTERFACE section 4.1).
+   * @example
+   * router.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
+   */
   get: Verb<this>;
+  /** Registers handlers of HEAD requests. */
   head: Verb<this>;
+  /** Registers handlers of LINK requests. */
   link: Verb<this>;
+  /** Registers handlers of LOCK requests. */
   lock: Verb<this>;
+  /** Registers handlers of M-SEARCH requests. */
   'm-search': Verb<this>;
+  /** Registers handlers of MERGE requests. */
   merge: Verb<this>;
+  /** Registers handlers of MKACTIVITY requests. */
   mkactivity: Verb<this>;
+  /** Registers handlers of MKCALENDAR requests. */
   mkcalendar: Verb<this>;
+  /** Registers handlers of MKCOL requests. */
   mkcol: Verb<this>;
+  /** Registers handlers of MOVE requests. */
   move: Verb<this>;
+  /** Registers handlers of NOTIFY requests. */
   notify: Verb<this>;
+  /** Registers handlers of OPTIONS requests. */
   options: Verb<this>;
+  /** Registers handlers of PATCH requests. */
   patch: Verb<this>;
+  /** Registers handlers of POST requests. */
   post: Verb<this>;
+  /** Registers handlers of PROPFIND requests. */
   propfind: Verb<this>;
+  /** Registers handlers of PROPPATCH requests. */
   proppatch: Verb<this>;
+  /** Registers handlers of PURGE requests. */
   purge: Verb<this>;
+  /** Registers handlers of PUT requests. */
   put: Verb<this>;
+  /** Registers handlers of QUERY requests. */
   query: Verb<this>;
+  /** Registers handlers of REBIND requests. */
   rebind: Verb<this>;
+  /** Registers handlers of REPORT requests. */
   report: Verb<this>;
+  /** Registers handlers of SEARCH requests. */
   search: Verb<this>;
+  /** Registers handlers of SOURCE requests. */
   source: Verb<this>;
+  /** Registers handlers of SUBSCRIBE requests. */
   subscribe: Verb<this>;
+  /** Registers handlers of TRACE requests. */
   trace: Verb<this>;
+  /** Registers handlers of UNBIND requests. */
   unbind: Verb<this>;
+  /** Registers handlers of UNLINK requests. */
   unlink: Verb<this>;
+  /** Registers handlers of UNLOCK requests. */
   unlock: Verb<this>;
+  /** Registers handlers of UNSUBSCRIBE requests. */
   unsubscribe: Verb<this>;
-  /** Handles every method. */
+  /** Registers handlers of every method. */
   all: Verb<this>;
 }
 
 /** The verbs of a route, whose path is known. */
-export type RouteVerbs<Self, P> = Record<keyof Verbs, RouteVerb<Self, P>>;
+export type RouteVerbs<Self, P> = { [Name in keyof Verbs]: RouteVerb<Self, P> };
 
 /**
  * Gives a prototype one method for each of Node's HTTP methods, and `all`.

@@ -58,7 +58,7 @@ export class SignatureCheck<C extends Checked> {
     }
     // A body announced as too large is refused without asking for it.
     if (Number(req.headers['content-length']) > this.#limit) {
-      hook.refuseSize(req, res);
+      hook.refuseSize(req, res, this.#limit);
       return;
     }
     this.#host.invite(target);
@@ -78,7 +78,7 @@ export class SignatureCheck<C extends Checked> {
   #captured(target: C, hook: SignatureHook, check: PendingCheck, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
     if (outcome === 'aborted') return;
-    if (outcome === 'tooLarge') hook.refuseSize(req, res);
+    if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
     else if (outcome === 'consumed') hook.refuseConsumed(req, res);
     else this.#finish(target, hook, check, req[kRawBody]);
   }

@@ -1,5 +1,6 @@
-import { createHash, createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { SignatureAlgorithm } from '../options/options';
+import { crypto } from '../packages';
 
 /** A key shared by client and server. A string stands for its UTF-8 bytes. */
 export type Secret = string | Uint8Array;
@@ -30,12 +31,13 @@ export class HmacKey {
   constructor(algorithm: SignatureAlgorithm, secret: Secret) {
     this.#algorithm = algorithm;
     this.#secret = typeof secret === 'string' ? Buffer.from(secret) : secret;
-    this.#key = createSecretKey(this.#secret);
+    this.#key = crypto().createSecretKey(this.#secret);
   }
 
   /** The HMAC of the three, one after the other, as lower-case hexadecimal; a string counts as UTF-8. */
   digest(head: string, body: string | Uint8Array | undefined, tail: string): string {
     const algorithm = this.#algorithm;
+    const { createHmac, hash } = crypto();
     const data = typeof body === 'string' ? Buffer.from(body) : body;
     // Node has `crypto.hash` from 20.12 on.
     if (!this.#isUsed || typeof hash !== 'function' || (head.length + tail.length) * UNIT_BYTES + (data?.length ?? 0) > COPIED) {
@@ -60,7 +62,7 @@ export class HmacKey {
 
   #padded(pad: number, room: number): Buffer {
     const size = BLOCK[this.#algorithm];
-    const key = this.#secret.length > size ? createHash(this.#algorithm).update(this.#secret).digest() : this.#secret;
+    const key = this.#secret.length > size ? crypto().createHash(this.#algorithm).update(this.#secret).digest() : this.#secret;
     const padded = Buffer.alloc(size + room);
     for (let i = 0; i < size; i++) padded[i] = (key[i] ?? 0) ^ pad;
     return padded;
@@ -73,6 +75,7 @@ export class HmacKey {
  * wrong byte nor the secret that matched can be timed.
  */
 export function matchesAny(signatures: readonly Uint8Array[], digests: readonly Uint8Array[]): boolean {
+  const { timingSafeEqual } = crypto();
   let matches = 0;
   for (const digest of digests) {
     for (const signature of signatures) matches |= Number(timingSafeEqual(signature, digest));

@@ -1,10 +1,12 @@
 import type { Duplex } from 'node:stream';
-import { type ErrorBody, errorBody, HttpError, statusText } from '../errors';
+import { type ErrorBody, errorBody, statusText } from '../errors';
 import { closeBehind, destroyAfter } from '../http/connection';
 import { answerJson } from '../http/answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
+import { tooLarge } from '../http/body/inflate';
 import { cutOff } from '../http/own-answer';
+import { refusedBody } from '../http/refused-body';
 import type { Request } from '../http/request';
 import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -91,11 +93,13 @@ export class SignatureHook {
   }
 
   /** Answers 413: a body that is too large to be checked is not let through. */
-  refuseSize(req: Request, res: Response): void {
-    this.#refused(req, res, 413, 'the body is larger than body.limit');
+  refuseSize(req: Request, res: Response, limit: number): void {
+    const error = tooLarge(limit);
+    this.#logger.info({ ...refusedBody(error, req), ...nameOf(req) }, 'The request body was refused');
+    tell(req, res, 413, error.message);
     if (this.#isTaken(req, res)) return;
     if (!req.complete) closeBehind(req, res);
-    answerJson(res, 413, errorBody(HttpError.of('BODY_TOO_LARGE'), 413, false));
+    answerJson(res, 413, errorBody(error, 413, false));
   }
 
   /** Answers 401: bytes that someone else has read can't be checked. */
@@ -201,12 +205,12 @@ export class SignatureHook {
   #refused(request: Request, response: Response | undefined, status: number, reason: string): void {
     // At info: who turns `debug` on wants to see it without a change of the log's level.
     this.#logger[this.#debug ? 'info' : 'debug']({ ...nameOf(request), reason }, 'The request signature was refused');
-    if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
+    tell(request, response, status, reason);
   }
 
   #logUnknown(request: Request, response: Response | undefined, { error }: Unknown): void {
     this.#logger.error({ err: error, ...nameOf(request) }, 'The request signature could not be checked');
-    if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status: 503, reason: 'the check could not be made' });
+    tell(request, response, 503, 'the check could not be made');
   }
 }
 
@@ -224,6 +228,11 @@ const UNAVAILABLE: ErrorBody = { error: statusText(503), message: 'The request s
 
 function unknown(error: unknown): Unknown {
   return new Unknown(error);
+}
+
+/** Tells who follows requests. */
+function tell(request: Request, response: Response | undefined, status: number, reason: string): void {
+  if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
 }
 
 function claimsOf(req: Request, store: ReplayStore): Claims {

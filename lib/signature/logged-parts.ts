@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { crypto } from '../packages';
 
 /** A body as the log may show it: how long it is, and which. */
 export function bodyParts(body: Uint8Array = new Uint8Array(0)): { readonly bytes: number; readonly sha256: string } {
@@ -6,5 +6,5 @@ export function bodyParts(body: Uint8Array = new Uint8Array(0)): { readonly byte
 }
 
 export function sha256(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
+  return crypto().createHash('sha256').update(data).digest('hex');
 }

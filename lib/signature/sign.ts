@@ -59,6 +59,10 @@ export interface SignRequestOptions {
  * Throws a TypeError that names the option for what cannot be signed: an empty
  * secret, a url that is neither a target nor absolute, a body that is an
  * object, a timestamp that is no whole number, an unknown algorithm.
+ * @example
+ * const body = JSON.stringify({ text: 'hello' });
+ * const headers = signRequest({ secret, method: 'POST', url: '/notes', body });
+ * await fetch('http://localhost:3000/notes', { method: 'POST', body, headers: { ...headers, 'Content-Type': 'application/json' } });
  */
 export function signRequest(options: SignRequestOptions): Record<string, string> {
   if (versionOf(options) === 2) return signMessage(messageOf(options));

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { configure } from 'safe-stable-stringify';
+import { configureStringify, crypto } from '../packages';
 import type { DataWalk, Place } from './data-walk';
 import type { Rules } from './rules';
 import { ByteList, isRawJson, lengthOf, resolve, silent, truncated, unboxed } from './value';
@@ -24,9 +23,9 @@ export function safeText(data: unknown, rules: Rules, walk: DataWalk, place?: Pl
   // Beneath the root it stands in an array, since the library takes no limit of no level: one that has no toJSON, whatever all arrays have.
   const root = place === undefined ? data : Object.assign([silent(data)], { toJSON: undefined });
   const raw: string[] = [];
-  const mark = randomUUID();
+  const mark = crypto().randomUUID();
   const maximumDepth = place === undefined ? limits.depth : Math.max(1, limits.depth - place.level + 1);
-  const write = configure(limits.depth === Infinity ? options : { ...options, maximumDepth });
+  const write = configureStringify()(limits.depth === Infinity ? options : { ...options, maximumDepth });
   let text = write(root, replacerOf(rules, walk, place, (rawJSON) => `${mark}${raw.push(rawJSON) - 1}`));
   if (walk.isRefused && !rules.isGuarded) return safeText(data, rules.guarded(), walk, place);
   if (raw.length > 0) text = text?.replace(new RegExp(`"${mark}(\\d+)"`, 'g'), (_, index: string) => raw[Number(index)] as string);

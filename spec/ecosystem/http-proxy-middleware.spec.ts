@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createNetServer, type AddressInfo } from 'node:net';
@@ -8,6 +8,7 @@ import proxy from 'express-http-proxy';
 import { createProxyMiddleware, fixRequestBody } from 'http-proxy-middleware';
 import WebSocket, { WebSocketServer } from 'ws';
 import { answerErrors, ExpressOracle } from '../support/express-oracle';
+import { noise } from '../support/noise';
 import { portOf } from '../support/running';
 
 let upstream: Server;
@@ -102,7 +103,7 @@ describe('http-proxy-middleware', () => {
     ['JSON that is none', 'application/json', '{"a":'],
     ['a form', 'application/x-www-form-urlencoded', 'a=1&&b=%zz'],
     ['text', 'text/plain; charset=latin1', Buffer.from([0xe9, 0x00, 0xff])],
-    ['bytes', 'application/octet-stream', randomBytes(100_000)],
+    ['bytes', 'application/octet-stream', noise(100_000)],
     ['JSON over the limit', 'application/json', JSON.stringify('x'.repeat(3_000_000))],
     ['an unknown coding', 'application/json', 'packed'],
   ];
@@ -162,7 +163,7 @@ describe('express-http-proxy', () => {
   });
 
   test('streams it on where it is told not to read', async () => {
-    const bytes = randomBytes(50_000);
+    const bytes = noise(50_000);
     const { body } = await oracle.post('/host-raw/x', bytes, 'application/octet-stream');
     expect(JSON.parse(body)).toMatchObject({ url: '/resolved/x', length: 50_000, sum: sumOf(bytes) });
   });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -8,6 +7,7 @@ import bodyParser from 'body-parser';
 import multer from 'multer';
 import { createServer, type Request, signRequest } from 'waypost';
 import { MULTIPART, multipart } from '../support/multipart';
+import { noise } from '../support/noise';
 import { portOf, Running } from '../support/running';
 import { ask, head, post, Wire } from '../support/wire';
 
@@ -84,18 +84,18 @@ const BODIES: Record<string, Body> = {
   'gzip': { bytes: gzipSync(JSON_TEXT), type: 'application/json', coding: 'gzip' },
   'deflate': { bytes: deflateSync(JSON_TEXT), type: 'application/json', coding: 'deflate' },
   'br': { bytes: brotliCompressSync(JSON_TEXT), type: 'application/json', coding: 'br' },
-  'a form with a file': { bytes: multipart([['a', '1'], ['file', randomBytes(100_000), 'f.bin']]), type: MULTIPART },
-  'bytes': { bytes: randomBytes(300_000), type: 'application/octet-stream' },
-  'no type': { bytes: randomBytes(1000), type: '' },
+  'a form with a file': { bytes: multipart([['a', '1'], ['file', noise(100_000), 'f.bin']]), type: MULTIPART },
+  'bytes': { bytes: noise(300_000), type: 'application/octet-stream' },
+  'no type': { bytes: noise(1000), type: '' },
   'JSON up to the limit': { bytes: Buffer.from(JSON.stringify('x'.repeat(1_048_574))), type: 'application/json' },
 };
 
 /** What waypost refuses before a route, so that only middleware reads it. */
 const REFUSED: Record<string, Body> = {
   'malformed JSON': { bytes: Buffer.from('{"a":'), type: 'application/json' },
-  'an unknown coding': { bytes: randomBytes(1000), type: 'application/json', coding: 'compress' },
+  'an unknown coding': { bytes: noise(1000), type: 'application/json', coding: 'compress' },
   'JSON over the limit': { bytes: Buffer.from(JSON.stringify('x'.repeat(2_000_000))), type: 'application/json' },
-  'far over the limit': { bytes: randomBytes(3_000_000), type: 'text/plain' },
+  'far over the limit': { bytes: noise(3_000_000), type: 'text/plain' },
 };
 
 const SECRET = 'an example secret, 32 bytes or more';

@@ -17,7 +17,7 @@ export type Handler = (req: IncomingMessage, res: Response) => unknown;
 
 /** A line that a response logged. */
 export interface LogLine {
-  level: 'error' | 'warn';
+  level: 'error' | 'info' | 'warn';
   fields: { err?: Error };
   message: string;
 }
@@ -104,7 +104,7 @@ export class ResponseServer {
     const at = (level: LogLine['level']) => (fields: object | string, message?: string) => {
       this.log.push({ level, fields: typeof fields === 'object' ? fields : {}, message: message ?? String(fields) });
     };
-    return { error: at('error'), warn: at('warn') };
+    return { error: at('error'), info: at('info'), warn: at('warn') };
   }
 
   #listen(): Promise<this> {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { crypto } from '../../packages';
 
 /**
  * Making a BigInt takes the square of its digits: one of a megabyte would keep
@@ -27,7 +27,7 @@ export interface MarkedText {
  * not, as a key or with needless zeros. So one parse tells both.
  */
 export function markBigIntegers(text: string): MarkedText {
-  const mark = randomBytes(12).toString('base64url');
+  const mark = crypto().randomBytes(12).toString('base64url');
   let marked = '';
   let copied = 0;
   let tooLong: MarkedText['tooLong'];

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import { parse as parseContentType } from 'content-type';
 import { HttpError } from '../../errors';
+import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
-import { type Inflater, isInflated } from './inflate';
+import { type Inflater, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
 import { parseForm } from '../query';
 
+export { tooLarge } from './inflate';
 export { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from './capture';
 
 /** The kinds of body that are parsed. */
@@ -45,7 +46,7 @@ export function bodyKind(contentType: string | undefined): BodyKind | undefined 
   if (contentType === undefined) return undefined;
   // What nearly every client sends has nothing in it to parse.
   if (contentType === PLAIN_JSON) return 'json';
-  return kindOf(parseContentType(contentType, { parameters: false }).type);
+  return kindOf(contentTypes().parse(contentType, { parameters: false }).type);
 }
 
 function kindOf(type: string): BodyKind | undefined {
@@ -67,16 +68,16 @@ function kindOf(type: string): BodyKind | undefined {
  */
 export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions, done: ParseListener): void {
   const type = request.headers['content-type'];
-  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : parseContentType(type ?? '');
+  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type ?? '');
   const kind = kindOf(name);
   if (kind === undefined) return done(null, undefined);
   const charset = charsetOf(parameters['charset']);
   // JSON is Unicode in every edition of its grammar (RFC 8259 section 8.1).
-  if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET'), undefined);
-  if (raw.length > options.limit) return done(HttpError.of('BODY_TOO_LARGE'), undefined);
+  if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET', undefined, { option: 'body' }), undefined);
+  if (raw.length > options.limit) return done(tooLarge(options.limit), undefined);
   const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return finish(raw, kind, charset, options, done);
-  if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING'), undefined);
+  if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING', undefined, { option: 'body' }), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
     isClientGone: () => request.socket?.destroyed === true,

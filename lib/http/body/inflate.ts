@@ -1,7 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
-import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
+import type { InputType, ZlibOptions } from 'node:zlib';
 import { HttpError } from '../../errors';
+import { zlib } from '../../packages';
 
 /** Bodies of an application that inflate at once: each holds its bytes twice when it is done, and as many run on Node's threads. */
 const MOST_AT_ONCE = 4;
@@ -14,10 +15,10 @@ type Inflate = (bytes: InputType, options: ZlibOptions, done: (error: Error | nu
 
 /** By `Content-Encoding`. By name when they are called, so that what has been put around Node's is called. */
 const CODINGS: Readonly<Record<string, Inflate>> = {
-  'gzip': (bytes, options, done) => gunzip(bytes, options, done),
-  'x-gzip': (bytes, options, done) => gunzip(bytes, options, done),
-  'deflate': (bytes, options, done) => inflate(bytes, options, done),
-  'br': (bytes, options, done) => brotliDecompress(bytes, options, done),
+  'gzip': (bytes, options, done) => zlib().gunzip(bytes, options, done),
+  'x-gzip': (bytes, options, done) => zlib().gunzip(bytes, options, done),
+  'deflate': (bytes, options, done) => zlib().inflate(bytes, options, done),
+  'br': (bytes, options, done) => zlib().brotliDecompress(bytes, options, done),
 };
 
 /** A body to inflate. */
@@ -76,7 +77,7 @@ export class Inflater {
         this.#startNext();
       } finally {
         // Whatever becomes of the next: its client waits.
-        body.done(error === null ? null : inflateError(error, limit > most), bytes);
+        body.done(error === null ? null : inflateError(error, limit, most), bytes);
       }
     };
     try {
@@ -99,9 +100,16 @@ export class Inflater {
   }
 }
 
-function inflateError(error: Error, byRatio: boolean): HttpError {
+function inflateError(error: Error, limit: number, most: number): HttpError {
   if ((error as NodeJS.ErrnoException | undefined)?.code !== 'ERR_BUFFER_TOO_LARGE') {
     return HttpError.of('MALFORMED_BODY', 'The request body could not be inflated by its content encoding', { cause: error });
   }
-  return HttpError.of('BODY_TOO_LARGE', byRatio ? `The request body inflates to more than ${MOST_TIMES} times its length` : undefined);
+  if (limit <= most) return tooLarge(limit);
+  // No limit of the options: a parser of the program's own has others.
+  return HttpError.of('BODY_TOO_LARGE', `The request body inflates to more than ${MOST_TIMES} times its length`, { limit: most, option: 'body' });
+}
+
+/** The error for a body of more bytes than `body.limit`. */
+export function tooLarge(limit: number): HttpError {
+  return HttpError.of('BODY_TOO_LARGE', undefined, { limit, option: 'body.limit' });
 }

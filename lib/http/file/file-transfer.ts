@@ -3,9 +3,9 @@ import type { ReadStream, Stats } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
 import { toUSVString, types } from 'node:util';
-import onFinished from 'on-finished';
-import send, { type SendStream } from 'send';
+import type { SendOptions, SendStream } from 'send';
 import { HttpError } from '../../errors';
+import { onFinished, send } from '../../packages';
 import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
@@ -61,7 +61,7 @@ export class FileTransfer {
   /** Starts sending. */
   start(): void {
     if (this.#isAmbiguous()) return this.#fail(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
-    const file = send(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
+    const file = send()(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
       const { start, end } = options as Part;
@@ -84,7 +84,7 @@ export class FileTransfer {
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
     file.on('end', () => this.#settle());
     file.on('headers', () => this.#setHeaders());
-    onFinished(this.#res, (error) => this.#finish(error));
+    onFinished()(this.#res, (error) => this.#finish(error));
     file.pipe(this.#res);
   }
 
@@ -235,7 +235,7 @@ function encodePath(path: string): string {
 }
 
 /** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */
-function sendOptions(options: SendFileOptions): send.SendOptions {
+function sendOptions(options: SendFileOptions): SendOptions {
   const { headers: _, followSymlinks: __, ...known } = options;
   return known;
 }

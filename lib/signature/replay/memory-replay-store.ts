@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { crypto } from '../../packages';
 import type { ReplayStore } from '../../options/options';
 
 /** Options of a {@link MemoryReplayStore}. */
@@ -46,7 +46,7 @@ export class MemoryReplayStore implements ReplayStore {
   readonly #maxEntries: number;
   readonly #now: () => number;
   /** A client that knows its own signatures can't choose such as crowd together in the table. */
-  readonly #seed = randomBytes(16);
+  readonly #seed = crypto().randomBytes(16);
   /** The key of the claim that is under way. */
   readonly #key = new Uint32Array(WORDS);
   #size = 0;
@@ -102,7 +102,7 @@ export class MemoryReplayStore implements ReplayStore {
    * refused. Whoever lacks the secret can't aim at that.
    */
   #hash(digest: string): Uint32Array {
-    const hash = createHash('sha256').update(this.#seed).update(digest).digest();
+    const hash = crypto().createHash('sha256').update(this.#seed).update(digest).digest();
     for (let word = 0; word < WORDS; word++) this.#key[word] = hash.readUInt32LE(4 * word);
     return this.#key;
   }

@@ -8,6 +8,7 @@ import type { ReplayStore } from '../../options/options';
 export interface RedisReplayClient {
   /** Whether commands go out at once, where the client tells. */
   readonly isReady?: boolean;
+  /** Sets a key that is not there, until then; null where it is there. */
   set(key: string, value: string, options: { NX: true; PX: number }): Promise<unknown>;
 }
 

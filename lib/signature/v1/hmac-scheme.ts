@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { crypto } from '../../packages';
 import type { ErrorBody } from '../../errors';
 import { checkAge } from '../age';
 import { bodyParts } from '../logged-parts';
@@ -34,7 +34,7 @@ export class HmacScheme implements SignatureScheme {
   readonly #keyIdName: string;
 
   constructor(config: HmacSchemeConfig, source: SecretSource) {
-    this.#parts = { config, source, keys: keysOf(source instanceof SharedSecrets ? source.find() : [], config), decoy: randomBytes(32) };
+    this.#parts = { config, source, keys: keysOf(source instanceof SharedSecrets ? source.find() : [], config), decoy: crypto().randomBytes(32) };
     this.readsBody = config.includeBody;
     this.challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
     this.#signatureName = config.headerName.toLowerCase();

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { crypto } from '../../packages';
 import { canonicalDictionary } from './dictionary';
 
 /** A member of a `Content-Digest` header. */
@@ -15,7 +15,7 @@ const HASHES = new Map([
 
 /** The value of `Content-Digest` (RFC 9530 section 2) for a body as it is sent, with SHA-256. */
 export function contentDigest(body: string | Uint8Array): string {
-  return `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
+  return `sha-256=:${crypto().createHash('sha256').update(body).digest('base64')}:`;
 }
 
 /** Both digests, and room for one of an algorithm that is passed over. */
@@ -44,5 +44,5 @@ export function parseContentDigest(text: string): readonly ContentDigest[] | und
 /** Whether every one of the digests is the body's. Bytes are hashed as they are: distinct bytes may decode to one text. */
 export function digestsMatch(digests: readonly ContentDigest[], body: Uint8Array): boolean {
   // Nothing here is secret, so the comparison need not take constant time.
-  return digests.length > 0 && digests.every(({ hash, bytes }) => createHash(hash).update(body).digest().equals(bytes));
+  return digests.length > 0 && digests.every(({ hash, bytes }) => crypto().createHash(hash).update(body).digest().equals(bytes));
 }

@@ -1,4 +1,5 @@
-import { type Dictionary, parseDictionary, serializeDictionary } from 'structured-headers';
+import type { Dictionary } from 'structured-headers';
+import { structuredHeaders } from '../../packages';
 
 /**
  * Reads a header that is a dictionary of RFC 9651 in its canonical spelling
@@ -9,6 +10,7 @@ import { type Dictionary, parseDictionary, serializeDictionary } from 'structure
  */
 export function canonicalDictionary(text: string): Dictionary | undefined {
   try {
+    const { parseDictionary, serializeDictionary } = structuredHeaders();
     const dictionary = parseDictionary(text);
     return serializeDictionary(dictionary) === text ? dictionary : undefined;
   } catch {

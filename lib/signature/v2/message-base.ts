@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { crypto } from '../../packages';
 import type { ReceivedRequest } from '../scheme';
 import type { Secret } from '../hmac';
 
@@ -43,7 +43,7 @@ export function signatureBase(
 
 /** The MAC of a signature base (RFC 9421 section 3.3.3). */
 export function messageMac(secret: Secret, base: string): Buffer {
-  return createHmac('sha256', secret).update(base).digest();
+  return crypto().createHmac('sha256', secret).update(base).digest();
 }
 
 /** The lines of each field by its name in lower case, read once: `Signature-Input` can name hundreds of fields, and a head hold thousands of lines. */

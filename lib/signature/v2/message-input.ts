@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isInnerList } from 'structured-headers';
+import { structuredHeaders } from '../../packages';
 import { canonicalDictionary } from './dictionary';
 import { type Rejection, rejection } from '../scheme';
 
@@ -53,7 +53,7 @@ export function parseMessageSignature(headers: IncomingHttpHeaders): MessageSign
   if (!(mac instanceof ArrayBuffer) || mac.byteLength !== MAC_LENGTH || ofMac.size > 0) {
     return rejection('invalid', `the Signature header holds no byte sequence of ${MAC_LENGTH} bytes`);
   }
-  if (!isInnerList(inputs.value)) return rejection('invalid', 'the Signature-Input header holds no inner list');
+  if (!structuredHeaders().isInnerList(inputs.value)) return rejection('invalid', 'the Signature-Input header holds no inner list');
   const components = componentNames(inputs.value[0]);
   if (typeof components === 'string') return rejection('invalid', components);
   const parameters = signatureParameters(inputs.value[1]);

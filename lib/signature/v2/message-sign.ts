@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { serializeInnerList } from 'structured-headers';
+import { crypto, structuredHeaders } from '../../packages';
 import { contentDigest } from './content-digest';
 import { isOriginForm, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, NONCE_LENGTH } from './message-input';
@@ -49,7 +48,7 @@ export function signMessage(message: MessageToSign): Record<string, string> {
   if (digest !== undefined) headers['content-digest'] = digest;
   const components = covered(message, headers);
   const items = components.map((name): [string, Map<string, never>] => [name, new Map<string, never>()]);
-  const text = serializeInnerList([items, parameters(message)]);
+  const text = structuredHeaders().serializeInnerList([items, parameters(message)]);
   const request = { method: message.method.toUpperCase(), target: checkedTarget(message.target), headers };
   const lines = signatureBase(request, components, text);
   if ('lacks' in lines) {
@@ -75,7 +74,7 @@ function covered({ covers = [], includeQuery = true }: MessageToSign, headers: R
 }
 
 function parameters(message: MessageToSign): Map<string, string | number> {
-  const { timestamp = Date.now(), expires, nonce = randomBytes(16).toString('base64url'), keyId } = message;
+  const { timestamp = Date.now(), expires, nonce = crypto().randomBytes(16).toString('base64url'), keyId } = message;
   const given = new Map<string, string | number>([['created', seconds('timestamp', timestamp)]]);
   if (expires !== undefined) given.set('expires', seconds('expires', expires));
   if (typeof nonce !== 'string' || nonce.length < NONCE_LENGTH || !/^[\x20-\x7e]*$/.test(nonce)) {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { crypto } from '../../packages';
 import type { ErrorBody } from '../../errors';
 import type { ResolvedSignature } from '../../options/options';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
@@ -43,7 +43,7 @@ export class MessageSignatureScheme implements SignatureScheme {
   readonly #required: readonly string[];
 
   constructor(config: MessageSignatureConfig, source: SecretSource) {
-    this.#parts = { config, source, decoy: [randomBytes(32)] };
+    this.#parts = { config, source, decoy: [crypto().randomBytes(32)] };
     const target = config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
     const { covers = [] } = config;
     this.#required = [...new Set([...target, ...covers])];

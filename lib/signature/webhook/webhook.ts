@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { crypto } from '../../packages';
 import type { ErrorBody } from '../../errors';
 import type { ResolvedWebhook } from '../../options/options';
 import { checkAge } from '../age';
@@ -73,7 +73,7 @@ class WebhookCheck implements PendingCheck {
     const rejected = this.checkAge(now);
     if (rejected !== null) return rejected;
     const { prefix, signatures } = this.#stamp;
-    const macs = this.#parts.keys.map((key) => createHmac('sha256', key).update(prefix).update(body ?? NO_BODY).digest());
+    const macs = this.#parts.keys.map((key) => crypto().createHmac('sha256', key).update(prefix).update(body ?? NO_BODY).digest());
     if (!matchesAny(signatures, macs)) return rejection('invalid', 'no signature matches any of the secrets');
     return { digest: this.#digest(body), expires: this.#expires() };
   }
@@ -91,7 +91,7 @@ class WebhookCheck implements PendingCheck {
    */
   #digest(body: Buffer | undefined): string {
     const { preset, path } = this.#parts.config;
-    return `webhook:${preset}:${path}:${createHash('sha256').update(this.#stamp.prefix).update(body ?? NO_BODY).digest('hex')}`;
+    return `webhook:${preset}:${path}:${crypto().createHash('sha256').update(this.#stamp.prefix).update(body ?? NO_BODY).digest('hex')}`;
   }
 
   #expires(): number {

@@ -1,0 +1,38 @@
+/**
+ * What programs write for other frameworks, and what to write here. Left out is
+ * what packages look for to tell frameworks apart, and would take an
+ * application for one of another's: `callback` (Koa's), `fetch` (Hono's).
+ */
+const HABITS: Readonly<Record<string, readonly [framework: string, instead: string]>> = {
+  register: ['Fastify', 'write app.use(path, router), with what the plugin registers in a Router()'],
+  decorate: ['Fastify', 'write app.locals.name = value'],
+  decorateRequest: ['Fastify', 'set it in middleware above the routes: app.use((req, res, next) => { req.name = value; next(); })'],
+  decorateReply: ['Fastify', 'set it in middleware above the routes: app.use((req, res, next) => { res.name = value; next(); })'],
+  addHook: ['Fastify', 'write middleware above the routes: app.use((req, res, next) => { …; next(); }), and in it res.on("finish", …) for what comes behind the answer'],
+  setErrorHandler: ['Fastify', 'write error middleware below the routes: app.use((error, req, res, next) => …)'],
+  setNotFoundHandler: ['Fastify', 'write middleware below the routes: app.use((req, res) => res.status(404)…)'],
+  addContentTypeParser: ['Fastify', 'write a parser above the routes, such as app.use(raw({ type })), which waypost exports'],
+  addSchema: ['Fastify', 'check req.body in a handler above the one that takes it'],
+  setValidatorCompiler: ['Fastify', 'check req.body in a handler above the one that takes it'],
+  setSerializerCompiler: ['Fastify', 'write res.json(data), or res.xJson(data) for any data'],
+  printRoutes: ['Fastify', 'write console.table(app.routes())'],
+  ready: ['Fastify', 'leave it out: app.start() and app.inject() need nothing before them'],
+  onError: ['Hono', 'write error middleware below the routes: app.use((error, req, res, next) => …)'],
+  notFound: ['Hono', 'write middleware below the routes: app.use((req, res) => res.status(404)…)'],
+  basePath: ['Hono', 'write app.use(path, router), with the routes in a Router()'],
+};
+
+const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS).map(([name, [framework, instead]]) => [name, {
+  value: () => { throw new TypeError(`app.${name}() is ${framework}'s: ${instead}`); },
+  writable: true,
+  configurable: true,
+}]));
+
+/**
+ * Has an application answer such calls with a TypeError. Its own properties,
+ * not its prototype's: packages look for some of these names on the
+ * applications of Express. A program may put its own in their place.
+ */
+export function answerHabits<App extends object>(app: App): App {
+  return Object.defineProperties(app, METHODS);
+}

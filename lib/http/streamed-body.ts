@@ -1,0 +1,135 @@
+import { AsyncResource } from 'node:async_hooks';
+import { pipeline, Readable, Writable } from 'node:stream';
+import { types } from 'node:util';
+import { describeKind } from '../options/field';
+import { BINARY_TYPE } from './media-type';
+import { cutOff, isBodiless } from './own-answer';
+import type { ConfiguredResponse } from './response-state';
+
+/** What `res.stream` sends: a stream of Node's, one of the web's, or what `for await` goes through; of bytes or text. */
+export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | { getReader(): unknown };
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * A body on its way from a stream to a response. The head goes out with the
+ * first bytes, so that an error before them is answered as any other; one after
+ * them cuts the response off. One use each.
+ */
+export class StreamedBody {
+  readonly #res: ConfiguredResponse;
+  readonly #source: Readable;
+  readonly #fail: (error: unknown) => void;
+  #begun = false;
+  #isClientGone = false;
+  /** Goes on when the response has drained. */
+  #waiting: Done | undefined;
+
+  /**
+   * @param fail Told of an error that no caller can catch.
+   * @throws TypeError for what is no such source, or a stream of the web that somebody reads already.
+   */
+  constructor(res: ConfiguredResponse, source: StreamSource, fail: (error: unknown) => void) {
+    this.#res = res;
+    this.#source = readableOf(source);
+    this.#fail = fail;
+  }
+
+  /** @throws Error with the code ERR_HTTP_HEADERS_SENT where the head is out. */
+  start(): void {
+    const res = this.#res;
+    if (res.headersSent || res.destroyed || isBodiless(res) || res.statusCode === 204 || res.statusCode === 304) {
+      this.#sendNone();
+      return;
+    }
+    const sink = new Writable({
+      // Whatever the source holds is to be judged here: Node would throw for it out of reach.
+      objectMode: true,
+      highWaterMark: 2,
+      write: (chunk: unknown, encoding, done) => this.#attempt(done, () => this.#write(chunk, encoding, done)),
+      final: (done) => this.#attempt(done, () => this.#end(done)),
+    });
+    // Once for all: in the place of `on` may stand another's, which cannot take back what `once` adds. And in this async context, where the source goes on.
+    res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
+    res.once('close', () => {
+      this.#isClientGone = !res.writableEnded;
+      sink.destroy();
+    });
+    pipeline(this.#source, sink, AsyncResource.bind((error: Error | null | undefined) => this.#settle(error), 'waypost.stream'));
+  }
+
+  /** Lets go of a source that nobody is to have. */
+  #sendNone(): void {
+    const res = this.#res;
+    // A file that is not there is found out later, and nobody waits for it.
+    this.#source.on('error', ignore);
+    this.#source.destroy();
+    if (res.destroyed) return;
+    this.#begin();
+    res.end();
+  }
+
+  /** Takes the head in hand, with the first bytes or the end. */
+  #begin(): void {
+    if (this.#begun) return;
+    const res = this.#res;
+    if (res.headersSent) throw Object.assign(new Error('res.stream cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
+    this.#begun = true;
+    if (res.statusCode !== 204 && res.statusCode !== 304 && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', BINARY_TYPE);
+    // A body of another length would leave the client waiting, or be taken for the next response.
+    if (!isBodiless(res)) res.strictContentLength = true;
+  }
+
+  #write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
+    if (typeof chunk !== 'string' && !types.isUint8Array(chunk)) {
+      throw new TypeError(`res.stream sends text and bytes, and was given ${describeKind(chunk)} by the stream: for data, write res.xJson`);
+    }
+    this.#begin();
+    if (typeof chunk === 'string' ? this.#res.write(chunk, encoding) : this.#res.write(chunk)) done();
+    else this.#waiting = done;
+  }
+
+  #end(done: Done): void {
+    this.#begin();
+    this.#res.end();
+    done();
+  }
+
+  #goOn(): void {
+    const done = this.#waiting;
+    this.#waiting = undefined;
+    done?.();
+  }
+
+  #attempt(done: Done, act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      done(error as Error);
+    }
+  }
+
+  #settle(error: Error | null | undefined): void {
+    // That the client went away is nobody's error.
+    if (!error || this.#isClientGone) return;
+    this.#fail(error);
+    // Error middleware that leaves what has begun alone would leave the client waiting.
+    if (this.#begun) cutOff(this.#res);
+  }
+}
+
+function readableOf(source: unknown): Readable {
+  if (has(source, 'pipe')) return has(source, 'destroy') ? (source as Readable) : new Readable().wrap(source as NodeJS.ReadableStream);
+  // By what Node's own has, not by its class: to ask for that would have Node load it.
+  if (has(source, 'getReader')) return Readable.fromWeb(source as Parameters<typeof Readable.fromWeb>[0]);
+  if (has(source, Symbol.asyncIterator)) return Readable.from(source as AsyncIterable<unknown>);
+  throw new TypeError(`res.stream needs a Readable, a ReadableStream or an asynchronous iterable, got ${describeKind(source)}: other bodies are sent by res.send and res.json`);
+}
+
+function has(value: unknown, name: PropertyKey): boolean {
+  return typeof value === 'object' && value !== null && typeof (value as Record<PropertyKey, unknown>)[name] === 'function';
+}
+
+function ignore(): void {
+  // Nobody waits for it.
+}

@@ -1,0 +1,59 @@
+/** The names of the options by the path of the section that they stand in, such as `'server.https.'`; `''` for those at the top. */
+export type Sections = Readonly<Record<string, object>>;
+
+/** A key that is no option where it stands. */
+export interface UnknownOption {
+  /** Path of its section, with a dot at its end; `''` at the top. */
+  readonly prefix: string;
+  readonly key: string;
+}
+
+/** Says that a key is no option, and where it belongs or what may have been meant; no more where nothing is near. */
+export function tellUnknown({ prefix, key }: UnknownOption, sections: Sections): string {
+  return `unknown option ${JSON.stringify(prefix + key)}${hintFor(key, prefix, sections)}`;
+}
+
+function hintFor(key: string, prefix: string, sections: Sections): string {
+  const folded = key.toLowerCase();
+  const paths = Object.entries(sections).flatMap(([section, names]) => Object.keys(names).map((name) => section + name));
+  const here = nearestOf(key, Object.keys(sections[prefix] ?? {}));
+  if (here.edits === 0) return meant(prefix + here.name);
+  // The path's own words in one, as `bodyLimit`, are what Fastify calls some of them.
+  const homes = paths.filter((path) => folded === lastOf(path).toLowerCase() || folded === path.replaceAll('.', '').toLowerCase());
+  if (homes.length > 0) return `; it belongs at ${homes.map((path) => JSON.stringify(path)).join(' or ')}`;
+  if (here.edits <= (key.length < 5 ? 1 : Math.max(2, Math.floor(key.length / 3)))) return meant(prefix + here.name);
+  // Among so many names a short word is near to one or another by chance.
+  const near = paths.map((path) => ({ path, ...nearestOf(key, [lastOf(path)]) })).sort((a, b) => a.edits - b.edits)[0];
+  return near !== undefined && key.length >= 4 && near.edits <= (key.length < 8 ? 1 : 2) ? meant(near.path) : '';
+}
+
+function meant(path: string): string {
+  return `; did you mean ${JSON.stringify(path)}?`;
+}
+
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1);
+}
+
+/** The name that takes the fewest edits to come to from the key, whatever the case of either. */
+export function nearestOf(key: string, names: readonly string[]): { readonly name: string; readonly edits: number } {
+  const ranked = names.map((name) => ({ name, edits: editDistance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.edits - b.edits);
+  return ranked[0] ?? { name: '', edits: Infinity };
+}
+
+/** Insertions, deletions and replacements of one character, and exchanges of two neighbours (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const exchanged = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1] ? (before[j - 2] ?? Infinity) + 1 : Infinity;
+      next.push(Math.min(replaced, exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    before = row;
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,304 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable, Stream } from 'node:stream';
+import { types } from 'node:util';
+import compression from 'compression';
+import fc from 'fast-check';
+import { express, type Response, type StreamSource } from 'waypost';
+import { LogRecorder, Running } from './support/running';
+import { ask, head, Wire } from './support/wire';
+
+const running = new Running();
+const folder = mkdtempSync(join(tmpdir(), 'waypost-'));
+const FILE = join(folder, 'file.txt');
+writeFileSync(FILE, 'some text');
+
+afterEach(() => running.close());
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Serves one source, made for each request; error middleware answers what reaches it. */
+function serve(make: (res: Response) => StreamSource, log = new LogRecorder(), prepare: (res: Response) => void = () => undefined): Promise<number> {
+  return running.app((app) => {
+    app.get('/', (_req, res) => {
+      prepare(res);
+      res.stream(make(res));
+    });
+  }, { logging: { logger: log } });
+}
+
+const errorsOf = (log: LogRecorder): unknown[] => log.lines.filter(({ level }) => level === 'error').map(({ fields }) => fields.err);
+
+async function* letters(): AsyncGenerator<string> {
+  yield 'a';
+  yield 'b';
+}
+
+const SOURCES: Record<string, readonly [make: () => StreamSource, body: string]> = {
+  'a Readable': [() => Readable.from([Buffer.from('a'), Buffer.from('b')]), 'ab'],
+  'text with an encoding': [() => Readable.from(['ä', 'ö']), 'äö'],
+  'a file': [() => createReadStream(FILE), 'some text'],
+  'an empty stream': [() => Readable.from([]), ''],
+  'chunks without bytes': [() => Readable.from(['', 'a', Buffer.alloc(0), 'b']), 'ab'],
+  'a PassThrough': [() => new PassThrough().end('ab'), 'ab'],
+  'a ReadableStream': [() => new Blob(['some text']).stream(), 'some text'],
+  'the body of a Response': [() => new Response_('some text').body as StreamSource, 'some text'],
+  'an asynchronous generator': [() => letters(), 'ab'],
+  'a stream of old': [() => {
+    const old = new Stream() as Stream & { readable: boolean; resume(): void; pause(): void };
+    Object.assign(old, { readable: true, pause() { /* It can't. */ }, resume() { /* Nor this. */ } });
+    setImmediate(() => { old.emit('data', 'a'); old.emit('data', 'b'); old.emit('end'); });
+    return old as unknown as StreamSource;
+  }, 'ab'],
+};
+const Response_ = globalThis.Response;
+
+test.each(Object.entries(SOURCES))('%s is sent', async (_, [make, body]) => {
+  const log = new LogRecorder();
+  const answer = await ask(await serve(make, log), '/');
+  expect([answer.status, answer.headers['content-type'], answer.body]).toEqual([200, 'application/octet-stream', body]);
+  expect(errorsOf(log)).toEqual([]);
+});
+
+test('any chunks arrive as they were, whatever their lengths', async () => {
+  let chunks: Uint8Array[] = [];
+  const port = await serve(() => Readable.from(chunks));
+  await fc.assert(fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 70_000 }), { maxLength: 8 }), async (given) => {
+    chunks = given;
+    expect((await ask(port, '/')).bytes.equals(Buffer.concat(given))).toBe(true);
+  }), { numRuns: 30 });
+});
+
+test('type, status and length that were set stand', async () => {
+  const port = await serve(() => createReadStream(FILE), undefined, (res) => void res.status(201).type('txt').set('Content-Length', '9'));
+  const { status, headers, body } = await ask(port, '/');
+  expect([status, headers['content-type'], headers['content-length'], headers['transfer-encoding'], body]).toEqual([201, 'text/plain; charset=utf-8', '9', undefined, 'some text']);
+});
+
+test('a HEAD request, a 204 and a 304 have no body, and the source is let go of', async () => {
+  const made: Readable[] = [];
+  const missing = (): Readable => {
+    const stream = createReadStream(join(folder, 'none'));
+    made.push(stream);
+    return stream;
+  };
+  let status = 200;
+  const port = await serve(missing, undefined, (res) => void res.status(status));
+  const answers = [await ask(port, '/', { method: 'HEAD' })];
+  for (status of [204, 304]) answers.push(await ask(port, '/'));
+  expect(answers.map((answer) => [answer.status, answer.headers['content-type'], answer.body])).toEqual([[200, 'application/octet-stream', ''], [204, undefined, ''], [304, undefined, '']]);
+  expect(made.map(({ destroyed }) => destroyed)).toEqual([true, true, true]);
+});
+
+describe('an error before the first byte', () => {
+  const failing: Record<string, () => StreamSource> = {
+    'of a file that is not there': () => createReadStream(join(folder, 'none')),
+    'of a stream that has failed before': () => new Readable({ read() { /* Nothing comes. */ } }).destroy(new Error('of the source')),
+    'of a generator': async function* () {
+      await Promise.resolve();
+      throw new Error('of the source');
+      yield 'a';
+    },
+    'of a ReadableStream': () => new ReadableStream({ start: (control) => control.error(new Error('of the source')) }),
+    'since it holds no bytes': () => Readable.from([{ a: 1 }]),
+    'since it was closed': () => new Readable({ read() { /* Nothing comes. */ } }).destroy(),
+  };
+
+  test.each(Object.entries(failing))('is answered by 500 and logged, %s', async (_, make) => {
+    const log = new LogRecorder();
+    const { status, headers, json } = await ask(await serve(make, log), '/');
+    expect([status, headers['content-type'], json]).toEqual([500, 'application/json; charset=utf-8', { error: 'Internal Server Error', message: 'Internal Server Error' }]);
+    // Node's own errors are none of the realm that jest runs specs in.
+    expect(errorsOf(log).map((error) => types.isNativeError(error))).toEqual([true]);
+  });
+
+  test('goes to error middleware, in the async context of its request, and nothing was said of a body', async () => {
+    const context = new AsyncLocalStorage<string>();
+    const port = await running.app((app) => {
+      app.use((_req, _res, next) => context.run('of the request', next));
+      app.get('/', (_req, res) => res.stream(createReadStream(join(folder, 'none'))));
+      app.use((error: NodeJS.ErrnoException, _req: unknown, res: Response, _next: unknown) => void res.status(404).send(`${String(error.code)} ${String(context.getStore())}`));
+    });
+    const { status, headers, body } = await ask(port, '/');
+    expect([status, headers['content-type'], body]).toEqual([404, 'text/html; charset=utf-8', 'ENOENT of the request']);
+  });
+
+  test('names what the stream held', async () => {
+    const log = new LogRecorder();
+    await ask(await serve(() => Readable.from([{ a: 1 }]), log), '/');
+    expect(String(errorsOf(log)[0])).toContain('res.stream sends text and bytes, and was given an object by the stream: for data, write res.xJson');
+  });
+});
+
+describe('an error after the first byte', () => {
+  async function* half(): AsyncGenerator<string> {
+    yield 'half';
+    await Promise.resolve();
+    throw new Error('of the source');
+  }
+
+  test('cuts the response off, and is logged', async () => {
+    const log = new LogRecorder();
+    const text = await Wire.tell(await serve(half, log), head('GET /'));
+    expect(text).toContain('half');
+    expect(text).not.toContain('\r\n0\r\n');
+    expect(errorsOf(log).map(String)).toEqual(['Error: of the source']);
+  });
+
+  test('cuts it off, too, where error middleware leaves it alone', async () => {
+    const heard: string[] = [];
+    const port = await running.app((app) => {
+      app.get('/', (_req, res) => res.stream(half()));
+      app.use((error: Error, _req: unknown, _res: unknown, _next: unknown) => void heard.push(error.message));
+    });
+    expect(await Wire.tell(port, head('GET /'))).not.toContain('\r\n0\r\n');
+    expect(heard).toEqual(['of the source']);
+  });
+
+  test.each([['fewer', '10'], ['more', '3']])('is one of a source with %s bytes than were announced: the next response is not taken for them', async (_, length) => {
+    const log = new LogRecorder();
+    const port = await serve(() => Readable.from(['four']), log, (res) => void res.set('Content-Length', length));
+    const text = await Wire.tell(port, head('GET /') + head('GET /'));
+    expect(text.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThanOrEqual(1);
+    expect(String(errorsOf(log)[0])).toContain('CONTENT_LENGTH');
+  });
+});
+
+test('a slow client holds the source back, and it goes on when the client reads', async () => {
+  let read = 0;
+  const TOTAL = 64 * 1024 * 1024;
+  const part = Buffer.alloc(65_536, 'x');
+  const source = (): Readable => new Readable({
+    read() {
+      read += part.length;
+      this.push(read > TOTAL ? null : part);
+    },
+  });
+  const port = await serve(source, undefined, (res) => void res.set('Content-Length', String(TOTAL)));
+  const wire = (await Wire.open(port)).pause();
+  wire.write(head('GET /', { Connection: 'close' }));
+  let before = -1;
+  // Until it stands still: what fits into the sockets' buffers is read at once.
+  while (before !== read || read === 0) {
+    before = read;
+    for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate);
+  }
+  expect(read).toBeLessThan(TOTAL / 2);
+  wire.resume();
+  await wire.end;
+  expect(wire.text.length).toBeGreaterThan(TOTAL);
+});
+
+describe('a client that goes', () => {
+  function endless(): Readable {
+    return new Readable({ read() { this.push(Buffer.alloc(65_536)); } });
+  }
+
+  test.each<[string, (made: { stream?: Readable; cancelled?: Promise<unknown> }) => StreamSource]>([
+    ['a Readable', (made) => (made.stream = endless())],
+    ['one that waits', (made) => (made.stream = new Readable({ read() { /* Nothing comes. */ } }))],
+    ['a ReadableStream', (made) => {
+      let cancel: (reason: unknown) => void = () => undefined;
+      made.cancelled = new Promise((resolve) => { cancel = resolve; });
+      return new ReadableStream({ pull: (control) => control.enqueue(new Uint8Array(65_536)), cancel: (reason) => cancel(reason) });
+    }],
+  ])('has the source destroyed, and is nobody\'s error: %s', async (_, make) => {
+    const log = new LogRecorder();
+    const made: { stream?: Readable; cancelled?: Promise<unknown> } = {};
+    let response: Response | undefined;
+    const port = await serve(() => make(made), log, (res) => { response = res; });
+    const wire = await Wire.open(port);
+    wire.write(head('GET /'));
+    while (response === undefined) await new Promise(setImmediate);
+    const closed = once(response, 'close');
+    const gone = made.stream === undefined ? made.cancelled : once(made.stream, 'close').catch(() => undefined);
+    wire.cut();
+    await Promise.all([closed, gone]);
+    await new Promise(setImmediate);
+    if (made.stream !== undefined) expect(made.stream.destroyed).toBe(true);
+    expect(errorsOf(log)).toEqual([]);
+  });
+
+  test('and has gone before: the source is not read', async () => {
+    const source = endless();
+    let asked: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => { asked = resolve; });
+    const log = new LogRecorder();
+    const port = await running.app((app) => app.get('/', async (_req, res) => {
+      asked();
+      await once(res, 'close');
+      res.stream(source);
+    }), { logging: { logger: log } });
+    const wire = await Wire.open(port);
+    wire.write(head('GET /'));
+    await begun;
+    wire.cut();
+    await once(source, 'close');
+    expect([source.readableDidRead, errorsOf(log)]).toEqual([false, []]);
+  });
+});
+
+test.each<[string, unknown, RegExp]>([
+  ['data', { a: 1 }, /res\.stream needs a Readable, a ReadableStream or an asynchronous iterable, got an object: other bodies are sent by res\.send and res\.json/],
+  ['text', 'text', /got a string/], ['nothing', undefined, /got undefined/], ['null', null, /got null/], ['bytes', Buffer.from('x'), /got an object/],
+])('%s is refused, with what to write', async (_, given, words) => {
+  const log = new LogRecorder();
+  const port = await serve(() => given as StreamSource, log);
+  expect((await ask(port, '/')).status).toBe(500);
+  expect(String(errorsOf(log)[0])).toMatch(words);
+});
+
+test('a stream of the web that somebody reads is refused', async () => {
+  const log = new LogRecorder();
+  const port = await serve(() => {
+    const stream = new Blob(['x']).stream();
+    stream.getReader();
+    return stream;
+  }, log);
+  expect((await ask(port, '/')).status).toBe(500);
+  expect(String(errorsOf(log)[0])).toMatch(/locked/);
+});
+
+test('where the head is out it throws as Express\'s methods do, and lets the source go', async () => {
+  const source = new Readable({ read() { /* Nothing comes. */ } });
+  const port = await running.app((app) => app.get('/', (_req, res) => {
+    res.write('begun ');
+    try {
+      res.stream(source);
+    } catch (error) {
+      res.end((error as NodeJS.ErrnoException).code);
+    }
+  }));
+  expect((await ask(port, '/')).body).toBe('begun ERR_HTTP_HEADERS_SENT');
+  expect(source.destroyed).toBe(true);
+});
+
+test('what has answered meanwhile is not added to', async () => {
+  const log = new LogRecorder();
+  const source = new PassThrough();
+  const port = await running.app((app) => app.get('/', (_req, res) => {
+    res.stream(source);
+    res.send('answered');
+    source.end('more');
+  }), { logging: { logger: log } });
+  expect((await ask(port, '/')).body).toBe('answered');
+  if (!source.closed) await once(source, 'close');
+  expect(source.destroyed).toBe(true);
+});
+
+test('middleware that replaces write and end takes part: compression', async () => {
+  const app = express({ logging: { level: 'silent' } });
+  app.use(compression({ threshold: 0 }));
+  app.get('/', (_req, res) => res.type('txt').stream(Readable.from(Array.from({ length: 300 }, () => 'x'.repeat(10_000)))));
+  const port = await running.start(app);
+  const { headers, bytes } = await ask(port, '/', { headers: { 'accept-encoding': 'gzip' } });
+  expect([headers['content-encoding'], bytes.length < 100_000]).toEqual(['gzip', true]);
+});
+
+test('app.inject gives the whole body', async () => {
+  const app = express({ logging: { level: 'silent' } });
+  app.get('/', (_req, res) => res.stream(createReadStream(FILE)));
+  expect((await app.inject('/')).payload).toBe('some text');
+});
