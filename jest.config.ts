@@ -18,7 +18,7 @@ const config: Config = {
   // These need a redis-server (npm run test:redis), a browser (npm run test:browser), and time (npm run test:long).
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/browser/', '<rootDir>/spec/drills.spec.ts'],
   // What they install is none of jest's.
-  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/'],
+  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
   moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts', '^fast-check$': '<rootDir>/spec/support/fast-check.cjs' },
   collectCoverageFrom: ['lib/**/*.ts'],

@@ -1,16 +1,18 @@
 import {
-  Application, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, Errback, ErrorBody,
-  ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FallbackListener, ForeignHandler, FormatHandler, Handler, Handlers,
-  HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, InjectOptions, InjectResponse, JsonParserOptions,
-  KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger, LoggingOptions, MemoryReplayStore, MemoryReplayStoreOptions,
-  MixedHandlers, MountListener, NextFunction, NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed,
-  RedisReplayClient, RedisReplayStore, RedisReplayStoreOptions, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request,
+  Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
+  Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+  FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions,
+  InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
+  LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
+  NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
+  RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
   RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
-  RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, Send,
-  SendFileCallback, SendFileOptions, ServerSettings, ShownApplication, SignRequestOptions, SignatureAlgorithm, SignatureRoutes,
-  SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
-  UpgradeListener, UrlencodedParserOptions, Verb, ViewClass, ViewEngine, ViewOptions, WebhookConfig, WebhookPreset, XJsonOptions,
-  XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch, static as staticFiles, text, urlencoded,
+  RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
+  SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, ShownApplication, SignRequestOptions,
+  SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
+  TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Verb, ViewClass, ViewEngine, ViewOptions,
+  WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
+  static as staticFiles, text, urlencoded,
 } from '../dist/index';
 
 /**
@@ -27,18 +29,20 @@ declare function waypost(options?: CreateServerOptions): Application;
 /** All that the package exports by name hangs on it too, as on Express's function. */
 declare namespace waypost {
   export {
-    Application, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, Errback, ErrorBody,
-    ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FallbackListener, ForeignHandler, FormatHandler, Handler, Handlers,
-    HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, InjectOptions, InjectResponse, JsonParserOptions,
-    KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger, LoggingOptions, MemoryReplayStore, MemoryReplayStoreOptions,
-    MixedHandlers, MountListener, NextFunction, NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed,
-    RedisReplayClient, RedisReplayStore, RedisReplayStoreOptions, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request,
+    Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
+    Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+    FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions,
+    InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
+    LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
+    NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
+    RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
     RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
-    RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, Send,
-    SendFileCallback, SendFileOptions, ServerSettings, ShownApplication, SignRequestOptions, SignatureAlgorithm, SignatureRoutes,
-    SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
-    UpgradeListener, UrlencodedParserOptions, Verb, ViewClass, ViewEngine, ViewOptions, WebhookConfig, WebhookPreset, XJsonOptions,
-    XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch, staticFiles as static, text, urlencoded,
+    RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
+    SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, ShownApplication, SignRequestOptions,
+    SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
+    TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Verb, ViewClass, ViewEngine, ViewOptions,
+    WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
+    staticFiles as static, text, urlencoded,
   };
 }
 

@@ -10,7 +10,7 @@ export { staticFiles as static, type StaticOptions } from './express/static-file
 export type { CookieOptions } from './http/cookie';
 export type { SendFileCallback, SendFileOptions } from './http/file/file-options';
 export type { HostApplication, ShownApplication } from './http/host-application';
-export { Request } from './http/request';
+export { Request, type MatchedRoute } from './http/request';
 export { Response, type FormatHandler } from './http/response';
 export type { HeaderValue } from './http/response-head';
 export type { StreamSource } from './http/streamed-body';
@@ -21,6 +21,7 @@ export type { RenderableView, ViewClass } from './application/views';
 export type { InjectOptions, InjectResponse } from './application/inject';
 export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './logger';
+export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing';
 export type {
   BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,

@@ -35,11 +35,11 @@ describe('defaults', () => {
     expect(resolve()).toEqual({
       env: 'production',
       etag: false,
-      logging: { level: 'info', logger: undefined, requestId: false, requests: 'debug' },
+      logging: { level: 'info', logger: undefined, requestId: false, requests: 'debug', slowAfter: 0 },
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
-        host: undefined, port: 3000, writeTimeout: 60_000, handleSignals: false, trustProxy: false, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
+        host: undefined, port: 3000, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
       },
       security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [] },
       warnings: [],

@@ -139,7 +139,7 @@ describe('the tables of options', () => {
 });
 
 function isNodes(path: readonly string[]): boolean {
-  const own = ['host', 'port', 'writeTimeout', 'handleSignals', 'trustProxy', 'https'];
+  const own = ['host', 'port', 'writeTimeout', 'handlerTimeout', 'handleSignals', 'trustProxy', 'https'];
   return path[0] === 'server' && !own.includes(path[1] ?? '');
 }
 
@@ -205,13 +205,15 @@ describe('the public names', () => {
       return exported === true && name !== undefined ? [name.text] : [];
     });
     expect([...new Set(names)].sort()).toEqual([
-'Application', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'Errback', 'ErrorBody',
-      'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FallbackListener', 'ForeignHandler', 'FormatHandler', 'Handler', 'Handlers',
-      'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'InjectOptions', 'InjectResponse', 'JsonParserOptions',
-      'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger', 'LoggingOptions', 'MemoryReplayStore', 'MemoryReplayStoreOptions',
-      'MixedHandlers', 'MountListener', 'NextFunction', 'NodeServer', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed',
-      'RedisReplayClient', 'RedisReplayStore', 'RedisReplayStoreOptions', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore',
-      'Request', 'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription', 'RouteVerb', 'Router',
+      'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'EndEvent',
+      'Errback', 'ErrorBody', 'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FailureEvent', 'FallbackListener', 'ForeignHandler',
+      'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
+      'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
+      'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction',
+      'NodeServer', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore',
+      'RedisReplayStoreOptions', 'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent',
+      'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription',
+      'RouteEvent', 'RouteVerb', 'Router',
       'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
       'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',

@@ -214,7 +214,7 @@ describe('state', () => {
     const [one, two] = [requestOf('/'), requestOf('/')];
     one.baseUrl = '/mount';
     one.rawBody = Buffer.from('x');
-    one.route = {};
+    one.route = {} as never;
     one.user = 'me';
     expect([two.baseUrl, two.rawBody, two.route, two.user, two.res]).toEqual(['', undefined, undefined, undefined, undefined]);
     expect([one.baseUrl, one.user]).toEqual(['/mount', 'me']);

@@ -21,12 +21,14 @@ import { answerHabits, warningOf } from './foreign-habits';
 import { Injector, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback } from './listen';
 import { createLogger, LatePino, type Logger } from '../logger';
+import { hasOpenTelemetry } from '../open-telemetry';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions, ResolvedOptions } from '../options/options';
 import { delegate, giveMembers } from './members';
 import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
+import { Unanswered } from './unanswered';
 import { checkAround, isLedAstray } from '../routing/around';
 import type { NextFunction, Path, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
@@ -36,6 +38,7 @@ import { refuseStars } from '../routing/given-path';
 import { kChanged, kUsed, kVetPaths } from '../routing/registration';
 import { Router } from '../routing/router';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import { RequestWatch } from '../routing/watch';
 import { SafeLog } from '../safe-log';
 import { type CloseHost, Listener, type NodeServer, whenListening } from './server';
 import { SignatureCheck } from '../signature/check';
@@ -98,11 +101,14 @@ export class Application extends ConfiguredRouter {
   readonly #bodies: BodyReader;
   /** Null where no request is to be logged. */
   readonly #accessLog: AccessLog | null;
+  readonly #unanswered: Unanswered;
   /** For `listen`, in which Express takes any free port. */
   readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
   declare parent: Application | undefined;
   #table: RouteTable | null = null;
+  /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
+  #isInstrumented = false;
   #injector: Injector | null = null;
   #fallback: FallbackListener | null = null;
 
@@ -121,6 +127,7 @@ export class Application extends ConfiguredRouter {
     this.#logger = logger;
     this.#bodies = new BodyReader(options.body);
     this.#accessLog = options.logging.requests === false ? null : new AccessLog(logger, options.logging.requests);
+    this.#unanswered = new Unanswered(options, logger, (watch, error) => this.#answerInstead(watch, error));
     this.#classes = ownClasses(this[kShared]);
     if (options.logging.requestId !== false) giveRequestIds(this.#classes.Request.prototype as object, options.logging.requestId, own, logger);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
@@ -279,7 +286,9 @@ export class Application extends ConfiguredRouter {
   }
 
   #prepare(): RouteTable {
-    return (this.#table ??= new RouteTable(this, this[kRules], this.#apart));
+    if (this.#table !== null) return this.#table;
+    this.#isInstrumented = hasOpenTelemetry();
+    return (this.#table = new RouteTable(this, this[kRules], this.#apart));
   }
 
   /** Warns of what is registered here and in the applications mounted here, each with its own logger. */
@@ -304,6 +313,8 @@ export class Application extends ConfiguredRouter {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
     if (!this.#listener.carriesOut(req, res)) return;
+    const table = this.#prepare();
+    let watch: RequestWatch | null | undefined;
     req.res = res;
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
@@ -317,6 +328,7 @@ export class Application extends ConfiguredRouter {
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] = req.method;
       this.#accessLog?.begin(req, res);
+      watch = this.#watch(req, res);
       if (isCoded(req)) {
         refuseCoding(req, res);
         return;
@@ -324,17 +336,28 @@ export class Application extends ConfiguredRouter {
     } else {
       this.#accessLog?.begin(req, res);
       if (this.#options.body.parse) giveOwnBody(req);
+      watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
     }
-    const table = this.#prepare();
     const { url } = req;
     const match = this.#match(table, req, res, leave !== undefined);
     const begun = req[kBegun] ?? parent;
-    const walk = new Walk(this.#host, req, res, table, match, leave, parent, begun);
+    const walk = new Walk(this.#host, req, res, table, match, leave, parent, begun, watch);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
     else this.#check(walk);
+  }
+
+  /** Follows the request where somebody wants to know of it. */
+  #watch(req: Request, res: Response): RequestWatch | null {
+    return this.#unanswered.isWatching ? RequestWatch.of(req, res, this.#unanswered) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
+  }
+
+  /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
+  #answerInstead({ request, response }: RequestWatch, error: unknown): void {
+    for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
+    this.#answerFailure({ req: request, res: response }, error);
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
@@ -429,11 +452,13 @@ export class Application extends ConfiguredRouter {
   #fall(walk: Walk): void {
     const { req, res } = walk;
     const listener = this.#fallback as FallbackListener;
+    walk.watch?.request.begins();
     guardedCall(() => listener(req, res), (error) => this.#answerFailure(walk, error));
   }
 
   /** Whatever a program has left on request and response: a walk may go on from a timer, where a throw would end the process. */
   #answerFailure({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
+    RequestWatch.over(req)?.failed(error);
     try {
       if (res.writableEnded) {
         this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');

@@ -53,8 +53,12 @@ export class BodyReader {
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
     parseBody(raw, req, reader.#parse, (error, value) => {
-      if (error === null) req.body = value;
-      else walk.bodyError = error;
+      if (error === null) {
+        req.body = value;
+        if (walk.watch !== null) walk.watch.request.parsed(raw.length);
+      } else {
+        walk.bodyError = error;
+      }
       walk.resume(walk.match);
     });
   }

@@ -1,6 +1,7 @@
 import { listRoutes } from '../routing/listing';
 import { beneath } from '../routing/pattern-join';
 import type { RouteTable } from '../routing/plan';
+import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
 import type { SignatureHook } from '../signature/hook';
 
@@ -11,7 +12,22 @@ export function registrationWarnings(table: RouteTable, hooks: readonly Signatur
     return coveredBy === undefined ? [] : [`The route ${method} ${path} is covered by ${coveredBy}, registered before it`];
   });
   const unmet = findUnmetMiddleware(table, routes).map(describeUnmet);
-  return hooks.length === 0 ? [...covered, ...unmet] : [...covered, ...unmet, ...unsigned(table, hooks)];
+  // A router that is mounted twice has everything twice.
+  const suspects = new Set(findSuspects(table).map(describeSuspect));
+  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : unsigned(table, hooks))];
+}
+
+function describeSuspect(suspect: Suspect): string {
+  const { handler, site } = suspect.layer;
+  const place = site?.place;
+  const at = place === undefined ? '' : ` (${place})`;
+  if (suspect.kind === 'factory') return `${suspect.call} makes middleware, and is registered without its call${at}: requests that it is called for are not answered. Write ${suspect.call}`;
+  const name = handler.name || '<anonymous>';
+  if (suspect.kind === 'above all routes') {
+    return `The error middleware ${name}${at} stands above all routes, whose errors do not reach it: register it behind them`;
+  }
+  return `The function ${name}${at} looks like error middleware, but has ${handler.length} parameters: it is called as (req, res, next), and for no error. `
+    + 'Error middleware is told by its four parameters: write (err, req, res, next)';
 }
 
 /** How many routes a text names; of more it says how many. */

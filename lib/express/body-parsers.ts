@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { markFactory } from '../factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
 
@@ -67,3 +68,5 @@ export function text(options?: TextParserOptions): Handler {
 export function raw(options?: BodyParserOptions): Handler {
   return bodyParser().raw(options);
 }
+
+for (const make of [json, urlencoded, text, raw]) markFactory(make, `${make.name}()`);

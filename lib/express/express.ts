@@ -10,6 +10,7 @@ import { Route } from '../routing/route';
 import type { Router as OwnRouter } from '../routing/router';
 import { Router } from '../routing/router-constructor';
 import type { RouterOptions as OwnRouterOptions } from '../routing/router-options';
+import { markFactory } from '../factory';
 import { json, raw, text, urlencoded } from './body-parsers';
 import type * as types from './express-types';
 import { staticFiles } from './static-files';
@@ -33,6 +34,7 @@ express.raw = raw;
 express.static = staticFiles;
 express.Router = Router;
 express.Route = Route;
+markFactory(express, 'express()');
 
 /** What all applications, requests and responses inherit from: what a program puts there they all have. */
 express.application = OwnApplication.prototype;

@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { markFactory } from '../factory';
 import { serveStatic } from '../packages';
 import type { Handler } from '../routing/handler';
 
@@ -40,3 +41,5 @@ export function staticFiles(root: string, options?: StaticOptions): Handler {
   const serve = serveStatic();
   return serve(root, options as Parameters<typeof serve>[1]);
 }
+
+markFactory(staticFiles, 'static(root)');

@@ -6,7 +6,7 @@ import { type LoggedRequest, loggedRequest } from './logged-request';
 import { fieldsOf } from './node/header-fields';
 import { hintForCall } from './foreign-call';
 import { JSON_TYPE } from './media-type';
-import { kOriginalMethod, kOriginalUrl } from './request-state';
+import { type ErrorWatch, kOriginalMethod, kOriginalUrl, kWatch } from './request-state';
 import { refusedBody } from './refused-body';
 import { type AnswerField, cutOff, isBodiless, sendOwn } from './own-answer';
 import { type ConfiguredResponse, kAnswering, kFail, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
@@ -199,6 +199,8 @@ export class SerializationReport implements FailureReport {
 
   onError(error: unknown): void {
     this.#settings.logger.error({ err: error, ...requestOf(this.#res) }, 'The response data could not be serialized');
+    const { req } = this.#res as { req?: { [kWatch]?: ErrorWatch } };
+    req?.[kWatch]?.failed(error);
   }
 }
 

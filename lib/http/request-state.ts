@@ -12,6 +12,8 @@ export const kClaims = Symbol('waypost.request.claims');
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
+/** Who follows the request, where somebody does: it is to hear of errors that no handler raises. */
+export const kWatch = Symbol('waypost.request.watch');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** Value of `req.path`, once it was assigned. */
@@ -22,6 +24,11 @@ export const kQuery = Symbol('waypost.request.query');
 export const kQueryUrl = Symbol('waypost.request.queryUrl');
 /** What followed its `?`. */
 export const kQueryText = Symbol('waypost.request.queryText');
+
+/** See {@link kWatch}. */
+export interface ErrorWatch {
+  failed(error: unknown): void;
+}
 
 /** Makes `req.query` of what follows the `?`. */
 export type QueryParser = (text: string) => Record<string, unknown>;

@@ -12,6 +12,16 @@ import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
+/** What `req.route` shows of a route. */
+export interface MatchedRoute {
+  /** The pattern, or the patterns, as registered: behind `req.baseUrl`, and not the request's own path. */
+  readonly path: string | RegExp | readonly (string | RegExp)[];
+  /** The methods that it handles, in lower case; `_all` where it handles all. */
+  readonly methods: Readonly<Record<string, boolean>>;
+  /** Its handlers, as Express shows them. */
+  readonly stack: readonly { readonly name: string; readonly method: string | undefined; readonly handle: unknown }[];
+}
+
 /** With what programs and packages declare of requests; see {@link RequestAdditions}. */
 export interface Request<Params = Record<string, string>, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> extends RequestAdditions {}
 
@@ -58,8 +68,8 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare signatureKeyId: string | undefined;
   /** Mount path that `url` is relative to, or that the route's router is mounted at. @default '' */
   declare baseUrl: string;
-  /** The route whose handlers run. */
-  declare route: Unchecked;
+  /** The route whose handlers run, or ran last; undefined in middleware before the first. */
+  declare route: Unchecked<MatchedRoute | undefined>;
   /** The response to this request. */
   declare res: Response<ResBody, Locals> | undefined;
   /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). An application sets it: there is none before. */

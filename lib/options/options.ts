@@ -33,6 +33,8 @@ export interface LoggingOptions {
   requestId?: boolean | string | RequestIdOptions;
   /** At which level each request is logged when it is over; `true` means `'info'`. @default 'debug' */
   requests?: boolean | LineLevel;
+  /** Time that a request may be open without an answer before a warning says who has it, in milliseconds; 0 is never. @default 10000 in development, else 0 */
+  slowAfter?: number;
 }
 
 /** `logging.requestId`: where the id of a request comes from. An id has 1 to 200 characters: letters, digits and `_.~:;=+/@-`. */
@@ -120,6 +122,8 @@ export interface ServerSettings extends HttpServerOptions {
    * is closed. 0 is no limit. @default 60000
    */
   writeTimeout?: number;
+  /** Time that middleware and handlers may take to begin an answer, in milliseconds; then 503, and the log says which of them had the request. 0 is no limit. @default 0 */
+  handlerTimeout?: number;
   /** Whether SIGINT and SIGTERM close the application. @default false */
   handleSignals?: boolean;
   /** Whose `X-Forwarded-*` headers are believed; a text may list several, separated by commas. @default false */
@@ -269,6 +273,7 @@ export interface ResolvedLogging {
   readonly logger: Logger | undefined;
   readonly requestId: ResolvedRequestId | false;
   readonly requests: LineLevel | false;
+  readonly slowAfter: number;
 }
 
 /** `logging.requestId`, resolved. */
@@ -286,6 +291,7 @@ export interface ResolvedServer {
   readonly host: string | undefined;
   readonly port: number;
   readonly writeTimeout: number;
+  readonly handlerTimeout: number;
   readonly handleSignals: boolean;
   /** As given. */
   readonly trustProxy: TrustProxy;

@@ -42,11 +42,14 @@ const LINE_LEVELS = LOG_LEVELS.filter((level) => level !== 'silent');
 
 const requests: Field<LineLevel | false> = refined(oneOf<boolean | LineLevel>(true, false, ...LINE_LEVELS), (given) => (given === true ? 'info' : given));
 
-const LOGGING: Fields<ResolvedOptions['logging']> = {
+type GivenLogging = Omit<ResolvedOptions['logging'], 'slowAfter'> & { readonly slowAfter: number | undefined };
+
+const LOGGING: Fields<GivenLogging> = {
   level: otherwise('info' as const, oneOf(...LOG_LEVELS)),
   logger: optional(checkLogger),
   requestId: otherwise(false as const, requestId),
   requests: otherwise('debug' as const, requests),
+  slowAfter: optional(milliseconds),
 };
 
 const ROUTING: Fields<ResolvedOptions['routing']> = {
@@ -175,13 +178,14 @@ const trustProxy: Field<TrustProxy> = (given, name, warnings) => {
   return hops || ['boolean', 'string', 'function'].includes(typeof given) ? (given as TrustProxy) : refuse(name, TRUST, describe(given));
 };
 
-type GivenServer = HttpServerOptions & Omit<ServerSettings, keyof HttpServerOptions | 'handleSignals' | 'trustProxy' | 'writeTimeout'> & { handleSignals: boolean; trustProxy: TrustProxy; writeTimeout: number };
+type GivenServer = HttpServerOptions & Omit<ServerSettings, keyof HttpServerOptions | 'handleSignals' | 'handlerTimeout' | 'trustProxy' | 'writeTimeout'> & { handleSignals: boolean; handlerTimeout: number; trustProxy: TrustProxy; writeTimeout: number };
 
 const SERVER: Fields<GivenServer> = {
   ...HTTP,
   host: optional(text),
   port: optional(integer(0, 65_535)),
   writeTimeout: otherwise(60_000, milliseconds),
+  handlerTimeout: otherwise(0, milliseconds),
   handleSignals: otherwise(false, flag),
   trustProxy: otherwise(false, trustProxy),
   https: optional(https),
@@ -195,10 +199,10 @@ const server: Field<PortlessServer> = refined(section(SERVER, strayHome), (given
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
     refuse(`${name}.headersTimeout`, `at most ${name}.requestTimeout (${requestTimeout})`, describe(headersTimeout));
   }
-  const { host, port, writeTimeout, handleSignals, trustProxy: trusted, https: tls } = given;
+  const { host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls } = given;
   const http = (Object.keys(HTTP) as (keyof HttpServerOptions)[]).filter((key) => !SERVER_PROPERTIES.includes(key as (typeof SERVER_PROPERTIES)[number]));
   return {
-    host, port, writeTimeout, handleSignals, trustProxy: trusted, https: tls,
+    host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
     trusts: trustFunction(trusted, `${name}.trustProxy`),
     http: onlyGiven(given, http as Exclude<keyof HttpServerOptions, (typeof SERVER_PROPERTIES)[number]>[]),
     properties: onlyGiven(given, SERVER_PROPERTIES),
@@ -210,7 +214,7 @@ const body: Field<ResolvedOptions['body']> = (given, name, warnings) => {
   return Object.freeze({ parse: given !== false, ...section(BODY, strayHome)(given === false ? undefined : given, name, warnings) });
 };
 
-const logging: Field<ResolvedOptions['logging']> = (given, name, warnings) => {
+const logging: Field<GivenLogging> = (given, name, warnings) => {
   const resolved = section(LOGGING, strayHome)(given, name, warnings);
   const level = given === undefined ? undefined : (given as LoggingOptions).level;
   if (resolved.logger !== undefined && level !== undefined) warnings.push(`${name}.level has no effect beside ${name}.logger, which keeps its own`);
@@ -252,9 +256,11 @@ export function resolveOptions(given: unknown, environment: OptionEnvironment): 
   const warnings: Warning[] = [];
   const { env: named, ...resolved } = options(given, ROOT, warnings);
   const env = named ?? (environment.NODE_ENV || 'production');
+  const { slowAfter = env === 'development' ? 10_000 : 0 } = resolved.logging;
   return Object.freeze({
     ...resolved,
     env,
+    logging: Object.freeze({ ...resolved.logging, slowAfter }),
     server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment.PORT) }),
     warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : tellUnknown(warning, SECTIONS)))),
   });

@@ -1,4 +1,5 @@
 import { refuseStars } from './given-path';
+import type { CallSite } from '../call-site';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
@@ -40,6 +41,8 @@ export interface Layer {
   /** Place in the list. */
   readonly order: number;
   readonly handler: AnyHandler;
+  /** Where it was registered; undefined where a program has put it in the place of another. */
+  readonly site: CallSite | undefined;
   /** Whether it is error middleware. */
   readonly catches: boolean;
   /** Whether it is one of body-parser's, which are known by their names: it wants the bytes of a body that waypost could not parse. */
@@ -87,11 +90,11 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
       const isLone = entry.entries.length === 1;
       // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
       const level = isLone ? mount.level : { parent: mount.level, mount, place };
-      for (const { method, handler } of entry.entries) push(layers, handler, patterns, place, method, level, hooks);
+      for (const { method, handler, site } of entry.entries) push(layers, handler, site, patterns, place, method, level, hooks);
     } else if (entry.kind === 'middleware') {
-      for (const handler of entry.handlers) push(layers, handler, patterns, null, null, mount.level, hooks);
+      for (const handler of entry.handlers) push(layers, handler, entry.site, patterns, null, null, mount.level, hooks);
     } else if (!entry.router[kJoins](rules, patterns)) {
-      push(layers, entry.router, patterns, null, null, mount.level, hooks);
+      push(layers, entry.router, entry.site, patterns, null, null, mount.level, hooks);
     } else {
       const inner = mountOf(entry.router, mount, layers.length);
       append(layers, inner, patterns, rules, hooks);
@@ -101,12 +104,12 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
   }
 }
 
-function push(layers: Layer[], handler: AnyHandler, patterns: readonly Pattern[], place: Place | null, method: string | null, level: Level, hooks: readonly ParamHook[]): void {
+function push(layers: Layer[], handler: AnyHandler, site: CallSite | undefined, patterns: readonly Pattern[], place: Place | null, method: string | null, level: Level, hooks: readonly ParamHook[]): void {
   // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
   if (handler.length > 4) return;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  layers.push({ order: layers.length, handler, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
+  layers.push({ order: layers.length, handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
 }
 
 /** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router with routes around it. */

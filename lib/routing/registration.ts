@@ -1,3 +1,4 @@
+import type { CallSite } from '../call-site';
 import type { Path } from './handler';
 import type { Route } from './route';
 import type { AnyHandler } from './route';
@@ -8,13 +9,15 @@ import type { PathRules } from './path';
 export interface RouteEntry {
   readonly method: string | null;
   readonly handler: AnyHandler;
+  /** Where it was registered. */
+  readonly site?: CallSite | undefined;
 }
 
 /** One registration, as plain data, in the order it was made. */
 export type Registration =
   | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route; readonly entries: readonly RouteEntry[] }
-  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[] }
-  | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router };
+  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[]; readonly site?: CallSite | undefined }
+  | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router; readonly site: CallSite };
 
 /** What holds for the routers in an application besides what its own paths are compared by. */
 export interface RoutingRules extends PathRules {

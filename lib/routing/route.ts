@@ -1,3 +1,4 @@
+import { CallSite } from '../call-site';
 import { dispatch, type Dispatched } from './dispatch';
 import { checkHandler } from './given-handler';
 import { writePaths } from './given-path';
@@ -49,8 +50,10 @@ export class Route<P = Params> {
 
   /** Adds handlers for a method; `null` stands for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    for (const handler of flattenHandlers(given, `route ${writePaths(this.path)}`)) {
-      const entry: RouteEntry = { method, handler };
+    const handlers = flattenHandlers(given, `route ${writePaths(this.path)}`);
+    const site = new CallSite();
+    for (const handler of handlers) {
+      const entry: RouteEntry = { method, handler, site };
       this.#entries.push(entry);
       this.#stack?.push(watchedLayer(layerOf(entry), () => this.#changed?.()));
     }

@@ -12,6 +12,7 @@ import { RouteTable } from './plan';
 import type { RoutingRules } from './registration';
 import type { Router } from './router';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
+import { RequestWatch } from './watch';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
 
 /** What a router gives back of a request that it leaves, as in Express. */
@@ -72,7 +73,7 @@ export class RouterCall implements WalkHost {
     const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), (error) => {
       Object.assign(req, outer);
       next(error);
-    }, parent, begun);
+    }, parent, begun, parent === undefined ? RequestWatch.ifTraced(req, response as Response, false) : parent.watch?.request);
     if (table.rules.inherits === true) walk.inherited = outer.params ?? null;
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;

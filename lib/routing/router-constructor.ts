@@ -1,3 +1,4 @@
+import { markFactory } from '../factory';
 import { Route } from './route';
 import { Router as RouterClass } from './router';
 import type { RouterOptions } from './router-options';
@@ -20,3 +21,4 @@ export const Router = function Router(this: unknown, options?: RouterOptions): R
 
 Object.defineProperties(Router, { prototype: { value: RouterClass.prototype }, Route: { value: Route } });
 Object.defineProperty(RouterClass.prototype, 'constructor', { value: Router, writable: true, configurable: true });
+markFactory(Router, 'Router()');

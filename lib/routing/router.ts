@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CallSite } from '../call-site';
 import { assign } from '../http/assignable';
 import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
@@ -185,8 +186,9 @@ export class Router extends Mountable {
     const entries = (withPath ? given.slice(1) : given).flat(Infinity);
     if (entries.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
     for (const entry of entries) this.#check(entry, where);
+    const site = new CallSite();
     for (const entry of entries) {
-      this.#use(paths, entry as AnyHandler | Router);
+      this.#use(paths, entry as AnyHandler | Router, site);
       this[kUsed](withPath ? (given[0] as Paths) : '/', entry);
     }
     this[kChanged]();
@@ -219,12 +221,12 @@ export class Router extends Mountable {
     return false;
   }
 
-  #use(paths: readonly Path[], entry: AnyHandler | Router): void {
+  #use(paths: readonly Path[], entry: AnyHandler | Router, site: CallSite): void {
     if (entry instanceof Router && !entry[kStandsAlone]) {
       entry.#outers.add(this);
-      this.#add({ kind: 'mount', paths, router: entry });
+      this.#add({ kind: 'mount', paths, router: entry, site });
     } else {
-      this.#add({ kind: 'middleware', paths, handlers: [entry] });
+      this.#add({ kind: 'middleware', paths, handlers: [entry], site });
     }
   }
 

@@ -110,7 +110,7 @@ export function registrationOf(layer: StackLayer): Registration | undefined {
   const { registration, handle } = layer[kPictured] ?? {};
   if (registration === undefined || layer.handle === handle) return registration;
   const handler = layer.handle as AnyHandler;
-  if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler] };
+  if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler], site: registration.site };
   const methods = new Set(registration.entries.map(({ method }) => method));
   const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler }));
   return { ...registration, entries };
@@ -124,7 +124,7 @@ export function areLayers(given: unknown): given is StackLayer[] {
 /** The same of a layer in a route's stack. */
 export function entryOf(layer: StackLayer): RouteEntry | undefined {
   const { entry } = layer[kPictured] ?? {};
-  return entry && { method: entry.method, handler: layer.handle as AnyHandler };
+  return entry && { ...entry, handler: layer.handle as AnyHandler };
 }
 
 /** An application goes by the name that Express's layers have for one. */

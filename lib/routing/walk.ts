@@ -2,7 +2,7 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
-import type { Layer, Level, Place } from './layer';
+import { isWithin, type Layer, type Level, type Place } from './layer';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
@@ -10,6 +10,7 @@ import type { Params } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 import { Position } from './position';
 import { RequestView } from './request-view';
+import { type RequestWatch, WalkWatch } from './watch';
 
 /** The walk that a request is on: of several around each other the one that has called what runs. */
 export const kWalk = Symbol('waypost.request.walk');
@@ -65,6 +66,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   readonly before: Walk | undefined;
   /** Walks that were left running, by whose handlers this one may have been called by hand; null for none. */
   readonly besides: readonly Beside<Walk>[] | null;
+  /** Null where nobody wants to know. */
+  readonly watch: WalkWatch | null;
   /** The checks of signatures that the request has passed; null for none. */
   checked: object[] | null = null;
   /** The URL with and without the suffix `.xJson` that it was routed without. */
@@ -96,8 +99,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** What `next` is at the levels within the outermost, once they were reached. */
   #nexts: Map<Level, NextFunction> | null = null;
 
-  /** @param parent The walk that has the request. @param begun The one that began last. */
-  constructor(host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined, begun?: Walk) {
+  /** @param parent The walk that has the request. @param begun The one that began last. @param watch The watch over the request. */
+  constructor(
+    host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined,
+    begun?: Walk, watch: RequestWatch | null = null,
+  ) {
     super(table, match);
     this.host = host;
     this.req = req;
@@ -110,7 +116,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
     this.before = underWay(begun);
     this.besides = this.before === undefined ? null : besidesOf<Walk>(this);
-    this.next = Walk.#next.bind(undefined, this, table.outermost);
+    this.watch = watch === null ? null : new WalkWatch(watch, this);
+    this.next = (this.watch === null ? Walk.#next : Walk.#watchedNext).bind(undefined, this, table.outermost);
     req.next = this.next;
   }
 
@@ -122,12 +129,18 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     walk.#advance(level, error);
   }
 
+  /** The same of a walk that is watched: what runs has the request no longer, unless the call counts for nothing. */
+  static #watchedNext(this: void, walk: Walk, level: Level, error?: unknown): void {
+    if (!walk.#over && (!walk.held || isError(error)) && (isError(error) || isWithin(walk.level, level))) walk.watch?.left(error);
+    walk.#advance(level, error);
+  }
+
   /** The `next` of a level, as Express has one for each router and each route. */
   #nextOf(level: Level): NextFunction {
     if (level.parent === null) return this.next;
     const known = this.#nexts?.get(level);
     if (known !== undefined) return known;
-    const next: NextFunction = Walk.#next.bind(undefined, this, level);
+    const next: NextFunction = (this.watch === null ? Walk.#next : Walk.#watchedNext).bind(undefined, this, level);
     (this.#nexts ??= new Map()).set(level, next);
     return next;
   }
@@ -145,6 +158,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   get isOver(): boolean {
     return this.#over;
+  }
+
+  /** Nothing below is called any more: the request was answered in the place of the handler that had it. */
+  stop(): void {
+    this.#over = true;
   }
 
   /** Target that is routed, relative to this application. */
@@ -236,15 +254,22 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const step = this.nextStep();
     if (step === null) return this.#end();
     const { layer } = step;
-    if (layer.place !== null && this.failure === null && !layer.parses) {
-      const obstacle = this.host.obstacle(this);
+    if (layer.place !== null && this.failure === null) {
+      const obstacle = this.#reachRoute(layer);
       if (obstacle !== undefined) return this.#raise(obstacle);
     }
     this.#call(step);
   }
 
+  /** Returns the error that stands in the way of a route's handler; undefined for none. */
+  #reachRoute(layer: Layer): unknown {
+    if (this.watch !== null) this.watch.routed(layer);
+    return layer.parses ? undefined : this.host.obstacle(this);
+  }
+
   /** Raises an error that nothing called has raised. */
   #raise(error: unknown): void {
+    if (this.watch !== null) this.watch.request.failed(error);
     this.obstruct(error);
     this.#run();
   }
@@ -265,6 +290,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
     if (entered || layer.hooks === null || this.failure !== null) return this.#invoke(layer);
     this.reach(layer);
+    if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
     this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match))));
   }
@@ -321,9 +347,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     let result: unknown;
     try {
       const next = level.parent === null ? this.next : this.#nextOf(level);
-      result = layer.catches
-        ? (handler as ErrorHandler)((this.failure as Failure).error, req, res, next)
-        : (handler as Handler)(req, res, next);
+      if (this.watch !== null) result = this.watch.call(layer, this.#given(layer, next));
+      else if (layer.catches) result = (handler as ErrorHandler)((this.failure as Failure).error, req, res, next);
+      else result = (handler as Handler)(req, res, next);
     } catch (error) {
       this.#thrown(error, layer);
       return;
@@ -334,9 +360,15 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     }
   }
 
+  #given({ catches }: Layer, next: NextFunction): readonly unknown[] {
+    const { req, res } = this;
+    return catches ? [(this.failure as Failure).error, req, res, next] : [req, res, next];
+  }
+
   #thrown(error: unknown, layer: Layer): void {
     // A handler may throw anything; only a truthy value can be told from no error.
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
+    if (this.watch !== null) this.watch.threw(raised, layer);
     if (this.#over) return this.host.ended(this, true, raised);
     if (this.held) return this.#interrupt(raised);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);

@@ -14,6 +14,7 @@ import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
+import { tracing } from '../tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { type Acceptance, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope/scope';
@@ -96,6 +97,7 @@ export class SignatureHook {
   refuseSize(req: Request, res: Response, limit: number): void {
     const error = tooLarge(limit);
     this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
+    tell(req, res, 413, error.message);
     if (this.#isTaken(req, res)) return;
     if (!req.complete) closeBehind(req, res);
     answerJson(res, 413, errorBody(error, 413, false));
@@ -148,7 +150,7 @@ export class SignatureHook {
   #conclude(req: Request, res: Response, outcome: Outcome): boolean {
     if (outcome === 'gone') return this.#abandon(req);
     if (outcome instanceof Unknown) {
-      this.#logUnknown(req, outcome);
+      this.#logUnknown(req, res, outcome);
       if (!this.#isTaken(req, res)) answerJson(res, 503, UNAVAILABLE);
       return false;
     }
@@ -160,12 +162,12 @@ export class SignatureHook {
   #concludeUpgrade(req: Request, socket: Duplex, outcome: Outcome): boolean {
     if (outcome === 'gone') return this.#abandon(req);
     if (outcome instanceof Unknown) {
-      this.#logUnknown(req, outcome);
+      this.#logUnknown(req, undefined, outcome);
       answerSocket(socket, 503, [], UNAVAILABLE);
       return false;
     }
     if (isRejection(outcome)) {
-      this.#logRefusal(req, outcome.reason);
+      this.#refused(req, undefined, 401, outcome.reason);
       answerSocket(socket, 401, [`WWW-Authenticate: ${this.#scheme.challenge}`], this.#scheme.failureBody(outcome.failure));
       return false;
     }
@@ -194,19 +196,22 @@ export class SignatureHook {
   }
 
   #refuse(req: Request, res: Response, { failure, reason }: Rejection): false {
-    this.#logRefusal(req, reason);
+    this.#refused(req, res, 401, reason);
     if (this.#isTaken(req, res)) return false;
     answerJson(res, 401, this.#scheme.failureBody(failure), [['WWW-Authenticate', this.#scheme.challenge]]);
     return false;
   }
 
-  #logRefusal(req: Request, reason: string): void {
+  /** Tells the log, and who follows requests. @param response Undefined of a request to switch protocols. */
+  #refused(request: Request, response: Response | undefined, status: number, reason: string): void {
     // At info: who turns `debug` on wants to see it without a change of the log's level.
-    this.#logger[this.#debug ? 'info' : 'debug']({ ...loggedRequest(req), reason }, 'The request signature was refused');
+    this.#logger[this.#debug ? 'info' : 'debug']({ ...loggedRequest(request), reason }, 'The request signature was refused');
+    tell(request, response, status, reason);
   }
 
-  #logUnknown(req: Request, { error }: Unknown): void {
-    this.#logger.error({ err: error, ...loggedRequest(req) }, 'The request signature could not be checked');
+  #logUnknown(request: Request, response: Response | undefined, { error }: Unknown): void {
+    this.#logger.error({ err: error, ...loggedRequest(request) }, 'The request signature could not be checked');
+    tell(request, response, 503, 'the check could not be made');
   }
 }
 
@@ -224,6 +229,11 @@ const UNAVAILABLE: ErrorBody = { error: statusText(503), message: 'The request s
 
 function unknown(error: unknown): Unknown {
   return new Unknown(error);
+}
+
+/** Tells who follows requests. */
+function tell(request: Request, response: Response | undefined, status: number, reason: string): void {
+  if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
 }
 
 function claimsOf(req: Request, store: ReplayStore): Claims {

@@ -1,0 +1,120 @@
+import { HttpError } from '../errors';
+import type { ResolvedOptions } from '../options/options';
+import type { HandlerRun } from '../routing/handler-run';
+import type { RequestWatch, Watchman } from '../routing/watch';
+import type { SafeLog } from '../safe-log';
+
+/** Warns of requests that nobody answers, and answers in the place of handlers that take too long. */
+export class Unanswered implements Watchman {
+  /** Whether requests are to be watched. */
+  readonly isWatching: boolean;
+  readonly #slowAfter: number;
+  readonly #limit: number;
+  readonly #isDevelopment: boolean;
+  readonly #logger: SafeLog;
+  readonly #answer: (watch: RequestWatch, error: HttpError) => void;
+  /** What has been warned of: once for each place. */
+  readonly #told = new Set<string>();
+
+  /** @param answer Answers with the error in the place of what has the request. */
+  constructor({ env, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
+    this.#slowAfter = logging.slowAfter;
+    this.#limit = server.handlerTimeout;
+    this.#isDevelopment = env === 'development';
+    this.isWatching = this.#isDevelopment || this.#slowAfter > 0 || this.#limit > 0;
+    this.#logger = logger;
+    this.#answer = answer;
+  }
+
+  begun(watch: RequestWatch): void {
+    if (this.#slowAfter > 0) watch.timers.push(setTimeout(() => this.#slow(watch), this.#slowAfter).unref());
+  }
+
+  called(watch: RequestWatch): void {
+    if (this.#limit > 0) watch.timers.push(setTimeout(() => this.#late(watch), this.#limit).unref());
+  }
+
+  returned(run: HandlerRun): void {
+    if (!this.#isDevelopment) return;
+    const advice = adviceFor(run);
+    if (advice === undefined) return;
+    // In the same turn it may still answer, or go on.
+    setImmediate(() => {
+      if (run.hasRequest) this.#warn(run, `The ${String(run)} has ${cameTo(run)} ${advice}`);
+    });
+  }
+
+  #slow(watch: RequestWatch): void {
+    if (watch.isAnswered) return;
+    const { request: { method, originalUrl: url }, holder } = watch;
+    this.#warn(holder, `A request is open for more than ${this.#slowAfter} ms without an answer: ${stateOf(holder)}`, { method, url });
+  }
+
+  #late(watch: RequestWatch): void {
+    if (watch.isAnswered) return;
+    const error = HttpError.of('HANDLER_TIMEOUT', `No answer has begun within server.handlerTimeout (${this.#limit} ms): ${stateOf(watch.holder)}`);
+    this.#answer(watch, error);
+  }
+
+  #warn(run: HandlerRun | undefined, text: string, fields: object = {}): void {
+    const place = String(run);
+    if (this.#told.has(place)) return;
+    this.#told.add(place);
+    this.#logger.warn(fields, text);
+  }
+}
+
+/** Who has a request, and what it has come to. */
+function stateOf(run: HandlerRun | undefined): string {
+  if (run === undefined) return 'no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback';
+  if (run.state === 'running') return `the ${String(run)} has it, and still waits`;
+  return `the ${String(run)} has ${cameTo(run)} ${kindOf(run)}, and has neither answered nor called next()`;
+}
+
+function cameTo({ state }: HandlerRun): string {
+  return state === 'resolved' ? 'resolved to' : 'returned';
+}
+
+/** What to write instead of a value that nobody sends; undefined where the value may be but a sign of something under way. */
+function adviceFor(run: HandlerRun): string | undefined {
+  try {
+    const { value } = run;
+    if (isMiddleware(value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
+    const [kind, method] = sentBy(run) ?? [];
+    return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
+  } catch {
+    // A value whose properties can't be read.
+    return undefined;
+  }
+}
+
+function sentBy({ value }: HandlerRun): readonly [kind: string, method: string] | undefined {
+  if (typeof value === 'string') return ['a string', 'res.send(…)'];
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (value instanceof Uint8Array) return ['bytes', 'res.send(…)'];
+  if (value instanceof globalThis.Response) return ['a Response of fetch', 'res.status(…), res.set(…) and res.send(…)'];
+  return isData(value) ? [Array.isArray(value) ? 'an array' : 'an object', 'res.json(…)'] : undefined;
+}
+
+/** Plain data: not what a program keeps to answer later, with the response in it, functions, promises, or whatever else has a life of its own. */
+function isData(value: object): boolean {
+  return isPlain(value) && Object.values(value).every((each: unknown) => (
+    typeof each === 'object' && each !== null ? isPlain(each) || each instanceof Date : typeof each !== 'function'
+  ));
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  return prototype === null || prototype === Object.prototype || Array.isArray(value);
+}
+
+/** Whether it looks like `(req, res, next)`: what takes back a subscription has no parameters. */
+function isMiddleware(value: unknown): boolean {
+  return typeof value === 'function' && value.length >= 2 && value.length <= 4;
+}
+
+function kindOf({ value }: HandlerRun): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

@@ -1,0 +1,44 @@
+import { dirname, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Frames that are kept: those of waypost's own methods, and the program's that has called them. Each costs memory for each registration. */
+const FRAMES = 7;
+/** Where waypost itself lies, as compiled or as text. */
+const OWN = dirname(__filename) + sep;
+
+/**
+ * Where a program has called waypost. What V8 knows of it is kept as it is: to
+ * write it as text costs a hundred times as much, and few are ever read.
+ */
+export class CallSite {
+  readonly #trace: { stack?: unknown } = {};
+
+  constructor() {
+    const { stackTraceLimit } = Error;
+    // Not so where a program has frozen what all share: then it is as long as that says.
+    const isSet = Reflect.set(Error, 'stackTraceLimit', FRAMES);
+    Error.captureStackTrace(this.#trace, CallSite);
+    if (isSet) Error.stackTraceLimit = stackTraceLimit;
+  }
+
+  /** File, line and column, as editors and terminals open them; undefined where the stack does not tell. */
+  get place(): string | undefined {
+    const { stack } = this.#trace;
+    if (typeof stack !== 'string') return undefined;
+    for (const line of stack.split('\n')) {
+      const [, file] = /^ +at (?:.*\()?(.*:\d+:\d+)\)?$/.exec(line) ?? [];
+      if (file !== undefined && !file.startsWith('node:') && !pathOf(file).startsWith(OWN)) return pathOf(file);
+    }
+    return undefined;
+  }
+}
+
+function pathOf(file: string): string {
+  if (!file.startsWith('file:')) return file;
+  const [, url = file, position = ''] = /^(.*?)((?::\d+){2})$/.exec(file) ?? [];
+  try {
+    return fileURLToPath(url) + position;
+  } catch {
+    return file;
+  }
+}

@@ -1,0 +1,214 @@
+import type { Request } from '../http/request';
+import { type ErrorWatch, kWatch } from '../http/request-state';
+import type { Response } from '../http/response';
+import { type RpcMetadata, rpcMetadata } from '../open-telemetry';
+import { isTraced, tracing } from '../tracing';
+import { isError } from './failure';
+import { HandlerRun, isAnswered } from './handler-run';
+import type { Layer, Place } from './layer';
+import type { Match, RouteTable } from './plan';
+
+type WatchedRequest = Request & { [kWatch]?: RequestWatch };
+
+/** Who wants to be told of requests that are not answered. */
+export interface Watchman {
+  /** Called when a request comes. */
+  begun(watch: RequestWatch): void;
+  /** Called before the first function of the program's is that is to answer a request. */
+  called(watch: RequestWatch): void;
+  /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
+  returned(run: HandlerRun): void;
+}
+
+/**
+ * Follows one request: who has it, and what subscribers of the events in
+ * docs/tracing.md are to hear. Made only where somebody wants to know.
+ */
+export class RequestWatch implements ErrorWatch {
+  readonly request: Request;
+  readonly response: Response;
+  /** Timers that end with the request. */
+  readonly timers: NodeJS.Timeout[] = [];
+  /** The pattern of the route that was reached last. */
+  route: string | undefined = undefined;
+  readonly #watchman: Watchman | null;
+  /** The handlers that have the request, of several the last within the others. */
+  readonly #runs: HandlerRun[] = [];
+  readonly #rpc: RpcMetadata | undefined;
+  #hasCalled = false;
+  #error: unknown = undefined;
+
+  private constructor(request: Request, response: Response, watchman: Watchman | null) {
+    this.request = request;
+    this.response = response;
+    this.#watchman = watchman;
+    this.#rpc = rpcMetadata();
+    response.once('close', () => this.#closed());
+    if (tracing.start.hasSubscribers) tracing.start.publish({ request, response });
+    watchman?.begun(this);
+  }
+
+  /** The watch over a request; begins with it, for the first application that has it. */
+  static of(request: WatchedRequest, response: Response, watchman: Watchman | null): RequestWatch {
+    return (request[kWatch] ??= new RequestWatch(request, response, watchman));
+  }
+
+  /** The same where somebody has subscribed to events, or the http instrumentation of OpenTelemetry waits for the route; else null. @param isInstrumented Whether it may. */
+  static ifTraced(request: Request, response: Response, isInstrumented: boolean): RequestWatch | null {
+    return isTraced() || (isInstrumented && rpcMetadata() !== undefined) ? RequestWatch.of(request, response, null) : null;
+  }
+
+  /** The one over a request, where there is one. */
+  static over(request: WatchedRequest): RequestWatch | undefined {
+    return request[kWatch];
+  }
+
+  /** The handler that has the request. */
+  get holder(): HandlerRun | undefined {
+    return this.#runs.at(-1);
+  }
+
+  /** Whether an answer has begun. */
+  get isAnswered(): boolean {
+    return isAnswered(this.response);
+  }
+
+  /** Something of the program's is about to be called. */
+  begins(): void {
+    if (this.#hasCalled) return;
+    this.#hasCalled = true;
+    this.#watchman?.called(this);
+  }
+
+  /** Calls a handler, in the async contexts that subscribers have bound to its start. */
+  call(run: HandlerRun, layer: Layer, given: readonly unknown[]): unknown {
+    this.begins();
+    this.#runs.push(run);
+    return tracing.handlerStart.runStores(run, layer.handler as (...given: unknown[]) => unknown, undefined, ...given);
+  }
+
+  /** Takes note of what a handler has come to, unless it has gone on meanwhile. */
+  returned(run: HandlerRun): void {
+    if (!this.#runs.includes(run)) return;
+    if (run.state === 'resolved' || this.isAnswered) run.end();
+    if (!this.isAnswered) this.#watchman?.returned(run);
+  }
+
+  /** A handler has gone on, or failed. */
+  left(run: HandlerRun, error: unknown): void {
+    const at = this.#runs.lastIndexOf(run);
+    if (at !== -1) this.#runs.splice(at, 1);
+    run.leave(error);
+  }
+
+  routed(method: string, route: string): void {
+    const { request, response } = this;
+    this.route = route;
+    if (this.#rpc !== undefined) this.#rpc.route = route;
+    if (tracing.route.hasSubscribers) tracing.route.publish({ request, response, method, route });
+  }
+
+  /** An error has been raised. What error middleware passes on is told once. */
+  failed(error: unknown): void {
+    if (error === this.#error) return;
+    this.#error = error;
+    const { request, response, route } = this;
+    if (tracing.error.hasSubscribers) tracing.error.publish({ request, response, error, route });
+  }
+
+  /** A body has been parsed. */
+  parsed(bytes: number): void {
+    const { request, response } = this;
+    if (tracing.body.hasSubscribers) tracing.body.publish({ request, response, bytes });
+  }
+
+  #closed(): void {
+    for (const timer of this.timers) clearTimeout(timer);
+    for (const run of this.#runs.splice(0)) run.leave(undefined);
+    const { request, response, route } = this;
+    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: !response.writableFinished });
+  }
+}
+
+/** What of a walk its watch looks at. */
+interface Watched {
+  readonly req: Request;
+  readonly table: RouteTable;
+  readonly match: Match;
+  readonly parent: { readonly watch: WalkWatch | null } | undefined;
+}
+
+/** The part of it that concerns one walk. */
+export class WalkWatch {
+  readonly request: RequestWatch;
+  readonly #walk: Watched;
+  /** The path that the application or router is mounted at. */
+  readonly #base: string;
+  #run: HandlerRun | null = null;
+  #place: Place | null = null;
+
+  constructor(request: RequestWatch, walk: Watched) {
+    this.request = request;
+    this.#walk = walk;
+    this.#base = walk.parent?.watch?.path ?? walk.req.baseUrl;
+  }
+
+  /** The pattern of what runs in the walk. */
+  get path(): string | undefined {
+    return this.#run?.path;
+  }
+
+  /** A route has been reached: not yet its handlers, where an error stands in its way. */
+  routed(layer: Layer): void {
+    if (layer.place === this.#place) return;
+    this.#place = layer.place;
+    this.request.routed(layer.method ?? 'ALL', this.#pathOf(layer));
+  }
+
+  /** Calls a handler; what comes of it is what the handler returned, or a promise of the same. */
+  call(layer: Layer, given: readonly unknown[]): unknown {
+    const { request } = this;
+    const run = (this.#run = new HandlerRun(request.request, request.response, layer, this.#pathOf(layer)));
+    const result = request.call(run, layer, given);
+    if (typeof result !== 'object' || result === null || result === request.response) {
+      run.came('returned', result);
+      request.returned(run);
+      return result;
+    }
+    // Here, and never again: a query that runs when it is waited for would run twice.
+    const settled = Promise.resolve(result);
+    settled.then((value) => {
+      run.came(value === result ? 'returned' : 'resolved', value);
+      request.returned(run);
+    }, () => undefined);
+    return settled;
+  }
+
+  /** What runs has called `next`. */
+  left(error: unknown): void {
+    const run = this.#run;
+    const raised = isError(error) ? error : undefined;
+    if (raised !== undefined) this.request.failed(raised);
+    if (run === null) return;
+    this.#run = null;
+    this.request.left(run, raised);
+  }
+
+  /** A layer has thrown. */
+  threw(error: unknown, layer: Layer): void {
+    this.request.failed(error);
+    const run = this.#run;
+    if (run?.layer !== layer) return;
+    this.#run = null;
+    this.request.left(run, error);
+  }
+
+  #pathOf(layer: Layer): string {
+    const { table, match } = this.#walk;
+    const [first] = layer.patterns;
+    const { text = '/' } = (layer.patterns.length === 1 ? first : table.alternative(layer, match) ?? first) ?? {};
+    const base = this.#base;
+    if (base === '' || base === '/') return text;
+    return text === '/' ? base : base + text;
+  }
+}
