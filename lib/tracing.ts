@@ -26,11 +26,13 @@ export interface HandlerEvent extends RequestEvent {
   /** File, line and column of its registration; undefined where that is not known. Worked out when it is read. */
   readonly place: string | undefined;
   /** What it has thrown, rejected with or given to `next`; undefined where nothing, or not yet. */
+  /** What was raised. */
   readonly error: unknown;
 }
 
 /** `waypost:request:error`: a handler has raised an error, or something else that stood in its way. */
 export interface FailureEvent extends RequestEvent {
+  /** What was raised. */
   readonly error: unknown;
   /** The pattern of the route that was reached last; undefined where there was none. */
   readonly route: string | undefined;
