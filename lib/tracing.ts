@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** What every event of a request tells. */
 export interface RequestEvent {
+  /** The request. */
   readonly request: IncomingMessage;
+  /** Its response. */
   readonly response: ServerResponse;
 }
 
@@ -26,7 +28,6 @@ export interface HandlerEvent extends RequestEvent {
   /** File, line and column of its registration; undefined where that is not known. Worked out when it is read. */
   readonly place: string | undefined;
   /** What it has thrown, rejected with or given to `next`; undefined where nothing, or not yet. */
-  /** What was raised. */
   readonly error: unknown;
 }
 
@@ -46,6 +47,7 @@ export interface BodyEvent extends RequestEvent {
 
 /** `waypost:request:refused`: a signature was refused, or could not be checked. */
 export interface RefusalEvent {
+  /** The request. */
   readonly request: IncomingMessage;
   /** Undefined of a request to switch protocols. */
   readonly response: ServerResponse | undefined;

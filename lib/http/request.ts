@@ -19,7 +19,14 @@ export interface MatchedRoute {
   /** The methods that it handles, in lower case; `_all` where it handles all. */
   readonly methods: Readonly<Record<string, boolean>>;
   /** Its handlers, as Express shows them. */
-  readonly stack: readonly { readonly name: string; readonly method: string | undefined; readonly handle: unknown }[];
+  readonly stack: readonly {
+    /** Name of the function. */
+    readonly name: string;
+    /** The method that it handles, in lower case; undefined where it handles all. */
+    readonly method: string | undefined;
+    /** The function. */
+    readonly handle: unknown;
+  }[];
 }
 
 /** With what programs and packages declare of requests; see {@link RequestAdditions}. */

@@ -55,6 +55,8 @@ export class RequestWatch implements ErrorWatch {
 
   /** The same where somebody has subscribed to events, or the http instrumentation of OpenTelemetry waits for the route; else null. @param isInstrumented Whether it may. */
   static ifTraced(request: Request, response: Response, isInstrumented: boolean): RequestWatch | null {
+    // A router may be called by hand, with what is no response.
+    if (typeof response.once !== 'function') return null;
     return isTraced() || (isInstrumented && rpcMetadata() !== undefined) ? RequestWatch.of(request, response, null) : null;
   }
 

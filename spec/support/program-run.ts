@@ -1,3 +1,4 @@
+import * as diagnosticsChannel from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Server as HttpsServer } from 'node:https';
@@ -14,6 +15,8 @@ const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor a
 export class ProgramRun {
   readonly printed: string[] = [];
   readonly #applications: waypost.Application[] = [];
+  /** Channels are the process's, and outlive the program. */
+  readonly #subscriptions: Parameters<typeof diagnosticsChannel.subscribe>[] = [];
 
   /** Runs an ES module's text, with waypost as the repository has it and every port free. */
   static async start(code: string): Promise<ProgramRun> {
@@ -27,6 +30,7 @@ export class ProgramRun {
   }
 
   #module(name: string): unknown {
+    if (name === 'node:diagnostics_channel') return { ...diagnosticsChannel, subscribe: this.#subscribe };
     if (name !== 'waypost') return jest.requireActual(name);
     const express = Object.assign((options?: waypost.CreateServerOptions) => this.#create(waypost.express, options), waypost.express);
     return { ...waypost, createServer: (options?: waypost.CreateServerOptions) => this.#create(waypost.createServer, options), express };
@@ -38,6 +42,11 @@ export class ProgramRun {
     this.#applications.push(app);
     return app;
   }
+
+  readonly #subscribe = (...subscription: Parameters<typeof diagnosticsChannel.subscribe>): void => {
+    this.#subscriptions.push(subscription);
+    diagnosticsChannel.subscribe(...subscription);
+  };
 
   readonly #log = (...values: unknown[]): void => {
     this.printed.push(...format(...values).split('\n'));
@@ -74,5 +83,6 @@ export class ProgramRun {
   /** Stops every application that the program started. */
   async stop(): Promise<void> {
     for (const app of this.#applications) await app.close({ timeout: 0 });
+    for (const subscription of this.#subscriptions) diagnosticsChannel.unsubscribe(...subscription);
   }
 }
