@@ -47,6 +47,12 @@ describe('a scope of patterns that Express writes', () => {
     expect(matched).toBeGreaterThan(runs(1_000));
   });
 
+  it('requires one where Express takes a part of an escape for the end of a path', () => {
+    const scope = new SignatureScope(['/:"name"a'], [], { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
+    expect(scope.requires('GET', '/x%3a')).toBe(true);
+    expect(scope.requires('GET', '/x%41b')).toBe(false);
+  });
+
   it('requires one wherever Express itself would take the path, as sent or decoded', () => {
     let matched = 0;
     fc.assert(

@@ -105,9 +105,11 @@ export class SignatureScope {
     const own = new Path(routed, this.#rules);
     const bare = new Path(form.path, LOOSE);
     const suffixed = new Path(form.suffixed, LOOSE);
+    // An Express router matches the path undecoded: to it `/a%3a` ends in `a`.
+    const undecoded = new Path(sent.toLowerCase().replaceAll('%', '%25'), LOOSE);
     for (const include of this.#includes) {
       if (!include.appliesTo(verb)) continue;
-      if (include.matches(own) || include.matchesDisguised(bare) || include.matchesDisguised(suffixed)) return true;
+      if (include.matches(own) || include.matchesDisguised(bare) || include.matchesDisguised(suffixed) || include.matchesDisguised(undecoded)) return true;
       if (pieces !== undefined && include.mayLurkIn(pieces)) return true;
     }
     return false;
