@@ -29,6 +29,8 @@ export class Step {
    * where the pattern has to find it in the path.
    */
   readonly base: string | undefined;
+  /** Whether the layer is middleware of the application itself and of all paths, without handlers of parameters. */
+  readonly isPlain: boolean;
 
   constructor(layer: Layer, test: boolean, captures: readonly string[] | undefined, sibling: boolean, exact: boolean) {
     this.layer = layer;
@@ -37,6 +39,7 @@ export class Step {
     this.names = captures === undefined ? [] : namesOf((layer.patterns[0] as Pattern).segments);
     this.sibling = sibling;
     this.base = exact ? staticBase(layer) : undefined;
+    this.isPlain = this.base === '' && layer.place === null && layer.hooks === null && layer.level.parent === null && !layer.catches;
   }
 }
 

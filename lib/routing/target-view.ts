@@ -45,7 +45,7 @@ export class TargetView {
   }
 
   /** Whether all is shown, and `req.baseUrl` is as on entry. */
-  protected get isWhole(): boolean {
+  get isWhole(): boolean {
     const { req, base } = this;
     return this.#to === 0 && !this.#isSlashAdded && this.#shownBase === base && req.baseUrl === base && req.url === this.#shownUrl;
   }

@@ -6,7 +6,7 @@ import { isWithin, type Layer, type Level, type Place } from './layer';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
-import type { Params } from './pattern';
+import { NoParams, type Params } from './pattern';
 import type { Match, RouteTable, Step } from './plan';
 import { Position } from './position';
 import { RequestView } from './request-view';
@@ -91,6 +91,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #over = false;
   /** The route whose parameters `req.params` holds. */
   #captured: Place | null = null;
+  /** Whether what was called last is middleware of all paths; see {@link Step.isPlain}. */
+  #isPlain = false;
   /** What handlers of parameters have been called with, once there was one. */
   #params: ParamCalls | null = null;
   /** The parameters of the layer that is reached, while their handlers have not gone on. */
@@ -253,6 +255,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #run(): void {
     const step = this.nextStep();
     if (step === null) return this.#end();
+    if (step.isPlain && this.#isPlain && this.failure === null) return this.#callPlain(step);
     const { layer } = step;
     if (layer.place !== null && this.failure === null) {
       const obstacle = this.#reachRoute(layer);
@@ -274,8 +277,21 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#run();
   }
 
+  /** Calls middleware of all paths behind other such: unless something has changed it, it is to see the request as that did. */
+  #callPlain(step: Step): void {
+    const { req } = this;
+    if (req[kWalk] !== this || req.next !== this.next || this.inherited !== null || !this.view.isWhole) return this.#call(step);
+    try {
+      req.params = new NoParams();
+    } catch (error) {
+      return this.#raise(error);
+    }
+    this.#invoke(step.layer);
+  }
+
   #call(step: Step): void {
     const { layer } = step;
+    this.#isPlain = step.isPlain;
     const entered = layer.place !== null && layer.place === this.#captured;
     this.#paramRun = null;
     // Not so where what is mounted was left before it had ended.
