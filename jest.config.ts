@@ -11,12 +11,15 @@ const SEED = process.env['SPEC_SEED'] ?? '1';
 process.env['SPEC_SEED'] = SEED === 'random' ? String(randomInt(2 ** 31)) : SEED;
 if (SEED === 'random') process.stderr.write(`SPEC_SEED=${process.env['SPEC_SEED']}\n`);
 
+/** These attack servers in processes of their own, compile programs, or wait: `npm run test:long` runs them. */
+const SLOW = ['drills', 'newcomer', 'express-program', 'entry', 'editor', 'bench-slow-clients', 'production-recipe', 'ecosystem/types'].map((name) => `<rootDir>/spec/${name}.spec.ts`);
+
 const config: Config = {
   testEnvironment: 'node',
   roots: ['<rootDir>/spec'],
   testMatch: ['**/*.spec.ts'],
-  // These need a redis-server (npm run test:redis), a browser (npm run test:browser), and time (npm run test:long).
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/browser/', '<rootDir>/spec/drills.spec.ts'],
+  // These need a redis-server (npm run test:redis), a browser (npm run test:browser), and time.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/browser/', ...SLOW],
   // What they install is none of jest's.
   modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
