@@ -215,7 +215,7 @@ export function refuseStars(pattern: string, at: number): never {
   const tail = pattern.slice(at, slash === -1 ? undefined : slash).replace(/^\*+/, '');
   if (tail === '') {
     const stem = `${before}${head}${head === '' ? '' : '/'}`;
-    refuse(pattern, `${problem} "${stem}*" for one segment or "${stem}**" for one or more`);
+    refuse(pattern, `${problem} "${stem}:name" for one segment or "${stem}**" for one or more`);
   }
   refuse(pattern, `${problem} "${before}${head}:name${tail}" for a part of a segment`);
 }
