@@ -21,8 +21,15 @@ interface Frame {
 
 const EMPTY = Buffer.alloc(0);
 
+/**
+ * Connections that are made at once. Where the queue of a listening socket is full (Node's holds 511), Linux answers by
+ * SYN cookies, and may reset such a connection at its first bytes: no server would learn of it.
+ */
+const MOST_CONNECTING = 128;
+
 /** A connection on which requests may be pipelined. It reads by the letter of RFC 9112: a byte that belongs to no response is an error. */
 export class Client {
+  static readonly #connecting = new Set<Promise<unknown>>();
   readonly socket: Socket;
   /** Responses that were read whole. */
   answered = 0;
@@ -33,18 +40,23 @@ export class Client {
   #rest: Buffer = EMPTY;
   #frame: Frame | null = null;
   #offset = 0;
+  /** Why the system has ended the connection. */
+  #reset: string | undefined;
 
   constructor(socket: Socket) {
     this.socket = socket;
-    socket.on('error', () => undefined);
+    socket.on('error', (error: NodeJS.ErrnoException) => (this.#reset = error.code));
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     this.closed = new Promise((resolve) => void socket.once('close', () => resolve()));
   }
 
   static async open(port: number, tls = false): Promise<Client> {
+    while (this.#connecting.size >= MOST_CONNECTING) await Promise.race(this.#connecting).catch(() => undefined);
     const socket = tls ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connectPlain({ port, host: '127.0.0.1' });
     const client = new Client(socket);
-    await Promise.race([once(socket, tls ? 'secureConnect' : 'connect'), client.closed]);
+    const connected = Promise.race([once(socket, tls ? 'secureConnect' : 'connect'), client.closed]).finally(() => this.#connecting.delete(connected));
+    this.#connecting.add(connected);
+    await connected;
     return client;
   }
 
@@ -67,7 +79,7 @@ export class Client {
       this.send(request, { head: (code) => (status = code), body: (chunk) => void chunks.push(chunk), end: resolve });
     });
     const isWhole = await Promise.race([whole.then(() => true), this.closed.then(() => false)]);
-    if (!isWhole) throw new Error(`the connection ended within an answer: ${this.error?.message ?? `${this.socket.bytesRead} bytes were read, ${this.socket.bytesWritten} written`}`);
+    if (!isWhole) throw new Error(`the connection ended within an answer: ${this.error?.message ?? `${this.#reset ?? 'FIN'}, ${this.socket.bytesRead} bytes were read, ${this.socket.bytesWritten} written`}`);
     return { status, body: Buffer.concat(chunks).toString() };
   }
 
