@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { DRILLS } from './drills/drills';
 import { read, ROOT } from './support/document';
 
 const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith('.md'));
@@ -32,6 +33,21 @@ describe('README', () => {
     expect([...readme.matchAll(/\*\*(\d+\.\d\d)\*\*/g)].map(([, number]) => number)).toEqual(['express', 'fastify', 'node'].map(printed));
     const [, node] = /Node (\d+\.\d+\.\d+)/.exec(results) ?? [];
     expect(readme).toContain(`Node.js ${node ?? 'of the results'}`);
+  });
+});
+
+describe('SECURITY.md', () => {
+  const threats = read('SECURITY.md').split('## Threats')[1]?.split('\n').filter((line) => line.startsWith('| ')).slice(1).map((line) => line.split(' | ')) ?? [];
+  const shown = threats.map(([, , cell = '']) => [...cell.matchAll(/\(spec\/[\w-]+\.spec\.ts\)|drill `([\w-]+)`/g)]);
+
+  test('names a spec or a drill for each threat', () => {
+    expect(threats.length).toBeGreaterThan(30);
+    expect(threats.filter((_, index) => shown[index]?.length === 0).map(([threat]) => threat)).toEqual([]);
+  });
+
+  test('names no drill that there is not', () => {
+    const names = DRILLS.map(({ name }) => name);
+    expect(shown.flat().flatMap(([, drill]) => drill ?? []).filter((drill) => !names.includes(drill))).toEqual([]);
   });
 });
 
