@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join, posix, relative } from 'node:path';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import express from 'express';
 import serveStatic from 'serve-static';
 import sirv from 'sirv';
@@ -287,6 +287,11 @@ export class GuardedWorld {
   #addFiles(app: Application): void {
     const served = (res: ServerResponse, path: string): void => this.#note(res.req, 'serve-static', `/${relative(this.#folder, path)}`);
     app.use('/api/files', serveStatic(`${this.#folder}/api/files`, { index: false, setHeaders: served }) as unknown as Handler);
+    app.use((_req, res, next) => {
+      // sirv leaves files open for clients that have gone: ten million requests leave more of them than a process may have.
+      res.once('pipe', (file: Readable) => (res.closed ? file.destroy() : res.once('close', () => file.destroy())));
+      next();
+    });
     if (this.#settings.root === 'waypost') app.use(serveStatic(this.#folder, { index: false, setHeaders: served }) as unknown as Handler);
     else app.use(sirv(this.#folder, { dev: true, extensions: [], setHeaders: (res, path) => this.#note(res.req, 'sirv', posix.normalize(path)) }) as unknown as Handler);
   }
