@@ -17,6 +17,9 @@ export interface Usage {
   readonly rss: number;
 }
 
+/** What {@link PeerProcess.ask} may ask; `profile` and `sample` begin what `profiled` and `sampled` end. */
+type Question = 'usage' | 'profile' | 'profiled' | 'sample' | 'sampled';
+
 /** One peer with one case, in a process of its own. */
 export class PeerProcess {
   readonly name: string;
@@ -84,9 +87,14 @@ export class PeerProcess {
 
   /** What it has used by now. */
   async usage(): Promise<Usage> {
-    this.#child.send('usage');
-    const [told] = (await once(this.#child, 'message')) as [{ cpu: NodeJS.CpuUsage; rss: number }];
+    const told = (await this.ask('usage')) as { cpu: NodeJS.CpuUsage; rss: number };
     return { cpu: told.cpu.user + told.cpu.system, rss: told.rss };
+  }
+
+  /** Asks what probe.cjs in it answers. */
+  async ask(question: Question): Promise<unknown> {
+    this.#child.send(question);
+    return ((await once(this.#child, 'message')) as [unknown])[0];
   }
 
   async stop(): Promise<void> {

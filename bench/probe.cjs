@@ -1,3 +1,36 @@
-/** Loaded into every peer: tells the runner what the process has used, and ends it when the runner is gone. */
-process.on('message', () => process.send({ cpu: process.cpuUsage(), rss: process.memoryUsage.rss() }));
+/** Loaded into every peer: tells the runner what the process has used and where its time goes, and ends it when the runner is gone. */
+const ANSWERS = { usage, profile, profiled, sample, sampled };
+let session;
+
+async function usage() {
+  return { cpu: process.cpuUsage(), rss: process.memoryUsage.rss() };
+}
+
+/** Loads the inspector, which no other run is to pay for. */
+function connect() {
+  const { Session } = require('node:inspector/promises');
+  session = new Session();
+  session.connect();
+}
+
+async function profile() {
+  connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.setSamplingInterval', { interval: 100 });
+  await session.post('Profiler.start');
+}
+
+async function profiled() {
+  return (await session.post('Profiler.stop')).profile;
+}
+
+async function sample() {
+  await session.post('HeapProfiler.startSampling', { samplingInterval: 16_384, includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true });
+}
+
+async function sampled() {
+  return (await session.post('HeapProfiler.stopSampling')).profile;
+}
+
+process.on('message', (question) => void ANSWERS[question]().then((answer) => process.send(answer ?? {})));
 process.on('disconnect', () => process.exit());

@@ -10,6 +10,7 @@ import { growthSeconds, measureGrowth } from './growth';
 import { Load } from './load';
 import { describeMachine, findPins } from './machine';
 import { nodeOf } from './nodes';
+import { measureProfiles, profileSeconds, renderProfiles } from './profile';
 import { Progress } from './progress';
 import type { Growth, Measure, Results } from './results';
 import { readSettings, type Settings } from './settings';
@@ -29,6 +30,8 @@ async function main(): Promise<void> {
   try {
     await checkAll(bench);
     if (settings.checkOnly) return;
+    if (settings.parts.includes('profile')) writeProfiles(settings, renderProfiles(await measureProfiles(bench)));
+    if (settings.parts.every((part) => part === 'profile')) return;
     write(settings, {
       machine: describeMachine(),
       load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined },
@@ -57,6 +60,7 @@ function estimate(settings: Settings): number {
   if (parts.includes('start')) seconds += startSeconds(settings);
   if (parts.includes('latency')) seconds += latencySeconds(settings);
   if (parts.includes('growth')) seconds += growthSeconds(settings);
+  if (parts.includes('profile')) seconds += profileSeconds(settings);
   return seconds;
 }
 
@@ -71,6 +75,12 @@ async function measureAll(bench: Bench): Promise<{ measures: Measure[]; growth: 
   // What is measured in requests stands above start and memory.
   measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));
   return { measures, growth: parts.includes('growth') ? await measureGrowth(bench) : [] };
+}
+
+function writeProfiles({ out }: Settings, text: string): void {
+  mkdirSync(out, { recursive: true });
+  writeFileSync(resolve(out, 'profile.md'), text);
+  console.log(`${text}\nWritten to ${out}: profile.md`);
 }
 
 function write({ out }: Settings, results: Results): void {

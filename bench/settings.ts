@@ -13,8 +13,8 @@ export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'res
 /** Peers of which growth is drawn unless others are asked for: more lines could not be told apart. */
 const GROWTH_PEERS = ['node', 'fastify', 'express'];
 
-/** The parts of a run. */
-const PARTS = ['cases', 'start', 'latency', 'growth'] as const;
+/** The parts of a run; of these `profile` is for those who ask. */
+const PARTS = ['cases', 'start', 'latency', 'growth', 'profile'] as const;
 export type Part = (typeof PARTS)[number];
 
 /** What rests on Node's insides for speed alone, and can be switched off. */
@@ -101,7 +101,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
   const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without'] as const).some((name) => values[name] !== undefined);
   return {
-    parts: values.parts === undefined && narrowed ? ['cases'] : list('--parts', values.parts, PARTS),
+    parts: partsOf(values.parts, narrowed),
     cases: list('--cases', values.cases, CASE_NAMES),
     peers: base === undefined ? peers : ['base', ...(values.peers === undefined ? [] : peers)],
     growthPeers: base === undefined && values.peers === undefined ? GROWTH_PEERS : base === undefined ? peers : ['base'],
@@ -117,6 +117,12 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     quick,
     out: resolve(values.out ?? resolve(__dirname, partial ? 'results/partial' : 'results')),
   };
+}
+
+/** A run that is narrowed to cases or peers means those. */
+function partsOf(given: string | undefined, narrowed: boolean): readonly Part[] {
+  if (given !== undefined) return list('--parts', given, PARTS);
+  return narrowed ? ['cases'] : PARTS.filter((part) => part !== 'profile');
 }
 
 function valuesOf(args: readonly string[]): ReturnType<typeof parse>['values'] {
