@@ -5,7 +5,7 @@ import { BodyReader } from './body-reader';
 import { ConfiguredRouter, kRules, kShared } from './configured-router';
 import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
-import { answerError, answerUnmatched } from '../http/answer';
+import { answerError, answerUnmatched } from '../http/default-answer';
 import { makeAssignable } from '../http/assignable';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Adoption, giveOwnProperties } from '../http/adoption';
-import { answerError, answerUnmatched } from '../http/answer';
+import { answerError, answerUnmatched } from '../http/default-answer';
 import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import { Response } from '../http/response';

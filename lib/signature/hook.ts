@@ -1,13 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
 import { closeBehind, destroyAfter } from '../http/connection';
-import { answerJson } from '../http/answer';
+import { answerJson } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
 import { tooLarge } from '../http/body/inflate';
 import { cutOff } from '../http/own-answer';
-import { loggedRequest } from '../http/logged-request';
-import { refusedBody } from '../http/refused-body';
+import { loggedRequest, refusedBody } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
