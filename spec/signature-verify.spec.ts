@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { HmacKey } from '../lib/signature/hmac';
 import { signRequest } from '../lib/signature/sign';
-import { type Failure, failureBody, type Rejection } from '../lib/signature/scheme';
+import { type Failure, failureBody, type Rejection } from '../lib/signature/rejection';
 import { checkBody, checkDigest, checkHeaders, type SignatureConfig as Config, type SignedRequest } from '../lib/signature/v1/verify';
 import { anyCharacter } from './support/any-character';
 import { expectSame } from './support/expect-same';

@@ -15,7 +15,8 @@ import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
 import { tracing } from '../tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
-import { type Acceptance, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
+import { isRejection, type Rejection, rejection } from './rejection';
+import type { Acceptance, PendingCheck, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope/scope';
 
 /** Whether the request may go on; what it refuses, the hook has answered. */

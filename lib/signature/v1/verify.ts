@@ -1,7 +1,7 @@
 import type { RequestSignatureConfig } from '../../options/options';
 import { checkAge } from '../age';
 import { type HmacKey, matchesAny } from '../hmac';
-import { type Rejection, rejection } from '../scheme';
+import { type Rejection, rejection } from '../rejection';
 import { digest, signedUrl } from './signed-data';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
