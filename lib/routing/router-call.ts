@@ -8,7 +8,7 @@ import { pathOf } from '../target';
 import { checkAround, isLedAstray } from './around';
 import type { NextFunction } from './handler';
 import type { Params } from './pattern';
-import { RouteTable } from './plan';
+import { RouteTable } from './route-table';
 import type { RoutingRules } from './registration';
 import type { Router } from './router';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
