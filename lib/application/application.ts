@@ -43,7 +43,7 @@ import { RequestWatch } from '../routing/watch';
 import { SafeLog } from '../safe-log';
 import { type CloseHost, Listener, type NodeServer } from './server';
 import { SignatureCheck } from '../signature/check';
-import { signatureHooks } from '../signature/guard';
+import { signatureHooks } from '../signature/configured-hooks';
 import type { SignatureHook } from '../signature/hook';
 import { pathEnd, pathOf, pathStart } from '../target';
 import { type UpgradeListener, Upgrades } from './upgrade';
