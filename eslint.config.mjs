@@ -11,7 +11,7 @@ const ROOMS = [
   { room: 'application', level: 7, files: /^application\// },
   { room: 'pattern', level: 2, files: /^routing\/(?:path|pattern(?:-\w+)?)$/ },
   { room: 'routing', level: 6, files: /^routing\// },
-  { room: 'check', level: 6, files: /^signature\/(?:check|hook|guard)$/ },
+  { room: 'check', level: 6, files: /^signature\/(?:check|hook|configured-hooks)$/ },
   { room: 'http', level: 5, files: /^http\// },
   { room: 'signing', level: 5, files: /^signature\/(?:sign|signed-fetch)$/ },
   { room: 'scheme', level: 4, files: /^signature\/(?:v1|v2|webhook)\// },

@@ -1,6 +1,6 @@
 import { type Application, createServer, express, Router } from 'waypost';
 import { CallSite } from '../lib/call-site';
-import { RouteTable } from '../lib/routing/plan';
+import { RouteTable } from '../lib/routing/route-table';
 
 const RULES = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 const handler = (): void => undefined;

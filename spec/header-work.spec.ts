@@ -6,7 +6,7 @@ import { canonicalDictionary } from '../lib/signature/v2/dictionary';
 import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import type { ReceivedRequest } from '../lib/signature/scheme';
 import { SharedSecrets } from '../lib/signature/secret-source';
-import { checkHeaders } from '../lib/signature/v1/verify';
+import { checkHeaders } from '../lib/signature/v1/grammar';
 import { WEBHOOK_FORMATS } from '../lib/signature/webhook/webhook-format';
 import { guardedPart, pathOf, queryOf } from '../lib/target';
 import { refusalOf } from './support/verdict';

@@ -4,7 +4,7 @@ import { componentValue, messageMac, signatureBase } from '../lib/signature/v2/m
 import { parseMessageSignature } from '../lib/signature/v2/message-input';
 import { signMessage } from '../lib/signature/v2/message-sign';
 import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
-import { isRejection } from '../lib/signature/scheme';
+import { isRejection } from '../lib/signature/rejection';
 import { KeyedSecrets } from '../lib/signature/secret-source';
 import { noise } from './support/noise';
 import { check, config, failureOf, NONCE, NOW, reasonOf, schemeOf, SECRET, signed } from './support/signed-message';

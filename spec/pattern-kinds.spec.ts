@@ -4,7 +4,7 @@ import { match as matchOf, type ParamData } from 'path-to-regexp';
 import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
 import type { PathRules } from '../lib/routing/path';
-import { RouteTable } from '../lib/routing/plan';
+import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';
 import { Walk, type WalkHost } from '../lib/routing/walk';
 import { filled, patternText } from './support/express-pattern';

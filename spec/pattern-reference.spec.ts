@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { HttpError } from '../lib/errors';
 import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
-import { RouteTable } from '../lib/routing/plan';
+import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';
 import { Walk, type WalkHost } from '../lib/routing/walk';
 import { matchJoined, referencePrefix, type ReferenceRules } from './support/reference-matcher';

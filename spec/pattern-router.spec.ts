@@ -5,7 +5,7 @@ import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
 import type { Path } from '../lib/routing/handler';
 import type { PathRules } from '../lib/routing/path';
-import { RouteTable } from '../lib/routing/plan';
+import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';
 import { Walk, type WalkHost } from '../lib/routing/walk';
 import { filled, patternText } from './support/express-pattern';

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
 import { type Application, createServer, type CreateServerOptions, type Handler, type NextFunction, type Request, type Response, Router } from 'waypost';
-import { RouteTable } from '../lib/routing/plan';
+import { RouteTable } from '../lib/routing/route-table';
 import { LogRecorder, Running } from './support/running';
 import { type Answer, ask, head, Wire } from './support/wire';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Server, type Socket } from 'node:net';
 import { createServer, type ReplayStore, type SecretLookup, signRequest } from 'waypost';
 import { HmacScheme } from '../lib/signature/v1/hmac-scheme';
-import { isRejection } from '../lib/signature/scheme';
+import { isRejection } from '../lib/signature/rejection';
 import { KeyedSecrets, SharedSecrets, type SecretSource } from '../lib/signature/secret-source';
 import { WebhookScheme } from '../lib/signature/webhook/webhook';
 import { Running } from './support/running';

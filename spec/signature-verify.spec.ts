@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { HmacKey } from '../lib/signature/hmac';
 import { signRequest } from '../lib/signature/sign';
-import { type Failure, failureBody, type Rejection } from '../lib/signature/scheme';
-import { checkBody, checkDigest, checkHeaders, type SignatureConfig as Config, type SignedRequest } from '../lib/signature/v1/verify';
+import { type Failure, failureBody, type Rejection } from '../lib/signature/rejection';
+import { checkBody, checkHeaders, type SignatureConfig as Config, type SignedRequest } from '../lib/signature/v1/grammar';
+import { checkDigest } from '../lib/signature/v1/hmac-scheme';
 import { anyCharacter } from './support/any-character';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';

@@ -4,7 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
-import { type Acceptance, isRejection, type Verdict } from '../lib/signature/scheme';
+import { isRejection } from '../lib/signature/rejection';
+import type { Acceptance, Verdict } from '../lib/signature/scheme';
 import { WebhookScheme, type WebhookSchemeConfig } from '../lib/signature/webhook/webhook';
 
 import { noise } from './support/noise';

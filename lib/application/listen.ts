@@ -1,4 +1,4 @@
-import type { ListenOptions as NodeListenOptions } from 'node:net';
+import type { ListenOptions as NodeListenOptions, Server } from 'node:net';
 import { inspect } from 'node:util';
 
 /** Where to listen; see `Application.start`. */
@@ -78,4 +78,20 @@ function portTarget(given: unknown, givenHost: unknown, defaults: ListenDefaults
   const host = givenHost ?? defaults.host;
   if (host !== undefined && typeof host !== 'string') throw new TypeError(`${name}(): host must be a string, got ${typeof host}`);
   return { port: port as number, host };
+}
+
+/** Calls back once: when the server listens, or with the error for which it never will. */
+export function whenListening(server: Server, done: (error?: Error) => void): void {
+  const settle = (error?: Error): void => {
+    server.removeListener('listening', listens);
+    server.removeListener('error', settle);
+    server.removeListener('close', closed);
+    done(error);
+  };
+  // Bun's server hands on a null.
+  const listens = (): void => settle();
+  const closed = (): void => settle(new Error('the server was closed before it listened'));
+  server.once('listening', listens);
+  server.once('error', settle);
+  server.once('close', closed);
 }

@@ -1,6 +1,6 @@
 import { listRoutes } from '../routing/listing';
 import { beneath } from '../routing/pattern-join';
-import type { RouteTable } from '../routing/plan';
+import type { RouteTable } from '../routing/route-table';
 import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
 import type { SignatureHook } from '../signature/hook';

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
 import { closeSparingEnded } from '../http/node/connection-work';
 import { kExpectsContinue } from '../http/request-state';
-import type { ListenCall } from './listen';
+import { type ListenCall, whenListening } from './listen';
 import type { SafeLog } from '../safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import { https as nodeHttps } from '../packages';
@@ -249,20 +249,4 @@ function destroyUnasked(socket: Socket): void {
   // By then, what has come while something kept the loop is read.
   const timer = setTimeout(() => setImmediate(destroy), UNASKED);
   socket.once('close', () => clearTimeout(timer));
-}
-
-/** Calls back once: when the server listens, or with the error for which it never will. */
-export function whenListening(server: NodeServer, done: (error?: Error) => void): void {
-  const settle = (error?: Error): void => {
-    server.removeListener('listening', listens);
-    server.removeListener('error', settle);
-    server.removeListener('close', closed);
-    done(error);
-  };
-  // Bun's server hands on a null.
-  const listens = (): void => settle();
-  const closed = (): void => settle(new Error('the server was closed before it listened'));
-  server.once('listening', listens);
-  server.once('error', settle);
-  server.once('close', closed);
 }

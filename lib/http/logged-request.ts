@@ -1,5 +1,14 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { read, statusOf } from '../errors';
 import { kOriginalMethod } from './request-state';
+
+/** Longest value of a field that the log holds, in UTF-16 units: it is the client's. */
+const LONGEST = 200;
+
+/** By the `type` of body-parser's errors, the option of the parser that sets the limit, or takes what was refused. */
+const PARSER_OPTIONS: Readonly<Record<string, string>> = {
+  'entity.too.large': 'limit', 'parameters.too.many': 'parameterLimit', 'encoding.unsupported': 'inflate', 'charset.unsupported': 'type',
+};
 
 /** What a line of the log says of its request. */
 export interface LoggedRequest {
@@ -15,4 +24,31 @@ export function loggedRequest(req: IncomingMessage): LoggedRequest {
   const { id, originalUrl, [kOriginalMethod]: method } = req as { id?: unknown; originalUrl?: string; [kOriginalMethod]?: string | undefined };
   const named = { method: method ?? req.method, url: originalUrl ?? req.url };
   return typeof id === 'string' || typeof id === 'number' ? { reqId: id, ...named } : named;
+}
+
+/** The same of a response's request; nothing where a response stands alone. */
+export function requestOf({ req }: Partial<ServerResponse>): LoggedRequest {
+  return req === undefined ? {} : loggedRequest(req);
+}
+
+/**
+ * What the log says of a body that was refused by 413 or 415: the limit, the
+ * option that sets it, and what the client said that it sends. Undefined for
+ * any other error.
+ */
+export function refusedBody(error: unknown, request: Partial<IncomingMessage> | undefined): object | undefined {
+  const status = statusOf(error);
+  if (status !== 413 && status !== 415) return undefined;
+  const type = read(error, 'type');
+  const parserOption = typeof type === 'string' ? PARSER_OPTIONS[type] : undefined;
+  const { headers = {}, method, url } = request ?? {};
+  return {
+    status, code: read(error, 'code') ?? type, limit: read(error, 'limit'),
+    option: read(error, 'option') ?? (parserOption && `${parserOption} of the parser that the program uses`),
+    type: short(headers['content-type']), encoding: short(headers['content-encoding']), length: short(headers['content-length']), method, url,
+  };
+}
+
+function short(value: string | undefined): string | undefined {
+  return value?.slice(0, LONGEST);
 }

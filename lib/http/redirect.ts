@@ -1,16 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+import { inspect } from 'node:util';
 import { statuses } from '../packages';
+import { endWith } from './answer';
+import { acceptedOf } from './negotiation';
+import type { Response } from './response';
+import { kSettings } from './response-state';
+import { checkStatus } from './status';
 
 /** The two bodies a redirect can have; anything else a client asks for gets none. */
-export type RedirectForm = 'text' | 'html';
+type RedirectForm = 'text' | 'html';
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Answers with a redirect. @param given The address, or a status and the address. */
+export function sendRedirect(res: Response, given: readonly unknown[]): void {
+  // As in Express, what counts is how many were given: undefined is a wrong address, not a missing status.
+  const [status, url] = given.length < 2 ? [302, given[0]] : given;
+  checkStatus(status);
+  if (typeof url !== 'string' && !(url instanceof URL)) {
+    res[kSettings].logger.warn({ url: (res.req as IncomingMessage | undefined)?.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
+  }
+  res.location(String(url)).vary('Accept').status(status);
+  const accepted = acceptedOf(res, ['text', 'html']);
+  const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
+  if (form !== undefined) res.type(form);
+  const body = redirectBody(form, status, String(res.getHeader('Location')));
+  res.setHeader('Content-Length', String(Buffer.byteLength(body)));
+  endWith(res, body);
+}
 
 /**
  * The note in the body of a redirect, for clients that do not follow it
  * (RFC 9110 section 15.4). It names the address and does not link to it: a
  * `javascript:` address in a link would run in the page's origin.
  */
-export function redirectBody(form: RedirectForm | undefined, status: number, address: string): string {
+function redirectBody(form: RedirectForm | undefined, status: number, address: string): string {
   const reason = statuses().message[status] ?? String(status);
   if (form === 'text') return `${reason}. Redirecting to ${address}`;
   if (form !== 'html') return '';

@@ -1,15 +1,15 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
-import { accepts, contentDisposition, statuses } from '../packages';
+import { contentDisposition, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';
 import { kXJsonOptions, sendXJson } from './xjson-response';
-import { answerError, endWith, finish, hearLateWrite, refuse, SerializationReport } from './answer';
+import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
+import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import { FileTransfer, isClientGone } from './file/file-transfer';
@@ -17,12 +17,12 @@ import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import type { ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
-import { redirectBody, type RedirectForm } from './redirect';
+import { acceptedOf, notAcceptable } from './negotiation';
+import { sendRedirect } from './redirect';
 import type { Request } from './request';
 import { kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { checkStatus } from './status';
 import { StreamedBody, type StreamSource } from './streamed-body';
 import type { Unchecked } from './unchecked';
 import { type RenderCallback, sendView } from './views';
@@ -204,19 +204,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   redirect(url: string | URL): void;
   redirect(status: number, url: string | URL): void;
   redirect(first: number | string | URL, second?: string | URL): void {
-    // As in Express, what counts is how many were given: undefined is a wrong address, not a missing status.
-    const [status, url] = arguments.length < 2 ? [302, first] : [first, second];
-    checkStatus(status);
-    if (typeof url !== 'string' && !(url instanceof URL)) {
-      this[kSettings].logger.warn({ url: (this.req as IncomingMessage | undefined)?.url }, `res.redirect was given ${inspect(url)}: give it the address as a string`);
-    }
-    this.location(String(url)).vary('Accept').status(status);
-    const accepted = acceptedOf(this, ['text', 'html']);
-    const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
-    if (form !== undefined) this.type(form);
-    const body = redirectBody(form, status, String(this.getHeader('Location')));
-    this.setHeader('Content-Length', String(Buffer.byteLength(body)));
-    endWith(this, body);
+    sendRedirect(this as unknown as Response, arguments.length < 2 ? [first] : [first, second]);
   }
 
   /**
@@ -329,21 +317,8 @@ function typeSet(res: ServerResponse): string | undefined {
   return typeof type === 'string' && type !== '' ? type : undefined;
 }
 
-/** The first of the types that the client prefers; of a response without a request, the first. */
-function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
-  if (req === undefined) return types[0];
-  const { accepts: own } = req as Partial<Pick<Request, 'accepts'>>;
-  // As in Express the request is asked, whose method a program may have replaced.
-  return (own === undefined ? accepts()(req).type(types) : own.call(req, types)) as string | false;
-}
-
 function bufferOf(view: ArrayBufferView): Buffer {
   return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-}
-
-function notAcceptable(types: readonly string[]): HttpError {
-  const error = HttpError.of('NOT_ACCEPTABLE', `The response can be had as ${types.join(', ') || 'nothing'}`);
-  return Object.assign(error, { types });
 }
 
 function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: Request['next']): void {

@@ -6,7 +6,7 @@ import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjso
 import { isBodiless } from './own-answer';
 import { kAnswering } from './response-state';
 import { Serializer } from '../xjson/serializer';
-import { sendJson } from './json-body';
+import { sendJson } from './xjson-stream';
 import { stringify } from '../xjson/stringify';
 import { type Sliced, turns } from './turns';
 import { unsendable } from './unsendable';

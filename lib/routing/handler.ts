@@ -57,4 +57,4 @@ export type Path = string | RegExp;
 /** A path, or several of which the first that matches counts. */
 export type Paths = Path | readonly Path[];
 
-export type { PathParams } from './path-params';
+export type { PathParams } from './params-type';

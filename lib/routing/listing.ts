@@ -3,7 +3,7 @@ import type { Layer } from './layer';
 import { judge, LayerIndex } from './overlap';
 import type { Pattern } from './pattern';
 import { structureOf } from './pattern-segment';
-import type { RouteTable } from './plan';
+import type { RouteTable } from './route-table';
 
 /** One route, as a row. */
 export interface RouteDescription {

@@ -3,7 +3,7 @@ import type { Response } from '../http/response';
 import type { NextFunction } from './handler';
 import type { Layer, Mount } from './layer';
 import { parsePrefix } from './pattern';
-import type { RouteTable } from './plan';
+import type { RouteTable } from './route-table';
 import { kWalk, type Travelling } from './walk';
 
 /**

@@ -1,5 +1,5 @@
-import { expressionOf, type Piece, quoted } from './pattern-expression';
-import { ExpressionTail, type Tail } from './pattern-tail';
+import { ExpressionTail, expressionOf, type Piece, quoted } from './pattern-express';
+import type { Tail } from './pattern-segment';
 import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './pattern-text';
 import { decodeSegment, decodeStatic, fold, type PathRules } from './path';
 

@@ -5,6 +5,33 @@ import type { Part, Segment } from './pattern-parser';
 
 type Mixed = Extract<Segment, { kind: 'mixed' }>;
 
+/** The end of a pattern that is not told segment by segment: from some segment on it takes the rest of a path by an expression. */
+export interface Tail {
+  readonly kind: 'tail';
+  /** Names of its captures. */
+  readonly names: readonly string[];
+  /** What two that take the same have in common: all but the names. */
+  readonly source: string;
+  /** Whether it takes every rest that is more than a slash. */
+  readonly takesAll: boolean;
+  /** Whether it may take a rest that is nothing, or but a slash. */
+  readonly mayBeBare: boolean;
+  /** Whether it is a RegExp that the program has given. */
+  readonly isGiven: boolean;
+  /** The same in segments of other kinds, `**` for each wildcard; null where there are none. It may take more. */
+  readonly segments: readonly Segment[] | null;
+  /**
+   * Where in the path as sent it ends; -1 where it does not match.
+   * @param from How many segments stand before it.
+   * @param atMount Whether a mount path ends there: as in Express, the rest is a path by itself then.
+   */
+  end(path: Path, from: number, prefix: boolean, atMount: boolean): number;
+  /** Adds what it captures of a path that it matches. */
+  capture(path: Path, from: number, prefix: boolean, atMount: boolean, strict: boolean, params: Params): void;
+  /** How much of the path as sent lies in a mount path within it; 0 where it has none. */
+  mountEnd(path: Path): number;
+}
+
 /** Whether one segment of a path matches one of a pattern that stands for one. */
 export function matchesSegment(segment: Segment, path: Path, index: number): boolean {
   if (segment.kind === 'static') return path.text[index] === segment.text;

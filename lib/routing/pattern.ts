@@ -1,8 +1,8 @@
 import { types } from 'node:util';
 import { decodeSegments, type Path, type PathRules } from './path';
 import { parseAlternatives, type Segment } from './pattern-parser';
-import { captureMixed, decoded, matchesSegment, refuseEncoding } from './pattern-segment';
-import { RegExpTail, type Tail } from './pattern-tail';
+import { captureMixed, decoded, matchesSegment, refuseEncoding, type Tail } from './pattern-segment';
+import { RegExpTail } from './pattern-regexp';
 
 const NONE: readonly never[] = Object.freeze([]);
 

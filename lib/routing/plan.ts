@@ -1,13 +1,8 @@
-import { Engine, REST, type Captures, type Shape } from './engine';
-import { layOut, meetsRoute, type Layer, type Level, type Place } from './layer';
-import { judgeLayer, LayerIndex } from './overlap';
-import { optionsAnswers } from './options-answer';
-import { Path } from './path';
-import { Pattern } from './pattern';
-import type { Segment } from './pattern-parser';
-import { namesOf, structureOf } from './pattern-segment';
-import type { RoutingRules } from './registration';
-import type { Router } from './router';
+import type { Captures } from './engine';
+import type { Layer } from './layer';
+import type { Path } from './path';
+import type { Pattern } from './pattern';
+import { namesOf } from './pattern-segment';
 
 /** A layer in a plan. */
 export class Step {
@@ -43,9 +38,6 @@ export class Step {
   }
 }
 
-/** Stands for all methods that no route names. */
-const OTHER = '';
-
 /** The part of the list that can apply to the requests of one shape and method, in order. */
 export class Plan {
   readonly steps: readonly Step[];
@@ -79,180 +71,10 @@ export class Match {
   }
 }
 
-/**
- * Everything that is registered in an application, worked out for lookups. It
- * is made anew at the first request after a registration; plans are made when
- * a shape is first asked for.
- */
-export class RouteTable {
-  readonly layers: readonly Layer[];
-  /** The level of the application itself. */
-  readonly outermost: Level;
-  readonly rules: RoutingRules;
-  /** Whether routers keep their middleware to themselves: it does not run for what a sibling router's route takes (INTERFACE section 4.1). In Express it runs. */
-  readonly apart: boolean;
-  readonly #engine = new Engine();
-  readonly #index = new LayerIndex();
-  readonly #plans = new Map<Shape, Map<string, Plan>>();
-  readonly #unmatched: Plan;
-  /** Methods that a plan of their own is made for: those of the routes, HEAD and OPTIONS. */
-  readonly #methods = new Set(['HEAD', 'OPTIONS']);
-  /** Structure of the HEAD routes, or in Express's order the routes themselves: a GET route of the same gives way. */
-  readonly #heads = new Set<string | Place | null>();
-  readonly #exact: boolean;
-
-  constructor(router: Router, rules: RoutingRules, apart = true) {
-    this.rules = { ...rules, asExpress: !apart };
-    this.apart = apart;
-    this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
-    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules));
-    for (const layer of this.layers) {
-      this.#index.add(layer);
-      if (layer.place === null) continue;
-      if (layer.method !== null) this.#methods.add(layer.method);
-      if (layer.method === 'HEAD' && !apart) this.#heads.add(layer.place);
-      for (const pattern of layer.patterns) {
-        this.#engine.add(pattern);
-        if (layer.method === 'HEAD' && apart) this.#heads.add(structureOf(pattern.segments));
-      }
-    }
-    const middleware = this.layers.filter((layer) => layer.place === null);
-    this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, this.#exact)));
-  }
-
-  /** @param path Path of a request target, as sent. */
-  match(method: string, path: string): Match {
-    // A target such as "*" is no path: the engine would skip its first character unread.
-    if (path.charCodeAt(0) !== 47) return new Match(path, this.#unmatched, null, null, true);
-    let cut: Path | null = null;
-    let lookup = path;
-    if (!this.#exact || path.includes('%')) {
-      cut = new Path(path, this.rules);
-      lookup = cut.lookup;
-    }
-    const found = this.#engine.find(lookup);
-    if (found === null) return new Match(path, this.#unmatched, null, cut, true);
-    const loose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
-    return new Match(path, this.#plan(found.store, method), found.params, cut, loose);
-  }
-
-  /** Whether some route can take the request. */
-  takes(match: Match): boolean {
-    if (match.plan.takes === 'never') return false;
-    if (match.plan.takes === 'always' && !match.loose) return true;
-    for (const step of match.plan.steps) {
-      if (step.layer.place !== null && this.applies(step, match)) return true;
-    }
-    return false;
-  }
-
-  /** Whether the step's layer applies to the path. */
-  applies(step: Step, match: Match): boolean {
-    return (!step.test && !match.loose) || this.alternative(step.layer, match) !== undefined;
-  }
-
-  /** The first pattern of the layer that the path matches. */
-  alternative(layer: Layer, match: Match): Pattern | undefined {
-    const cut = this.cut(match);
-    for (const pattern of layer.patterns) {
-      if (layer.place === null ? pattern.matchesPrefix(cut) : pattern.matches(cut)) return pattern;
-    }
-    return undefined;
-  }
-
-  cut(match: Match): Path {
-    return (match.cut ??= new Path(match.path, this.rules));
-  }
-
-  /** Methods of the routes that match the path, whatever the request's own. */
-  methods(match: Match): Set<string> {
-    const methods = new Set<string>();
-    for (const layer of this.layers) {
-      if (layer.place === null || layer.method === null || layer.catches || this.alternative(layer, match) === undefined) continue;
-      methods.add(layer.method);
-      if (layer.method === 'GET') methods.add('HEAD');
-    }
-    return methods;
-  }
-
-  #plan(shape: Shape, method: string): Plan {
-    let plans = this.#plans.get(shape);
-    if (plans === undefined) this.#plans.set(shape, plans = new Map<string, Plan>());
-    const plan = plans.get(method);
-    if (plan !== undefined) return plan;
-    // Middleware may make a method of whatever a client sends: a plan for each would be kept for good.
-    const known = this.#methods.has(method) ? method : OTHER;
-    let made = plans.get(known);
-    if (made === undefined) plans.set(known, made = this.#makePlan(shape, known));
-    return made;
-  }
-
-  #makePlan(shape: Shape, method: string): Plan {
-    const chosen: { layer: Layer; test: boolean }[] = [];
-    for (const candidate of this.#index.candidates(shape)) {
-      const layer = candidate.place === null ? candidate : this.#answering(candidate, method);
-      if (layer === null) continue;
-      const verdict = judgeLayer(layer, shape);
-      if (verdict !== 'never') chosen.push({ layer, test: verdict === 'test' });
-    }
-    const routes = chosen.filter(({ layer }) => layer.place !== null);
-    const steps = chosen.map(({ layer, test }) => {
-      const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
-      return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
-    });
-    if (method === 'OPTIONS' && this.rules.answerOptions === true) {
-      for (const layer of optionsAnswers(this)) steps.push(new Step(layer, false, undefined, false, true));
-      steps.sort((a, b) => a.layer.order - b.layer.order);
-    }
-    return new Plan(steps);
-  }
-
-  /** The layer as it answers a method: a GET route answers HEAD by those of its patterns whose structure no HEAD route has. */
-  #answering(layer: Layer, method: string): Layer | null {
-    if (layer.method === null || layer.method === method) return layer;
-    if (method !== 'HEAD' || layer.method !== 'GET') return null;
-    if (!this.apart) return this.#heads.has(layer.place) ? null : layer;
-    const patterns = layer.patterns.filter((pattern) => !this.#heads.has(structureOf(pattern.segments)));
-    if (patterns.length === layer.patterns.length) return layer;
-    return patterns.length === 0 ? null : { ...layer, patterns };
-  }
-}
-
 /** See `Step.base`. Only where paths are compared exactly: else the path as sent may be another text than the pattern's. */
 function staticBase({ patterns, place }: Layer): string | undefined {
   const [pattern] = patterns;
   if (patterns.length !== 1 || pattern === undefined) return undefined;
   const segments = place === null ? pattern.segments : pattern.segments.slice(0, pattern.mountLength);
   return segments.every((segment) => segment.kind === 'static') ? segments.map((segment) => `/${segment.text}`).join('') : undefined;
-}
-
-/** Whether a layer applies to every path. */
-function everywhere(layer: Layer): boolean {
-  return layer.patterns[0]?.segments.length === 0;
-}
-
-function hasEmptyCapture(shape: Shape, captures: Captures): boolean {
-  const names = shape.captures;
-  for (let i = 0; i < names.length; i++) {
-    const value = captures[names[i] as string] as string;
-    // 47 is "/": what "**" takes may not begin with an empty segment.
-    if (value === '' || value.charCodeAt(0) === 47) return true;
-  }
-  return false;
-}
-
-/** The engine's captures in the order of the pattern's names, where it captures just what the pattern does. */
-function capturesOf(layer: Layer, shape: Shape): readonly string[] | undefined {
-  const [pattern] = layer.patterns;
-  if (layer.place === null || layer.patterns.length !== 1 || pattern === undefined) return undefined;
-  if (pattern.segments.length !== shape.segments.length) return undefined;
-  const same = pattern.segments.every((segment, index) => sameCapture(segment, shape, index));
-  return same && new Set(namesOf(pattern.segments)).size === shape.captures.length ? shape.captures : undefined;
-}
-
-function sameCapture(segment: Segment, shape: Shape, index: number): boolean {
-  const given = shape.segments[index];
-  if (segment.kind === 'static') return given === segment.text;
-  if (segment.kind === 'deep') return given === REST;
-  return segment.kind === 'param' && given === null;
 }

@@ -1,7 +1,8 @@
 import { Failure, isError } from './failure';
 import { History } from './history';
 import { commonLevel, isWithin, type Layer, type Level, meetsRoute, type Mount } from './layer';
-import type { Match, RouteTable, Step } from './plan';
+import type { Match, Step } from './plan';
+import type { RouteTable } from './route-table';
 
 /** Where in the list of its application a request is, and which layers no longer count for it. */
 export class Position {

@@ -2,7 +2,8 @@ import type { Request } from '../http/request';
 import type { NextFunction } from './handler';
 import type { Layer, Place } from './layer';
 import { NoParams, type Params, type Pattern } from './pattern';
-import type { Match, RouteTable, Step } from './plan';
+import type { Match, Step } from './plan';
+import type { RouteTable } from './route-table';
 import { TargetView } from './target-view';
 
 /** What a layer that is called sees of its request: its part of the target, the parameters and the route. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Adoption, giveOwnProperties } from '../http/adoption';
-import { answerError, answerUnmatched } from '../http/answer';
+import { answerError, answerUnmatched } from '../http/default-answer';
 import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import { Response } from '../http/response';
@@ -8,7 +8,7 @@ import { pathOf } from '../target';
 import { checkAround, isLedAstray } from './around';
 import type { NextFunction } from './handler';
 import type { Params } from './pattern';
-import { RouteTable } from './plan';
+import { RouteTable } from './route-table';
 import type { RoutingRules } from './registration';
 import type { Router } from './router';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';

@@ -1,7 +1,7 @@
 import { kFactory } from '../factory';
 import type { AnyHandler } from './route';
 import { type Layer, within } from './layer';
-import type { RouteTable } from './plan';
+import type { RouteTable } from './route-table';
 
 /** What is registered and can't do what it was meant to do. */
 export type Suspect =

@@ -5,9 +5,8 @@ import { LayerIndex } from './overlap';
 import type { Pattern } from './pattern';
 import { NestedTail } from './pattern-nest';
 import type { Segment } from './pattern-parser';
-import { structureOf } from './pattern-segment';
-import type { Tail } from './pattern-tail';
-import type { RouteTable } from './plan';
+import { structureOf, type Tail } from './pattern-segment';
+import type { RouteTable } from './route-table';
 
 /** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */
 export interface UnmetMiddleware {

@@ -7,7 +7,8 @@ import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from '
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
 import { NoParams, type Params } from './pattern';
-import type { Match, RouteTable, Step } from './plan';
+import type { Match, Step } from './plan';
+import type { RouteTable } from './route-table';
 import { Position } from './position';
 import { RequestView } from './request-view';
 import { type RequestWatch, WalkWatch } from './watch';

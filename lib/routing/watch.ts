@@ -6,7 +6,8 @@ import { isTraced, tracing } from '../tracing';
 import { isError } from './failure';
 import { HandlerRun, isAnswered } from './handler-run';
 import type { Layer, Place } from './layer';
-import type { Match, RouteTable } from './plan';
+import type { Match } from './plan';
+import type { RouteTable } from './route-table';
 
 type WatchedRequest = Request & { [kWatch]?: RequestWatch };
 

@@ -1,4 +1,4 @@
-import { type Rejection, rejection } from './scheme';
+import { type Rejection, rejection } from './rejection';
 
 /** How old a signature may be, and how far ahead of the clock here, in milliseconds. */
 export interface AgeLimits {

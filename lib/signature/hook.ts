@@ -1,13 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
 import { closeBehind, destroyAfter } from '../http/connection';
-import { answerJson } from '../http/answer';
+import { answerJson } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
 import { tooLarge } from '../http/body/inflate';
 import { cutOff } from '../http/own-answer';
-import { loggedRequest } from '../http/logged-request';
-import { refusedBody } from '../http/refused-body';
+import { loggedRequest, refusedBody } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -16,7 +15,8 @@ import type { ReplayStore } from '../options/options';
 import type { SafeLog } from '../safe-log';
 import { tracing } from '../tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
-import { type Acceptance, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from './scheme';
+import { isRejection, type Rejection, rejection } from './rejection';
+import type { Acceptance, PendingCheck, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { RegisteredRoute, SignatureScope } from './scope/scope';
 
 /** Whether the request may go on; what it refuses, the hook has answered. */

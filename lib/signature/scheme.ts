@@ -1,14 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ErrorBody } from '../errors';
-
-/** The three failures a client can tell apart (INTERFACE section 7.1). */
-export type Failure = 'missing' | 'invalid' | 'expired';
-
-/** Why a request is refused. The reason is for the log alone: to a client it would be an oracle. */
-export interface Rejection {
-  readonly failure: Failure;
-  readonly reason: string;
-}
+import type { Failure, Rejection } from './rejection';
 
 /** What a signature is checked against: the request as received, before any rewrite. */
 export interface ReceivedRequest {
@@ -60,26 +52,4 @@ export interface SignatureScheme {
   begin(request: ReceivedRequest, now: number): Rejection | PendingCheck;
   /** The JSON body that answers a failure. */
   failureBody(failure: Failure): ErrorBody;
-}
-
-/** Whether the check has refused. */
-export function isRejection(verdict: object): verdict is Rejection {
-  return 'failure' in verdict;
-}
-
-/** Refuses: the failure is for the client, the reason for the log. */
-export function rejection(failure: Failure, reason: string): Rejection {
-  return { failure, reason };
-}
-
-/** The bodies of INTERFACE section 7.1. */
-export function failureBody(failure: Failure, headerName: string): ErrorBody {
-  switch (failure) {
-    case 'missing':
-      return { error: 'Missing signature header', message: `${headerName} header is required` };
-    case 'expired':
-      return { error: 'Signature expired', message: 'Request signature has expired' };
-    case 'invalid':
-      return { error: 'Invalid signature', message: 'Request signature verification failed' };
-  }
 }

@@ -1,4 +1,5 @@
-import { isRejection, type Verdict } from '../../lib/signature/scheme';
+import { isRejection } from '../../lib/signature/rejection';
+import type { Verdict } from '../../lib/signature/scheme';
 import { SharedSecrets } from '../../lib/signature/secret-source';
 import { type MessageSignatureConfig, MessageSignatureScheme } from '../../lib/signature/v2/message-signature';
 import { type MessageToSign, signMessage } from '../../lib/signature/v2/message-sign';

@@ -1,4 +1,5 @@
-import { isRejection, type ReceivedRequest, type Rejection, type SignatureScheme, type Verdict } from '../../lib/signature/scheme';
+import { isRejection, type Rejection } from '../../lib/signature/rejection';
+import type { ReceivedRequest, SignatureScheme, Verdict } from '../../lib/signature/scheme';
 
 /** The whole check of a request, head and then body, as a hook makes it. @param finished When the body was in. */
 export async function laterVerdictOf(scheme: SignatureScheme, request: ReceivedRequest, body: Buffer | undefined, now: number, finished = now): Promise<Verdict> {

@@ -4,7 +4,7 @@ import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
 import { type Inflater, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
-import { parseForm } from '../query';
+import { parseForm } from './form';
 
 export { tooLarge } from './inflate';
 export { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from './capture';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError, statusText } from '../../errors';
-import { answerJson } from '../answer';
+import { answerJson } from '../default-answer';
 import { closeBehind } from '../connection';
 import type { ConfiguredResponse } from '../response-state';
 

@@ -2,11 +2,12 @@ import { crypto } from '../../packages';
 import type { ErrorBody } from '../../errors';
 import { checkAge } from '../age';
 import { bodyParts } from '../logged-parts';
-import { type Failure, failureBody, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
+import { type Failure, failureBody, type Rejection, rejection } from '../rejection';
+import type { PendingCheck, ReceivedRequest, SignatureScheme, Verdict } from '../scheme';
 import { isKeyId, type SecretSource, SharedSecrets } from '../secret-source';
-import { HmacKey, type Secret } from '../hmac';
-import { signedUrl } from './signed-data';
-import { checkBody, checkDigest, checkHeaders, type SignatureConfig, type SignedRequest } from './verify';
+import { HmacKey, matchesAny, type Secret } from '../hmac';
+import { checkBody, checkHeaders, isDigest, type SignatureConfig, type SignedRequest } from './grammar';
+import { digest, signedUrl } from './signed-data';
 
 /** What the scheme needs beside {@link SignatureConfig}. */
 export interface HmacSchemeConfig extends SignatureConfig {
@@ -114,6 +115,24 @@ class HmacCheck implements PendingCheck {
     if (rejected !== null) return rejected;
     return { digest: signature as string, expires: Number(timestamp) + config.maxAge + config.clockSkew, keyId: this.#keyId };
   }
+}
+
+/** Compares the signature with the one each key gives. */
+export function checkDigest(
+  request: SignedRequest,
+  body: Uint8Array | undefined,
+  config: SignatureConfig,
+  keys: readonly HmacKey[],
+): Rejection | null {
+  const { signature, timestamp } = request;
+  // Latin-1 drops the upper half of a unit, and what has another length can't be compared; the grammar rules both out.
+  if (signature === undefined || timestamp === undefined || !isDigest(signature, config.algorithm)) {
+    return rejection('invalid', 'the signature was not checked for its form');
+  }
+  const url = signedUrl(request.target, config.includeQuery);
+  const signed = config.includeBody ? body : undefined;
+  const digests = keys.map((key) => Buffer.from(digest(key, request.method, url, signed, timestamp), 'latin1'));
+  return matchesAny([Buffer.from(signature, 'latin1')], digests) ? null : rejection('invalid', 'the signature matches none of the secrets');
 }
 
 function keysOf(secrets: readonly Secret[], { algorithm }: HmacSchemeConfig): HmacKey[] {

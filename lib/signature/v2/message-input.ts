@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { structuredHeaders } from '../../packages';
 import { canonicalDictionary } from './dictionary';
-import { type Rejection, rejection } from '../scheme';
+import { type Rejection, rejection } from '../rejection';
 
 /** The one signature that a request carries in `Signature-Input` and `Signature` (RFC 9421 section 4). */
 export interface MessageSignature {

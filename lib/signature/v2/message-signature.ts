@@ -7,7 +7,8 @@ import { ALGORITHM, type MessageSignature, parseMessageSignature } from './messa
 import { checkAge } from '../age';
 import { matchesAny, type Secret } from '../hmac';
 import { bodyParts, sha256 } from '../logged-parts';
-import { type Failure, failureBody, isRejection, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
+import { type Failure, failureBody, isRejection, type Rejection, rejection } from '../rejection';
+import type { PendingCheck, ReceivedRequest, SignatureScheme, Verdict } from '../scheme';
 import { isKeyId, type SecretSource } from '../secret-source';
 
 /** What of `security.requestSignature` the scheme needs, completed. */

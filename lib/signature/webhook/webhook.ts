@@ -4,7 +4,8 @@ import type { ResolvedWebhook } from '../../options/options';
 import { checkAge } from '../age';
 import { matchesAny, type Secret } from '../hmac';
 import { bodyParts } from '../logged-parts';
-import { type Failure, failureBody, type PendingCheck, type ReceivedRequest, type Rejection, rejection, type SignatureScheme, type Verdict } from '../scheme';
+import { type Failure, failureBody, type Rejection, rejection } from '../rejection';
+import type { PendingCheck, ReceivedRequest, SignatureScheme, Verdict } from '../scheme';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookStamp } from './webhook-format';
 
 /** An entry of `security.webhooks`, as far as the scheme looks at it. */

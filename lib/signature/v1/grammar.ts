@@ -1,8 +1,7 @@
-import type { RequestSignatureConfig } from '../../options/options';
+import type { RequestSignatureConfig, SignatureAlgorithm } from '../../options/options';
 import { checkAge } from '../age';
-import { type HmacKey, matchesAny } from '../hmac';
-import { type Rejection, rejection } from '../scheme';
-import { digest, signedUrl } from './signed-data';
+import { type Rejection, rejection } from '../rejection';
+import { signedUrl } from './signed-data';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
@@ -20,7 +19,7 @@ export interface SignedRequest {
   readonly timestamp: string | undefined;
 }
 
-const SIGNATURE = { sha256: /^[0-9a-f]{64}$/, sha512: /^[0-9a-f]{128}$/ } as const;
+const DIGEST = { sha256: /^[0-9a-f]{64}$/, sha512: /^[0-9a-f]{128}$/ } as const;
 
 // Nothing separates body and timestamp in the signed data. Were the timestamp's
 // length free, its first digits could be moved to the end of the body.
@@ -36,6 +35,11 @@ const QUERY_BYTE = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]/;
 // URL would go unnoticed: a signed `DELETE /u/123` would delete `/u/12`.
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE']);
 
+/** Whether a signature is one digest in lower-case hexadecimal. */
+export function isDigest(signature: string, algorithm: SignatureAlgorithm): boolean {
+  return DIGEST[algorithm].test(signature);
+}
+
 /**
  * Checks what can be checked before a byte of the body is read: presence,
  * grammar, then age. `now` is in milliseconds since the epoch. Accepts
@@ -44,7 +48,7 @@ const BODILESS = new Set(['GET', 'HEAD', 'DELETE']);
 export function checkHeaders(request: SignedRequest, config: SignatureConfig, now: number): Rejection | null {
   const { signature, timestamp, target } = request;
   if (signature === undefined) return rejection('missing', `the ${config.headerName} header is absent`);
-  if (!SIGNATURE[config.algorithm].test(signature)) {
+  if (!isDigest(signature, config.algorithm)) {
     return rejection('invalid', `the ${config.headerName} header is not one lower-case hexadecimal ${config.algorithm} digest`);
   }
   if (timestamp === undefined) return rejection('invalid', `the ${config.timestampHeaderName} header is absent`);
@@ -72,24 +76,6 @@ export function checkBody(
   if (config.ambiguousBody !== 'reject' && !BODILESS.has(request.method.toUpperCase())) return null;
   if (startsApart(signedUrl(request.target, config.includeQuery), body)) return null;
   return rejection('invalid', `the body of a ${request.method} request begins like a continuation of its URL`);
-}
-
-/** Compares the signature with the one each key gives. */
-export function checkDigest(
-  request: SignedRequest,
-  body: Uint8Array | undefined,
-  config: SignatureConfig,
-  keys: readonly HmacKey[],
-): Rejection | null {
-  const { signature, timestamp } = request;
-  // Latin-1 drops the upper half of a unit, and what has another length can't be compared; the grammar rules both out.
-  if (signature === undefined || timestamp === undefined || !SIGNATURE[config.algorithm].test(signature)) {
-    return rejection('invalid', 'the signature was not checked for its form');
-  }
-  const url = signedUrl(request.target, config.includeQuery);
-  const signed = config.includeBody ? body : undefined;
-  const digests = keys.map((key) => Buffer.from(digest(key, request.method, url, signed, timestamp), 'latin1'));
-  return matchesAny([Buffer.from(signature, 'latin1')], digests) ? null : rejection('invalid', 'the signature matches none of the secrets');
 }
 
 function startsApart(url: string, body: Uint8Array): boolean {

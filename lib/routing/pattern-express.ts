@@ -1,7 +1,65 @@
+import { decoded, type Tail } from './pattern-segment';
+import type { Params } from './pattern';
+import type { Segment } from './pattern-parser';
+import type { Path, PathRules } from './path';
+
 /** A piece of a path that an expression takes: text, or a parameter, which as a wildcard may hold slashes. */
 export type Piece = string | { readonly name: string; readonly wild: boolean };
 
 const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g;
+
+/** What Express writes: wildcards by name, and optional slashes. */
+export class ExpressionTail implements Tail {
+  readonly kind = 'tail';
+  readonly names: readonly string[];
+  readonly source: string;
+  readonly takesAll: boolean;
+  readonly mayBeBare: boolean;
+  readonly isGiven = false;
+  readonly segments: readonly Segment[] | null;
+  readonly #captures: readonly Exclude<Piece, string>[];
+  readonly #whole: RegExp;
+  readonly #prefix: RegExp;
+
+  constructor(pieces: readonly Piece[], segments: readonly Segment[] | null, rules: PathRules) {
+    const source = expressionOf(pieces, '/');
+    const flags = rules.caseSensitive ? '' : 'i';
+    this.#captures = pieces.filter((piece) => typeof piece !== 'string');
+    this.#whole = new RegExp(`^${source}${rules.ignoreTrailingSlash ? '(?:\\/$)?' : ''}$`, flags);
+    // As in Express a slash at the end never matters to middleware.
+    this.#prefix = new RegExp(`^${source}(?:\\/$)?(?=\\/|$)`, flags);
+    this.names = this.#captures.map(({ name }) => name);
+    this.source = source;
+    this.segments = segments;
+    this.takesAll = pieces.length === 2 && pieces[0] === '/' && this.#captures[0]?.wild === true;
+    this.mayBeBare = this.#whole.test('/') || this.#prefix.test('/');
+  }
+
+  end(path: Path, from: number, prefix: boolean, atMount: boolean): number {
+    const found = this.#find(path, from, prefix, atMount);
+    if (found === null) return -1;
+    if (!prefix) return path.sent.length;
+    const taken = found[0].split('/').length - 1;
+    return path.endOf(from + (found[0].endsWith('/') ? taken - 1 : taken));
+  }
+
+  capture(path: Path, from: number, prefix: boolean, atMount: boolean, strict: boolean, params: Params): void {
+    const found = this.#find(path, from, prefix, atMount) as RegExpExecArray;
+    this.#captures.forEach(({ name, wild }, index) => {
+      const value = found[index + 1] as string;
+      (params as Record<string, string | string[]>)[name] = wild ? value.split('/').map((segment) => decoded(segment, strict)) : decoded(value, strict);
+    });
+  }
+
+  mountEnd(): number {
+    return 0;
+  }
+
+  #find(path: Path, from: number, prefix: boolean, atMount: boolean): RegExpExecArray | null {
+    const rest = path.behind(from);
+    return (prefix ? this.#prefix : this.#whole).exec(rest === '' && atMount ? '/' : rest);
+  }
+}
 
 /**
  * The source of an expression for pieces in a row, one group for each parameter.
