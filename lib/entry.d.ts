@@ -1,3 +1,4 @@
+/// <reference types="node" />
 import {
   Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
   Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,

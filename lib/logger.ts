@@ -30,7 +30,7 @@ export interface Logger {
   /** Writes a line at `fatal`. */
   fatal: LogMethod;
   /** The lowest level that is written, where the logger tells it. */
-  level?: string;
+  level?: string | undefined;
   /** Says whether a line at that level would be written, where the logger tells it. */
   isLevelEnabled?(level: string): boolean;
   /** Makes a logger that adds these fields to every line, where the logger can. */

@@ -90,6 +90,13 @@ describe('the tables of options', () => {
     expect(written).toEqual(declared);
   });
 
+  test.each([
+    ...TABLES, ['RouterOptions', 'lib/routing/router-options.ts'],
+    ['MemoryReplayStoreOptions', 'lib/signature/replay/memory-replay-store.ts'], ['RedisReplayStoreOptions', 'lib/signature/replay/redis-replay-store.ts'],
+  ])('%s takes undefined for what is left out, by the types of %s', (name, file) => {
+    expect(optionsOf(file, name).filter(({ takesUndefined }) => !takesUndefined).map(({ option }) => option)).toEqual([]);
+  });
+
   const UNITS = TABLES.flatMap(([name, file]) => optionsOf(file, name).flatMap(({ option, text }) => (
     ['milliseconds', 'bytes', 'UTF-16 units'].filter((unit) => text.includes(unit)).map((unit) => [name, option, unit])
   )));

@@ -406,3 +406,10 @@ test('demo/signed-fetch.mjs is let in by demo/signed-server.mjs', async () => {
     'patch: 404 {"error":"Not Found","message":"Cannot PATCH /api/users"}',
   ]);
 });
+
+test('options that cannot sign are refused by its own name, and what was given is told by its kind alone', () => {
+  const refusal = 'signedFetch: secret must be a non-empty string or Buffer, or a list whose first entry is one, and was ';
+  for (const [secret, kind] of [[undefined, 'undefined'], [null, 'null'], ['', 'an empty string'], [[], 'undefined'], [7, 'number'], [Buffer.alloc(0), 'object']]) {
+    expect(() => signedFetch({ secret } as SignedFetchOptions)).toThrow(expect.objectContaining({ message: `${refusal}${String(kind)}` }));
+  }
+});

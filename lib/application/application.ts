@@ -53,7 +53,7 @@ const SUFFIX = '.xJson';
 /** How `Application.close` drains. */
 export interface CloseOptions {
   /** How long requests in flight may take to end, in milliseconds, and as long again listeners of `close`. @default 10000 */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** Told of the application that another was mounted in. */

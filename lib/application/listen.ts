@@ -4,25 +4,25 @@ import { inspect } from 'node:util';
 /** Where to listen; see `Application.start`. */
 export interface ListenOptions {
   /** Port to listen on; 0 picks a free one. @default `server.port`, else PORT, else 3000 */
-  port?: number;
+  port?: number | undefined;
   /** Address to listen on. @default `server.host`, else every address */
-  host?: string;
+  host?: string | undefined;
   /** A Unix domain socket, or a pipe of Windows, in place of a port. @default none */
-  path?: string;
+  path?: string | undefined;
   /** A descriptor that is open already, as from systemd, in place of a port. @default none */
-  fd?: number;
+  fd?: number | undefined;
   /** Most connections that wait to be accepted. @default 511 */
-  backlog?: number;
+  backlog?: number | undefined;
   /** Whether the processes of a cluster do not share the port. @default false */
-  exclusive?: boolean;
+  exclusive?: boolean | undefined;
   /** Whether an IPv6 address takes no IPv4 connections. @default false */
-  ipv6Only?: boolean;
+  ipv6Only?: boolean | undefined;
   /** Whether every user may read from the socket at `path`. @default false */
-  readableAll?: boolean;
+  readableAll?: boolean | undefined;
   /** Whether every user may write to the socket at `path`. @default false */
-  writableAll?: boolean;
+  writableAll?: boolean | undefined;
   /** Closes the server when it is aborted. @default none */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Called when the server listens, or with the error that kept it from doing so. */

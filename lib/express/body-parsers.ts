@@ -6,11 +6,11 @@ import type { Handler } from '../routing/handler';
 /** Options that all body parsers share. */
 export interface BodyParserOptions {
   /** Whether gzip, deflate and br are inflated; if not, such a body is answered by 415. @default true */
-  inflate?: boolean;
+  inflate?: boolean | undefined;
   /** Longest body, in bytes, or text such as `'5mb'`; beyond it 413. @default '100kb' */
-  limit?: number | string;
+  limit?: number | string | undefined;
   /** Content types that are parsed, by name, extension or test. @default the parser's own */
-  type?: string | string[] | ((req: IncomingMessage) => unknown);
+  type?: string | string[] | ((req: IncomingMessage) => unknown) | undefined;
   /** Called with the bytes before they are parsed; what it throws is answered by 403. @default none */
   verify?(req: IncomingMessage, res: ServerResponse, body: Buffer, encoding: string): void;
 }
@@ -20,29 +20,29 @@ export interface JsonParserOptions extends BodyParserOptions {
   /** Second argument of `JSON.parse`. @default none */
   reviver?(this: unknown, key: string, value: unknown): unknown;
   /** Whether only objects and arrays are taken. @default true */
-  strict?: boolean;
+  strict?: boolean | undefined;
 }
 
 /** Options of {@link text}. */
 export interface TextParserOptions extends BodyParserOptions {
   /** Charset where the Content-Type names none. @default 'utf-8' */
-  defaultCharset?: string;
+  defaultCharset?: string | undefined;
 }
 
 /** Options of {@link urlencoded}. */
 export interface UrlencodedParserOptions extends BodyParserOptions {
   /** Whether names with brackets make objects and arrays. @default false */
-  extended?: boolean;
+  extended?: boolean | undefined;
   /** Most parameters; beyond it 413. @default 1000 */
-  parameterLimit?: number;
+  parameterLimit?: number | undefined;
   /** How deep brackets may nest with `extended`; beyond it 400. @default 32 */
-  depth?: number;
+  depth?: number | undefined;
   /** Charset where the Content-Type names none. @default 'utf-8' */
-  defaultCharset?: 'utf-8' | 'iso-8859-1';
+  defaultCharset?: 'utf-8' | 'iso-8859-1' | undefined;
   /** Whether a `utf8` parameter may name the charset. @default false */
-  charsetSentinel?: boolean;
+  charsetSentinel?: boolean | undefined;
   /** Whether numeric character references are decoded in iso-8859-1. @default false */
-  interpretNumericEntities?: boolean;
+  interpretNumericEntities?: boolean | undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+/// <reference types="node" />
 import { express, type Application } from 'waypost';
 
 declare module 'waypost' {

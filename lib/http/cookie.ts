@@ -7,27 +7,27 @@ export interface CookieOptions {
    * Life of the cookie in milliseconds from now; sets both Max-Age and Expires.
    * @default none: the cookie lives as long as the browser's session
    */
-  maxAge?: number | null;
+  maxAge?: number | null | undefined;
   /** The moment the cookie ends; `maxAge` overrides it. @default none */
-  expires?: Date;
+  expires?: Date | undefined;
   /** Path beneath which the cookie is sent. @default '/' */
-  path?: string | null;
+  path?: string | null | undefined;
   /** Domain to which the cookie is sent. @default none: the host that set it */
-  domain?: string;
+  domain?: string | undefined;
   /** Sent over HTTPS only. @default false */
-  secure?: boolean;
+  secure?: boolean | undefined;
   /** Hidden from scripts in the page. @default false */
-  httpOnly?: boolean;
+  httpOnly?: boolean | undefined;
   /** Kept apart for each top-level site. @default false */
-  partitioned?: boolean;
+  partitioned?: boolean | undefined;
   /** Which cookies a browser gives up first. @default none */
-  priority?: 'low' | 'medium' | 'high';
+  priority?: 'low' | 'medium' | 'high' | undefined;
   /** Whether requests from other sites carry the cookie; `true` is `'strict'`. @default none */
-  sameSite?: boolean | 'lax' | 'strict' | 'none';
+  sameSite?: boolean | 'lax' | 'strict' | 'none' | undefined;
   /** Signed with the secret of cookie-parser, so that a changed value is noticed. @default false */
-  signed?: boolean;
+  signed?: boolean | undefined;
   /** How the value is made safe for a header. @default encodeURIComponent */
-  encode?: (value: string) => string;
+  encode?: ((value: string) => string) | undefined;
 }
 
 /**

@@ -5,104 +5,104 @@ import type { LineLevel, Logger, LogLevel } from '../logger';
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
 export interface CreateServerOptions {
   /** Name of the environment. Error details reach a client only in `development`, of `express()` also in `test`. @default NODE_ENV, else 'production' */
-  env?: string;
+  env?: string | undefined;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
-  etag?: boolean | 'weak' | 'strong';
+  etag?: boolean | 'weak' | 'strong' | undefined;
   /** What is logged, and where. */
-  logging?: LoggingOptions;
+  logging?: LoggingOptions | undefined;
   /** How exactly a path must match its pattern. */
-  routing?: RoutingOptions;
+  routing?: RoutingOptions | undefined;
   /** How request bodies are read; `false` turns parsing off. */
-  body?: BodyOptions | false;
+  body?: BodyOptions | false | undefined;
   /** Where and how the application listens. */
-  server?: ServerSettings;
+  server?: ServerSettings | undefined;
   /** What guards the routes. */
-  security?: SecurityOptions;
+  security?: SecurityOptions | undefined;
 }
 
 /** `logging`: what the application logs, and where (INTERFACE section 2.6). */
 export interface LoggingOptions {
   /** Lowest level that the built-in logger writes; a given `logger` keeps its own. @default 'info' */
-  level?: LogLevel;
+  level?: LogLevel | undefined;
   /** A logger in pino's shape. @default pino on standard output */
-  logger?: Logger;
+  logger?: Logger | undefined;
   /**
    * Whether requests have `req.id` and `req.log`, a logger that adds it to its lines as `reqId`. A text is the name of the
    * header whose value is taken; `true` stands for `X-Request-Id`. @default false
    */
-  requestId?: boolean | string | RequestIdOptions;
+  requestId?: boolean | string | RequestIdOptions | undefined;
   /** At which level each request is logged when it is over; `true` means `'info'`. @default 'debug' */
-  requests?: boolean | LineLevel;
+  requests?: boolean | LineLevel | undefined;
   /** Time that a request may be open without an answer before a warning says who has it, in milliseconds; 0 is never. @default 10000 in development, else 0 */
-  slowAfter?: number;
+  slowAfter?: number | undefined;
 }
 
 /** `logging.requestId`: where the id of a request comes from. An id has 1 to 200 characters: letters, digits and `_.~:;=+/@-`. */
 export interface RequestIdOptions {
   /** Name of the header whose value is the id, whoever sent it; false for none. @default X-Request-Id */
-  header?: string | false;
+  header?: string | false | undefined;
   /** Makes the id of a request that brings none. @default a random UUID */
-  generate?: (req: IncomingMessage) => string;
+  generate?: ((req: IncomingMessage) => string) | undefined;
 }
 
 /** `routing`: how exactly a path must match its pattern (INTERFACE section 4.2). */
 export interface RoutingOptions {
   /** Whether `/A` and `/a` are two paths. @default true */
-  caseSensitive?: boolean;
+  caseSensitive?: boolean | undefined;
   /** Whether `/a/` is taken as `/a`. @default false */
-  ignoreTrailingSlash?: boolean;
+  ignoreTrailingSlash?: boolean | undefined;
   /** Whether `//a` is taken as `/a`. @default false */
-  ignoreDuplicateSlashes?: boolean;
+  ignoreDuplicateSlashes?: boolean | undefined;
   /** Whether a wrong method is answered by 405 with `Allow`, and OPTIONS by the framework, instead of 404. @default false */
-  methodNotAllowed?: boolean;
+  methodNotAllowed?: boolean | undefined;
 }
 
 /** `body`: how request bodies are read. */
 export interface BodyOptions {
   /** Longest body that is read, in bytes, or text such as `'100kb'` (units b, kb, mb, gb of 1024). @default 1048576 (1 MiB) */
-  limit?: number | string;
+  limit?: number | string | undefined;
   /** Whether integers beyond 2^53 in JSON become BigInt; one of more than 4,300 digits is answered by 400. @default false */
-  bigint?: boolean;
+  bigint?: boolean | undefined;
 }
 
 /** Node's own options of an HTTP server, by their own names. Their defaults are Node's. */
 export interface HttpServerOptions {
   /** Time for the whole request to arrive, in milliseconds; 0 is no limit. @default 300000 */
-  requestTimeout?: number;
+  requestTimeout?: number | undefined;
   /** Time for the headers to arrive, in milliseconds; 0 is no limit. At most `requestTimeout`. @default 60000 */
-  headersTimeout?: number;
+  headersTimeout?: number | undefined;
   /** Time an idle connection is kept, in milliseconds. @default 5000 */
-  keepAliveTimeout?: number;
+  keepAliveTimeout?: number | undefined;
   /** Time added to `keepAliveTimeout` before the socket closes, in milliseconds. @default Node's */
-  keepAliveTimeoutBuffer?: number;
+  keepAliveTimeoutBuffer?: number | undefined;
   /** How often the two request timeouts are looked at, in milliseconds. @default 30000 */
-  connectionsCheckingInterval?: number;
+  connectionsCheckingInterval?: number | undefined;
   /** Inactivity after which a socket is closed, in milliseconds; 0 is never. @default 0 */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Most headers of a request that are kept; 0 is no limit. @default Node's */
-  maxHeadersCount?: number;
+  maxHeadersCount?: number | undefined;
   /** Most bytes of a request's headers. @default 16384 */
-  maxHeaderSize?: number;
+  maxHeaderSize?: number | undefined;
   /** Most requests on one connection; 0 is no limit. @default 0 */
-  maxRequestsPerSocket?: number;
+  maxRequestsPerSocket?: number | undefined;
   /** Whether malformed headers are let in. @default false */
-  insecureHTTPParser?: boolean;
+  insecureHTTPParser?: boolean | undefined;
   /** Whether repeated headers are joined by `, ` rather than dropped. @default false */
-  joinDuplicateHeaders?: boolean;
+  joinDuplicateHeaders?: boolean | undefined;
   /** Buffer size of request and response streams, in bytes. @default Node's */
-  highWaterMark?: number;
+  highWaterMark?: number | undefined;
   /** Whether Nagle's algorithm is off. @default true */
-  noDelay?: boolean;
+  noDelay?: boolean | undefined;
   /** Whether TCP keep-alive probes are sent. @default false */
-  keepAlive?: boolean;
+  keepAlive?: boolean | undefined;
   /** Idle time before the first probe, in milliseconds. @default 0 */
-  keepAliveInitialDelay?: number;
+  keepAliveInitialDelay?: number | undefined;
   /** Whether an HTTP/1.1 request without `Host` is answered by 400. @default true */
-  requireHostHeader?: boolean;
+  requireHostHeader?: boolean | undefined;
   /** Whether writing a body to a response that has none throws. @default false */
-  rejectNonStandardBodyWrites?: boolean;
+  rejectNonStandardBodyWrites?: boolean | undefined;
   /** Response headers that are sent once, their values joined by `; `. @default none */
-  uniqueHeaders?: string[];
+  uniqueHeaders?: string[] | undefined;
 }
 
 /** Says whether the proxy at that address, `hop` steps away, is trusted. */
@@ -114,22 +114,22 @@ export type TrustProxy = boolean | number | string | readonly string[] | TrustFu
 /** `server`: where and how the application listens (INTERFACE section 2.6). */
 export interface ServerSettings extends HttpServerOptions {
   /** Address to listen on. @default Node's: every address */
-  host?: string;
+  host?: string | undefined;
   /** Port to listen on; 0 picks a free one. @default PORT, else 3000 */
-  port?: number;
+  port?: number | undefined;
   /**
    * Time that a client may take to read on while bytes of a response wait for it, in milliseconds; then its connection
    * is closed. 0 is no limit. @default 60000
    */
-  writeTimeout?: number;
+  writeTimeout?: number | undefined;
   /** Time that middleware and handlers may take to begin an answer, in milliseconds; then 503, and the log says which of them had the request. 0 is no limit. @default 0 */
-  handlerTimeout?: number;
+  handlerTimeout?: number | undefined;
   /** Whether SIGINT and SIGTERM close the application. @default false */
-  handleSignals?: boolean;
+  handleSignals?: boolean | undefined;
   /** Whose `X-Forwarded-*` headers are believed; a text may list several, separated by commas. @default false */
-  trustProxy?: TrustProxy;
+  trustProxy?: TrustProxy | undefined;
   /** Serves HTTPS with these. @default none: plain HTTP */
-  https?: HttpsOptions;
+  https?: HttpsOptions | undefined;
 }
 
 /** `server.https`: the contents of key and certificate in PEM, and Node's other TLS options by their own names. */
@@ -142,25 +142,25 @@ export interface SecurityOptions {
    * @example
    * createServer({ security: { requestSignature: { secret: process.env.SIGNING_SECRET } } });
    */
-  requestSignature?: RequestSignatureConfig;
+  requestSignature?: RequestSignatureConfig | undefined;
   /** To which requests a guard applies. */
-  routeConfig?: RouteConfig;
+  routeConfig?: RouteConfig | undefined;
   /** Paths that take webhooks of other services, and how those sign them. @default none */
-  webhooks?: readonly WebhookConfig[];
+  webhooks?: readonly WebhookConfig[] | undefined;
 }
 
 /** `security.routeConfig`: to which requests a guard applies. */
 export interface RouteConfig {
   /** To which requests the check of signatures applies. @default every request */
-  requestSignature?: SignatureRoutes;
+  requestSignature?: SignatureRoutes | undefined;
 }
 
 /** `security.routeConfig.requestSignature`: to which requests the check of signatures applies (INTERFACE section 5). */
 export interface SignatureRoutes {
   /** What is checked. @default every request */
-  includeRoutes?: readonly ScopeEntry[];
+  includeRoutes?: readonly ScopeEntry[] | undefined;
   /** What is taken away from it. @default nothing */
-  excludeRoutes?: readonly ScopeEntry[];
+  excludeRoutes?: readonly ScopeEntry[] | undefined;
 }
 
 /** A route pattern, for all methods or for some. */
@@ -171,36 +171,36 @@ export interface RequestSignatureConfig {
   /** The shared secret, or several while one replaces another; 32 bytes or more each. A function returns those of a key id. */
   secret: string | readonly string[] | SecretLookup;
   /** Name of the header that names the client's key; where `secret` is a function. @default 'X-Key-Id' */
-  keyIdHeaderName?: string;
+  keyIdHeaderName?: string | undefined;
   /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). A server takes one of them. @default 1 */
-  version?: 1 | 2;
+  version?: 1 | 2 | undefined;
   /** Whether the steps of each check are logged, without secrets or signatures. @default false */
-  debug?: boolean;
+  debug?: boolean | undefined;
   /** Hash of the HMAC. @default 'sha256' */
-  algorithm?: SignatureAlgorithm;
+  algorithm?: SignatureAlgorithm | undefined;
   /** How old a signature may be, in milliseconds. @default 300000 (5 minutes) */
-  maxAge?: number;
+  maxAge?: number | undefined;
   /** Name of the header that carries the signature. @default 'Svc-Request-Sig' */
-  headerName?: string;
+  headerName?: string | undefined;
   /** Name of the header that carries the timestamp. @default 'X-Timestamp' */
-  timestampHeaderName?: string;
+  timestampHeaderName?: string | undefined;
   /** Whether the body is signed. @default true */
-  includeBody?: boolean;
+  includeBody?: boolean | undefined;
   /** Whether the query is signed. @default true */
-  includeQuery?: boolean;
+  includeQuery?: boolean | undefined;
   /** How far ahead the sender's clock may be, in milliseconds. @default 30000 (30 seconds) */
-  clockSkew?: number;
+  clockSkew?: number | undefined;
   /**
    * What to do with a body that could have been the end of the URL, on methods other than GET, HEAD and DELETE; on those
    * three it is always refused. @default 'accept'
    */
-  ambiguousBody?: 'accept' | 'reject';
+  ambiguousBody?: 'accept' | 'reject' | undefined;
   /** With version 2: what every request must sign besides, names of headers, `'@authority'` or `'@request-target'`. @default none */
-  covers?: readonly string[];
+  covers?: readonly string[] | undefined;
   /** Lets each signature through once. @default none: a signature holds until it is too old */
-  replay?: ReplayOptions;
+  replay?: ReplayOptions | undefined;
   /** How long a function given as `secret` and the replay store may take together, in milliseconds; then 503. @default 5000 (5 seconds) */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** Returns the secrets of a key id; undefined or null where nobody has such a key. */
@@ -239,15 +239,15 @@ export interface WebhookConfig {
   /** The secret as that service shows it, or several while one replaces another. */
   secret: string | readonly string[];
   /** How old a signature may be, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
-  maxAge?: number;
+  maxAge?: number | undefined;
   /** How far ahead the sender's clock may be, in milliseconds; not with `github`. @default 300000 (5 minutes) */
-  clockSkew?: number;
+  clockSkew?: number | undefined;
   /** Whether each check is logged, without secrets or signatures. @default false */
-  debug?: boolean;
+  debug?: boolean | undefined;
   /** Lets each signature through once; not with `github`, which signs no time. @default none: a signature holds until it is too old */
-  replay?: ReplayOptions;
+  replay?: ReplayOptions | undefined;
   /** How long the replay store may take, in milliseconds; then 503. @default 5000 (5 seconds) */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /** The hash of a request signature. */

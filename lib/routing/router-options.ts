@@ -4,11 +4,11 @@ import type { RoutingRules } from './registration';
 /** Options of `Router`. */
 export interface RouterOptions {
   /** Whether `/A` and `/a` are two paths. @default as the application: `express()` sets it to false, the exact `createServer()` to true */
-  caseSensitive?: boolean;
+  caseSensitive?: boolean | undefined;
   /** Whether `/a/` and `/a` are two paths. @default as the application: `express()` sets it to false, the exact `createServer()` to true */
-  strict?: boolean;
+  strict?: boolean | undefined;
   /** Whether handlers see the parameters of the path that the router is mounted at. @default false in `express()`, as in Express; true in `createServer()` */
-  mergeParams?: boolean;
+  mergeParams?: boolean | undefined;
 }
 
 /** What a router outside of any application goes by: as in Express. */

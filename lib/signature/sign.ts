@@ -8,7 +8,7 @@ import { type MessageToSign, signMessage } from './v2/message-sign';
 /** What {@link signRequest} signs, and how. The server must be configured alike. */
 export interface SignRequestOptions {
   /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). @default 1 */
-  version?: 1 | 2;
+  version?: 1 | 2 | undefined;
   /** The shared secret. Of a list, as the server takes for rotation, the first one signs. */
   secret: Secret | readonly Secret[];
   /** HTTP method; signed upper-cased. */
@@ -23,31 +23,31 @@ export interface SignRequestOptions {
    */
   url: string | URL;
   /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */
-  body?: string | Uint8Array | null;
+  body?: string | Uint8Array | null | undefined;
   /** Milliseconds since the epoch. @default Date.now() */
-  timestamp?: number | string;
+  timestamp?: number | string | undefined;
   /** HMAC hash algorithm. @default 'sha256' */
-  algorithm?: SignatureAlgorithm;
+  algorithm?: SignatureAlgorithm | undefined;
   /** Name of the signature header. @default 'Svc-Request-Sig' */
-  headerName?: string;
+  headerName?: string | undefined;
   /** Name of the timestamp header. @default 'X-Timestamp' */
-  timestampHeaderName?: string;
+  timestampHeaderName?: string | undefined;
   /** Id of the client's key, where the server asks for one; travels beside the signature. @default none */
-  keyId?: string;
+  keyId?: string | undefined;
   /** Name of the header that carries it. @default 'X-Key-Id' */
-  keyIdHeaderName?: string;
+  keyIdHeaderName?: string | undefined;
   /** Sign the body too. @default true */
-  includeBody?: boolean;
+  includeBody?: boolean | undefined;
   /** Sign the query too. @default true */
-  includeQuery?: boolean;
+  includeQuery?: boolean | undefined;
   /** With version 2: the headers that are sent along; of these `Content-Type` and `Content-Encoding` are signed. @default {} */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** With version 2: what else is signed, names of `headers` or `'@authority'`. @default [] */
-  covers?: readonly string[];
+  covers?: readonly string[] | undefined;
   /** With version 2: until when the signature may be used, in milliseconds since the epoch. @default as long as the server's maxAge */
-  expires?: number;
+  expires?: number | undefined;
   /** With version 2: what no other signature has, 16 or more characters of printable ASCII. @default 128 random bits */
-  nonce?: string;
+  nonce?: string | undefined;
 }
 
 /**
@@ -140,7 +140,8 @@ function signingSecret(secret: Secret | readonly Secret[]): Secret {
   const first: unknown = Array.isArray(secret) ? secret[0] : secret;
   if ((typeof first === 'string' || first instanceof Uint8Array) && first.length > 0) return first;
   // The value is not shown: it may be most of a real secret.
-  throw new TypeError('signRequest: secret must be a non-empty string or Buffer, or a list whose first entry is one');
+  const kind = first === '' ? 'an empty string' : first === null ? 'null' : typeof first;
+  throw new TypeError(`signRequest: secret must be a non-empty string or Buffer, or a list whose first entry is one, and was ${kind}`);
 }
 
 function checkedMethod(method: string): string {

@@ -4,7 +4,7 @@ import { signRequest, type SignRequestOptions } from './sign';
 /** What {@link signedFetch} signs with: the options of {@link signRequest} that do not belong to a single request. */
 export interface SignedFetchOptions extends Omit<SignRequestOptions, OfOneRequest> {
   /** Sends what is signed; called with an absolute URL or the caller's Request, and with init. @default globalThis.fetch, as it is at each call */
-  fetch?: typeof globalThis.fetch;
+  fetch?: typeof globalThis.fetch | undefined;
 }
 
 type OfOneRequest = 'method' | 'url' | 'body' | 'timestamp' | 'headers' | 'expires' | 'nonce';
@@ -31,8 +31,7 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
  */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
   const { fetch: given, ...signing } = options;
-  // A call would find a wrong option only later. Headers to cover there are none yet.
-  signRequest({ ...signing, covers: signing.covers && [], method: 'GET', url: '/' });
+  checkSigning(signing);
   return async (input: Input, init?: Init) => {
     const own = copied(init);
     // Where fetch itself would make one: it settles URL, method, headers and the bytes of the body.
@@ -49,6 +48,16 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     // A Request given holds what init can't say, such as its dispatcher. Its URL can't be changed, though.
     return url === input.url ? send(input, settled) : send(url, { ...copied(input), ...settled });
   };
+}
+
+/** A call would find a wrong option only later. */
+function checkSigning(signing: Signing): void {
+  try {
+    // Headers to cover there are none yet.
+    signRequest({ ...signing, covers: signing.covers && [], method: 'GET', url: '/' });
+  } catch (error) {
+    throw new TypeError((error as Error).message.replace(/^signRequest:/, 'signedFetch:'), { cause: error });
+  }
 }
 
 /** The URL without a `?` that nothing follows: by the version of Node, fetch sends it or leaves it out. */

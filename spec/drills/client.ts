@@ -29,7 +29,9 @@ const MOST_CONNECTING = 128;
 
 /** A connection on which requests may be pipelined. It reads by the letter of RFC 9112: a byte that belongs to no response is an error. */
 export class Client {
-  static readonly #connecting = new Set<Promise<unknown>>();
+  static #connecting = 0;
+  /** Those that are to connect when others have. */
+  static readonly #waiting: (() => void)[] = [];
   readonly socket: Socket;
   /** Responses that were read whole. */
   answered = 0;
@@ -51,12 +53,17 @@ export class Client {
   }
 
   static async open(port: number, tls = false): Promise<Client> {
-    while (this.#connecting.size >= MOST_CONNECTING) await Promise.race(this.#connecting).catch(() => undefined);
+    if (this.#connecting === MOST_CONNECTING) await new Promise<void>((go) => this.#waiting.push(go));
+    else this.#connecting++;
     const socket = tls ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connectPlain({ port, host: '127.0.0.1' });
     const client = new Client(socket);
-    const connected = Promise.race([once(socket, tls ? 'secureConnect' : 'connect'), client.closed]).finally(() => this.#connecting.delete(connected));
-    this.#connecting.add(connected);
-    await connected;
+    try {
+      await Promise.race([once(socket, tls ? 'secureConnect' : 'connect'), client.closed]);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#connecting--;
+      else next();
+    }
     return client;
   }
 

@@ -130,7 +130,7 @@ function checkTypes() {
       cpSync(join(PROGRAMS, 'program.ts'), join(folder, `program.${extension}`));
       writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({
         compilerOptions: {
-          module, moduleResolution: resolution, target: 'es2022', lib: ['es2023'], types: ['node'], strict: true, skipLibCheck: false, outDir: '.',
+          module, moduleResolution: resolution, target: 'es2022', lib: ['es2023'], types: [], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, outDir: '.',
           ...rest, ...(resolution === 'node10' && major === 6 ? { ignoreDeprecations: '6.0' } : {}),
         },
         files: [`program.${extension}`],

@@ -8,6 +8,7 @@ export interface DeclaredOption {
   /** Dotted path. */
   readonly option: string;
   readonly type: string;
+  readonly takesUndefined: boolean;
   /** What stands behind `@default`, else a dash. */
   readonly fallback: string;
   readonly text: string;
@@ -64,12 +65,17 @@ export function optionsOf(file: string, name: string): DeclaredOption[] {
     for (const member of declaration.members) {
       if (!ts.isPropertySignature(member) || member.type === undefined) continue;
       const option = prefix + member.name.getText();
-      const type = member.type.getText().replace(/readonly /g, '').replace(/ \| undefined/g, '');
+      const type = member.type.getText().replace(/readonly /g, '').replace(/ \| undefined/g, '').replace(/^\((\(.*)\)$/, '$1');
       const inner = type.split(' | ').filter((one) => interfaces.has(one));
-      if (inner.join(' | ') !== type) found.push({ option, type, ...documentation(member) });
+      if (inner.join(' | ') !== type) found.push({ option, type, takesUndefined: isUndefinedTaken(member), ...documentation(member) });
       for (const one of inner) collect(one, `${option}.`);
     }
   }
+}
+
+/** Whether a program with `exactOptionalPropertyTypes` may give undefined for what it leaves out. */
+function isUndefinedTaken({ questionToken, type }: ts.PropertySignature): boolean {
+  return questionToken === undefined || /(?:^unknown|\| undefined)$/.test(type?.getText() ?? '');
 }
 
 function documentation(member: ts.PropertySignature): { fallback: string; text: string } {

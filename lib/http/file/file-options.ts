@@ -5,33 +5,33 @@ import { inspect } from 'node:util';
 /** Options of `res.sendFile` and `res.download`. */
 export interface SendFileOptions {
   /** Directory that a relative path starts from and that nothing is sent from outside of. @default none: the path must be absolute */
-  root?: string;
+  root?: string | undefined;
   /** Header fields to set once the file is found, over those set before. @default none */
-  headers?: OutgoingHttpHeaders;
+  headers?: OutgoingHttpHeaders | undefined;
   /** What a path with a name beginning in a dot gets: the file, 403 or 404. Without `root` every directory of the path counts. @default 'ignore' (404) */
-  dotfiles?: 'allow' | 'deny' | 'ignore';
+  dotfiles?: 'allow' | 'deny' | 'ignore' | undefined;
   /** Whether a symbolic link beneath `root` may lead out of it; where it may not, 403. @default false */
-  followSymlinks?: boolean;
+  followSymlinks?: boolean | undefined;
   /** max-age of Cache-Control, in milliseconds or as text (`'1d'`), one year at most. @default 0 */
-  maxAge?: number | string;
+  maxAge?: number | string | undefined;
   /** Adds `immutable` to Cache-Control. @default false */
-  immutable?: boolean;
+  immutable?: boolean | undefined;
   /** Sets Cache-Control. @default true */
-  cacheControl?: boolean;
+  cacheControl?: boolean | undefined;
   /** Sets Last-Modified. @default true */
-  lastModified?: boolean;
+  lastModified?: boolean | undefined;
   /** Sets ETag. @default true */
-  etag?: boolean;
+  etag?: boolean | undefined;
   /** Answers Range requests (RFC 9110 section 14). @default true */
-  acceptRanges?: boolean;
+  acceptRanges?: boolean | undefined;
   /** Extensions to try, without a dot, when there is no file of that name. @default none */
-  extensions?: string | string[] | false;
+  extensions?: string | string[] | false | undefined;
   /** File sent for a path that ends in a slash. @default 'index.html' */
-  index?: string | string[] | false;
+  index?: string | string[] | false | undefined;
   /** First byte to send, counted from 0. @default 0 */
-  start?: number;
+  start?: number | undefined;
   /** Last byte to send, inclusive. @default the file's last */
-  end?: number;
+  end?: number | undefined;
 }
 
 /** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */

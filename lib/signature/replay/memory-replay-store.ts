@@ -8,9 +8,9 @@ export interface MemoryReplayStoreOptions {
    * for which one is remembered (`maxAge + clockSkew`). 32 bytes each, 32 MB
    * by default. A whole number from 1 to 50000000. @default 1000000
    */
-  maxEntries?: number;
+  maxEntries?: number | undefined;
   /** Tells the time, in milliseconds since the epoch. @default Date.now */
-  now?: () => number;
+  now?: (() => number) | undefined;
 }
 
 const DEFAULT_ENTRIES = 1_000_000;

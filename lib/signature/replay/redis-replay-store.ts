@@ -7,7 +7,7 @@ import type { ReplayStore } from '../../options/options';
  */
 export interface RedisReplayClient {
   /** Whether commands go out at once, where the client tells. */
-  readonly isReady?: boolean;
+  readonly isReady?: boolean | undefined;
   /** Sets a key that is not there, until then; null where it is there. */
   set(key: string, value: string, options: { NX: true; PX: number }): Promise<unknown>;
 }
@@ -15,9 +15,9 @@ export interface RedisReplayClient {
 /** Options of a {@link RedisReplayStore}. */
 export interface RedisReplayStoreOptions {
   /** What its keys begin with. Servers that share clients must share it. @default 'waypost:replay:' */
-  prefix?: string;
+  prefix?: string | undefined;
   /** How long it waits for Redis, in milliseconds; more than 0. @default 2000 */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 /**

@@ -20,6 +20,12 @@ app.get('/users/:id', (req, res) => {
   const other: string = req.params.other;
   res.xJson({ id, other }, xJson);
 });
+app.get('/headers', (req, res) => res.json(req.headers.host));
+// @ts-expect-error -- a handler of Koa
+app.get('/koa', (context: { status: number }, next: () => Promise<void>) => next());
+const unset: string | undefined = process.env['NO_SUCH_VARIABLE'];
+createServer({ env: unset, server: { host: unset, https: undefined } });
+const unsigned = { secret, method: 'POST', url: '/', body: unset, keyId: unset };
 app.set('query parser', 'extended');
 const unchecked = express();
 unchecked.post('/', (req, res) => res.json(req.body.anything));
@@ -29,7 +35,7 @@ async function main(): Promise<void> {
   const server = await app.start(0, '127.0.0.1');
   const address = server.address();
   const origin = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
-  const signed = await fetch(`${origin}/signed?a[b]=1`, { headers: signRequest({ version: 2, secret, method: 'GET', url: '/signed?a[b]=1' }) });
+  const signed = await fetch(`${origin}/signed?a[b]=1`, { headers: signRequest({ ...unsigned, version: 2, secret, method: 'GET', url: '/signed?a[b]=1' }) });
   const parsed = await fetch(`${origin}/parsed`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a":1}' });
   const answers = [await signed.text(), await parsed.text(), (await fetch(`${origin}/files/no-such-file`)).status, (await app.inject('/none')).statusCode];
   await app.close({ timeout: 0 });
