@@ -34,7 +34,7 @@ describe('the command line of the benchmark', () => {
     [['--seconds', '1.5'], /^--seconds must be a whole number above 0, got "1.5"$/],
     [['--connections', 'many'], /^--connections must be a whole number above 0, got "many"$/],
     [['--rate', '0'], /^--rate must be a whole number above 0, got "0"$/],
-    [['--parts', 'speed'], /^--parts must be of cases, start, latency, growth, got "speed"$/],
+    [['--parts', 'speed'], /^--parts must be of cases, start, latency, growth, profile, got "speed"$/],
     [['--load', 'ab'], /^--load must be of wrk, autocannon, got "ab"$/],
     [['--nonsense'], /^Unknown option '--nonsense'; the options are those of npm run bench -- --help$/],
     [['stray'], /^Unexpected argument 'stray'.*; the options are those of npm run bench -- --help$/],
