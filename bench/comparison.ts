@@ -28,11 +28,11 @@ export const WARM_UP = 1;
 const SLICE = 0.5;
 
 /** Starts every peer with the case and checks what it answers. The caller stops them. */
-export async function startAll(bench: Bench, work: Case, size?: number, names: readonly string[] = [SUBJECT, ...bench.settings.peers]): Promise<Map<string, PeerProcess>> {
+export async function startAll(bench: Bench, work: Case, size?: number, names: readonly string[] = [SUBJECT, ...bench.settings.peers], profiled = false): Promise<Map<string, PeerProcess>> {
   const started = new Map<string, PeerProcess>();
   try {
     for (const name of names) {
-      const peer = await PeerProcess.start(name, work.program ?? work.name, size, { base: bench.settings.base, without: bench.settings.without, pins: bench.pins });
+      const peer = await PeerProcess.start(name, work.program ?? work.name, size, { base: bench.settings.base, without: bench.settings.without, profiled, pins: bench.pins });
       started.set(name, peer);
       await peer.check(work.exchange(size));
     }

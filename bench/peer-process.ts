@@ -17,8 +17,8 @@ export interface Usage {
   readonly rss: number;
 }
 
-/** What {@link PeerProcess.ask} may ask; `profile` and `sample` begin what `profiled` and `sampled` end. */
-type Question = 'usage' | 'profile' | 'profiled' | 'sample' | 'sampled';
+/** What {@link PeerProcess.ask} may ask; `sampled` ends what `sample` begins, `profiled` what begins with the process. */
+type Question = 'usage' | 'profiled' | 'sample' | 'sampled';
 
 /** One peer with one case, in a process of its own. */
 export class PeerProcess {
@@ -37,9 +37,10 @@ export class PeerProcess {
    * @param size how many routes or middleware, where the case has such a number.
    * @throws Error when it ends before it listens.
    */
-  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; pins: Pins }): Promise<PeerProcess> {
+  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; profiled?: boolean; pins: Pins }): Promise<PeerProcess> {
     const given = [work, ...(size === undefined ? [] : [String(size)])];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
+    if (setup.profiled === true) env['BENCH_PROFILE'] = '1';
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
     return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins);
   }

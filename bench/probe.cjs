@@ -1,20 +1,19 @@
 /** Loaded into every peer: tells the runner what the process has used and where its time goes, and ends it when the runner is gone. */
-const ANSWERS = { usage, profile, profiled, sample, sampled };
+const ANSWERS = { usage, profiled, sample, sampled };
 let session;
+
+// From the start, as by --cpu-prof.
+if (process.env.BENCH_PROFILE !== undefined) void profile();
 
 async function usage() {
   return { cpu: process.cpuUsage(), rss: process.memoryUsage.rss() };
 }
 
 /** Loads the inspector, which no other run is to pay for. */
-function connect() {
+async function profile() {
   const { Session } = require('node:inspector/promises');
   session = new Session();
   session.connect();
-}
-
-async function profile() {
-  connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.setSamplingInterval', { interval: 100 });
   await session.post('Profiler.start');

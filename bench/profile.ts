@@ -66,7 +66,7 @@ export async function measureProfiles(bench: Bench): Promise<CaseProfile[]> {
     const peers: PeerProfile[] = [];
     for (const peer of [SUBJECT, ...settings.peers]) {
       progress.step(`${work.title}: profile of ${peer}`, START + WARM_UP + 2 * settings.seconds);
-      const started = await startAll(bench, work, undefined, [peer]);
+      const started = await startAll(bench, work, undefined, [peer], true);
       try {
         peers.push(await profileOf(bench, work, started.get(peer) as PeerProcess));
       } finally {
@@ -85,9 +85,7 @@ function profiledCases(cases: readonly string[]): readonly string[] {
 async function profileOf({ load, settings }: Bench, work: Case, peer: PeerProcess): Promise<PeerProfile> {
   const send = async (seconds: number): Promise<number> =>
     (await load.send({ port: peer.port, exchange: work.exchange(), connections: work.connections ?? settings.connections, seconds })).requests;
-  await send(WARM_UP);
-  await peer.ask('profile');
-  const timed = await send(settings.seconds);
+  const timed = (await send(WARM_UP)) + (await send(settings.seconds));
   const time = (await peer.ask('profiled')) as TimeProfile;
   await peer.ask('sample');
   const sampled = await send(settings.seconds);
