@@ -125,7 +125,7 @@ export function statusText(status: number): string {
 }
 
 /** Longest message or stack that an answer holds, in UTF-16 units. */
-export const LONGEST = 65_536;
+export const LONGEST_SHOWN = 65_536;
 
 /**
  * The default body for an error that nothing else answered. The message of an
@@ -137,8 +137,8 @@ export function errorBody(error: unknown, status: number, development: boolean):
   const fields = typeof error === 'object' && error !== null ? error : { message: error };
   if (!development && !isExposed(fields)) return body;
   const message = read(fields, 'message');
-  if (typeof message === 'string' && message !== '') body.message = message.slice(0, LONGEST);
+  if (typeof message === 'string' && message !== '') body.message = message.slice(0, LONGEST_SHOWN);
   const stack = read(fields, 'stack');
-  if (development && typeof stack === 'string') body.stack = stack.slice(0, LONGEST);
+  if (development && typeof stack === 'string') body.stack = stack.slice(0, LONGEST_SHOWN);
   return body;
 }

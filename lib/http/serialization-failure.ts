@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { LONGEST } from '../errors';
+import { LONGEST_SHOWN } from '../errors';
 import { sendOwn } from './own-answer';
 
 /** Where the failure of a response is reported, and how much of it a client may read. */
@@ -46,7 +46,7 @@ function tell(report: FailureReport, error: unknown): void {
 /** What is thrown may be anything, and may itself throw when it is looked at. */
 export function messageOf(error: unknown): string {
   try {
-    return (error instanceof Error ? String(error.message) : String(error)).slice(0, LONGEST);
+    return (error instanceof Error ? String(error.message) : String(error)).slice(0, LONGEST_SHOWN);
   } catch {
     return 'unknown error';
   }
@@ -55,7 +55,7 @@ export function messageOf(error: unknown): string {
 /** The stack of an error, where it has one that can be read. */
 export function stackOf(error: unknown): string | undefined {
   try {
-    return error instanceof Error ? String(error.stack).slice(0, LONGEST) : undefined;
+    return error instanceof Error ? String(error.stack).slice(0, LONGEST_SHOWN) : undefined;
   } catch {
     return undefined;
   }

@@ -41,11 +41,11 @@ export function rulesOf({ caseSensitive, strict }: RouterOptions, rules: Routing
 }
 
 /** Whether two rules find the same paths equal. */
-export function compareAlike(one: PathRules, other: PathRules): boolean {
-  return one.caseSensitive === other.caseSensitive && one.ignoreTrailingSlash === other.ignoreTrailingSlash && one.ignoreDuplicateSlashes === other.ignoreDuplicateSlashes;
+export function compareAlike(rules: PathRules, other: PathRules): boolean {
+  return rules.caseSensitive === other.caseSensitive && rules.ignoreTrailingSlash === other.ignoreTrailingSlash && rules.ignoreDuplicateSlashes === other.ignoreDuplicateSlashes;
 }
 
 /** Whether some paths are equal by the first rules that are two by the others. */
-export function looser(one: PathRules, other: PathRules): boolean {
-  return (!one.caseSensitive && other.caseSensitive) || (one.ignoreTrailingSlash && !other.ignoreTrailingSlash);
+export function looser(rules: PathRules, other: PathRules): boolean {
+  return (!rules.caseSensitive && other.caseSensitive) || (rules.ignoreTrailingSlash && !other.ignoreTrailingSlash);
 }

@@ -104,7 +104,7 @@ export class Include extends Entry {
   }
 
   /** Whether some reading of an ambiguous path might match: all static segments are there, in their order. */
-  mayLurkIn(pieces: readonly string[]): boolean {
+  mayStandIn(pieces: readonly string[]): boolean {
     let next = 0;
     for (const piece of pieces) if (piece === this.#tokens[next]) next++;
     return next === this.#tokens.length;

@@ -110,7 +110,7 @@ export class SignatureScope {
     for (const include of this.#includes) {
       if (!include.appliesTo(verb)) continue;
       if (include.matches(own) || include.matchesDisguised(bare) || include.matchesDisguised(suffixed) || include.matchesDisguised(undecoded)) return true;
-      if (pieces !== undefined && include.mayLurkIn(pieces)) return true;
+      if (pieces !== undefined && include.mayStandIn(pieces)) return true;
     }
     return false;
   }
