@@ -64,9 +64,12 @@ export class StreamedBody {
   /** Lets go of a source that nobody is to have. */
   #sendNone(): void {
     const res = this.#res;
-    // A file that is not there is found out later, and nobody waits for it.
-    this.#source.on('error', ignore);
-    this.#source.destroy();
+    // The request itself would take its connection along, and with that the answer: what is left of it is discarded as of any other.
+    if (this.#source !== (res as { req?: unknown }).req) {
+      // A file that is not there is found out later, and nobody waits for it.
+      this.#source.on('error', ignore);
+      this.#source.destroy();
+    }
     if (res.destroyed) return;
     this.#begin();
     res.end();
