@@ -19,14 +19,15 @@ export function refusedBody(error: unknown, request: Partial<IncomingMessage> | 
   if (status !== 413 && status !== 415) return undefined;
   const type = read(error, 'type');
   const parserOption = typeof type === 'string' ? PARSER_OPTIONS[type] : undefined;
-  const { headers = {}, method, url } = request ?? {};
+  const headers = read(request, 'headers');
   return {
     status, code: read(error, 'code') ?? type, limit: read(error, 'limit'),
     option: read(error, 'option') ?? (parserOption && `${parserOption} of the parser that the program uses`),
-    type: short(headers['content-type']), encoding: short(headers['content-encoding']), length: short(headers['content-length']), method, url,
+    type: short(read(headers, 'content-type')), encoding: short(read(headers, 'content-encoding')), length: short(read(headers, 'content-length')),
+    method: read(request, 'method'), url: read(request, 'url'),
   };
 }
 
-function short(value: string | undefined): string | undefined {
-  return value?.slice(0, LONGEST);
+function short(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, LONGEST) : undefined;
 }

@@ -1,3 +1,4 @@
+import { read } from '../errors';
 import type { Request } from '../http/request';
 import { type ErrorWatch, kWatch } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -128,7 +129,7 @@ export class RequestWatch implements ErrorWatch {
     for (const timer of this.timers) clearTimeout(timer);
     for (const run of this.#runs.splice(0)) run.leave(undefined);
     const { request, response, route } = this;
-    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: !response.writableFinished });
+    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
   }
 }
 
