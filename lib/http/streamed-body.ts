@@ -5,6 +5,7 @@ import { describeKind } from '../options/field';
 import { BINARY_TYPE } from './media-type';
 import { cutOff, isBodiless } from './own-answer';
 import type { ConfiguredResponse } from './response-state';
+import { isTakenOver } from './taken-over';
 
 /** What `res.stream` sends: a stream of Node's, one of the web's, or what `for await` goes through; of bytes or text. */
 export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | {
@@ -70,7 +71,7 @@ export class StreamedBody {
       this.#source.on('error', ignore);
       this.#source.destroy();
     }
-    if (res.destroyed) return;
+    if (res.destroyed || isTakenOver(res)) return;
     this.#begin();
     res.end();
   }
