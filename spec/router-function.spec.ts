@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import theirs from 'express';
 import fc from 'fast-check';
-import { createServer, express, Router } from 'waypost';
+import { createServer, express, type Handler, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 import { Running } from './support/running';
 import { runs } from './support/runs';
@@ -31,6 +31,34 @@ describe('a router is a function', () => {
     const port = await running.serve(router);
     expect((await ask(port, '/u/7')).body).toBe('{"id":"7"}');
     expect([(await ask(port, '/none')).status, (await ask(port, '/fails')).status]).toEqual([404, 418]);
+  });
+
+  test('and answers by itself behind an application of Express, which leaves its own prototypes on, whatever comes of the request', async () => {
+    const fails = (): Error => Object.assign(new Error('no'), { status: 418, expose: true });
+    const fill = (router: Router): Router => router
+      .get('/next', (_req, _res, next) => next())
+      .get('/json', (_req, res) => res.xJson({ big: 1n }))
+      .get('/throws', () => { throw fails(); })
+      .get('/rejects', () => Promise.reject(fails()))
+      .get('/late', (_req, _res, next) => void setImmediate(next, fails()))
+      .get('/file', (_req, res) => res.sendFile('/none'))
+      .get('/twice', (_req, res, next) => { res.send('once'); next(); setImmediate(next, fails()); })
+      .get('/last', theirs().use((_req, _res, next) => next(fails())) as unknown as Handler);
+    const passing = (): Handler => theirs().use((_req, _res, next) => next()) as unknown as Handler;
+    const quiet = { logging: { level: 'silent' } } as const;
+    const shapes = [
+      fill(Router().use(passing())),
+      Router().use(passing(), Router().use(passing()), fill(Router())),
+      Router().use(passing(), fill(createServer(quiet) as unknown as Router)),
+      fill(createServer(quiet).use(passing()) as unknown as Router),
+      createServer(quiet).use(passing(), (req, res) => fill(Router().use(passing()))(req, res)),
+    ];
+    for (const shape of shapes) {
+      const port = await running.serve(shape);
+      const statuses: unknown[] = [];
+      for (const path of ['/none', '/next', '/json', '/throws', '/rejects', '/late', '/file', '/twice', '/last', '/json']) statuses.push((await ask(port, path)).status);
+      expect(statuses).toEqual([404, 404, 200, 418, 418, 418, 404, 200, 418, 200]);
+    }
   });
 
   test('and other frameworks, in which it is as Express\'s', async () => {

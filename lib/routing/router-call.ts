@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Adoption, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
+import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import { Response } from '../http/response';
@@ -14,6 +15,11 @@ import type { Router } from './router';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
 import { RequestWatch } from './watch';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
+
+/** Of a request that a router has adopted, since no application has it: the adoption. */
+const kAdoption = Symbol('waypost.request.adoption');
+
+type Adopted = Travelling & { [kAdoption]?: Adoption };
 
 /** What a router gives back of a request that it leaves, as in Express. */
 interface Outer {
@@ -46,17 +52,31 @@ export class RouterCall implements WalkHost {
 
   /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
   answer(message: IncomingMessage, response: ServerResponse): void {
-    const [req, res] = [message as Travelling, response as Response];
+    const [req, res] = [message as Adopted, response as Response];
+    const around = req[kWalk];
     // Within an application they are that one's.
-    if (req[kWalk] === undefined) this.#adoption.adopt(req, res, undefined);
+    if (around === undefined) {
+      this.#adoption.adopt(req, res, undefined);
+      req[kAdoption] = this.#adoption;
+    }
     giveOwnProperties(req, res, false);
     req.res = res;
     req[kOriginalUrl] ??= req.originalUrl;
     req[kOriginalMethod] ??= req.method;
-    this.run(req, res, (error) => {
+    this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
+  }
+
+  /** Whatever a program has left on request and response: it may be called from a timer, where a throw would end the process. */
+  static #conclude(req: Adopted, res: Response, around: Walk | undefined, error: unknown): void {
+    try {
+      // An Express application that the request was handed to meanwhile may have put its own prototypes on.
+      if (around === undefined) req[kAdoption]?.reclaim(req, res);
+      else around.host.reclaim(around);
       if (error) answerError(res, error);
       else if (!res.headersSent) answerUnmatched(req, res, null);
-    });
+    } catch {
+      cutOff(res);
+    }
   }
 
   run(message: IncomingMessage, response: ServerResponse, next: NextFunction): void {
@@ -106,7 +126,9 @@ export class RouterCall implements WalkHost {
 
   /** @internal */
   reclaim(walk: Walk): void {
-    applicationAround(walk)?.reclaim(walk);
+    const host = applicationAround(walk);
+    if (host === undefined) (walk.req as Adopted)[kAdoption]?.reclaim(walk.req, walk.res);
+    else host.reclaim(walk);
   }
 
   /** @internal */
