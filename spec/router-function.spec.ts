@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import theirs from 'express';
 import fc from 'fast-check';
-import { createServer, express, type Handler, Router } from 'waypost';
+import { createServer, express, type Handler, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 import { Running } from './support/running';
 import { runs } from './support/runs';
@@ -59,6 +59,25 @@ describe('a router is a function', () => {
       for (const path of ['/none', '/next', '/json', '/throws', '/rejects', '/late', '/file', '/twice', '/last', '/json']) statuses.push((await ask(port, path)).status);
       expect(statuses).toEqual([404, 404, 200, 418, 418, 418, 404, 200, 418, 200]);
     }
+  });
+
+  test('in which error middleware hears what goes wrong with files and streams, also when an application of Express has the request by then', async () => {
+    const passing = theirs().use((_req, _res, next) => setTimeout(next, 5)) as unknown as Handler;
+    const router = Router();
+    const failing = async function* (): AsyncGenerator<string> {
+      await new Promise(setImmediate);
+      throw Object.assign(new Error('no'), { status: 418 });
+      yield '';
+    };
+    router.get('/file', (_req, res) => res.sendFile('/none'));
+    router.get('/stream', (_req, res) => res.stream(failing()));
+    router.get('/passed/file', (_req, res, next) => { res.sendFile('/none'); next(); }, passing);
+    router.get('/passed/stream', (_req, res, next) => { res.stream(failing()); next(); }, passing);
+    router.use((error: Error & { status: number }, _req: Request, res: Response, _next: NextFunction) => void res.status(error.status).xJson({ heard: error.status }));
+    const port = await running.serve(router);
+    const answers: unknown[] = [];
+    for (const path of ['/file', '/stream', '/passed/file', '/passed/stream']) answers.push((await ask(port, path)).json);
+    expect(answers).toEqual([{ heard: 404 }, { heard: 418 }, { heard: 404 }, { heard: 418 }]);
   });
 
   test('and other frameworks, in which it is as Express\'s', async () => {

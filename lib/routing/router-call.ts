@@ -4,7 +4,7 @@ import { answerError, answerUnmatched } from '../http/answer';
 import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
-import { Response } from '../http/response';
+import type { Response } from '../http/response';
 import { pathOf } from '../target';
 import { checkAround, isLedAstray } from './around';
 import type { NextFunction } from './handler';
@@ -15,6 +15,7 @@ import type { Router } from './router';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
 import { RequestWatch } from './watch';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
+import { WalkedResponse } from './walked-response';
 
 /** Of a request that a router has adopted, since no application has it: the adoption. */
 const kAdoption = Symbol('waypost.request.adoption');
@@ -36,7 +37,7 @@ interface Outer {
 export class RouterCall implements WalkHost {
   readonly #router: Router;
   readonly #options: RouterOptions;
-  readonly #adoption = new Adoption(Request.prototype, Response.prototype);
+  readonly #adoption = new Adoption(Request.prototype, WalkedResponse.prototype);
   /** By the rules of what it was called in. */
   #tables = new WeakMap<RoutingRules, RouteTable>();
 
@@ -61,6 +62,8 @@ export class RouterCall implements WalkHost {
     }
     giveOwnProperties(req, res, false);
     req.res = res;
+    // Adapters of others make responses without one.
+    if (res.req !== req) (res as unknown as { req: Request }).req = req;
     req[kOriginalUrl] ??= req.originalUrl;
     req[kOriginalMethod] ??= req.method;
     this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
