@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Adoption, giveOwnProperties } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/answer';
+import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
@@ -59,6 +61,11 @@ export class RouterCall implements WalkHost {
     if (around === undefined) {
       this.#adoption.adopt(req, res, undefined);
       req[kAdoption] = this.#adoption;
+      if (isClosedTo(req) || isBehindLast(req)) {
+        req.resume();
+        return;
+      }
+      if (res.socket === null) closeWithConnection(req, res);
     }
     giveOwnProperties(req, res, false);
     req.res = res;
@@ -66,7 +73,8 @@ export class RouterCall implements WalkHost {
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
     req[kOriginalUrl] ??= req.originalUrl;
     req[kOriginalMethod] ??= req.method;
-    this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
+    if (around === undefined && isCoded(req)) refuseCoding(req, res);
+    else this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
   }
 
   /** Whatever a program has left on request and response: it may be called from a timer, where a throw would end the process. */
