@@ -340,3 +340,45 @@ describe('server.handlerTimeout', () => {
     expect(answer.status).toBe(503);
   }
 });
+
+/** As tests make one without a server: it emits no events. */
+class MadeResponse {
+  statusCode = 200;
+  headersSent = false;
+  writableEnded = false;
+  body = '';
+  readonly #fields = new Map<string, unknown>();
+
+  setHeader(name: string, value: unknown): this {
+    this.#fields.set(name.toLowerCase(), value);
+    return this;
+  }
+
+  getHeader(name: string): unknown {
+    return this.#fields.get(name.toLowerCase());
+  }
+
+  removeHeader(name: string): void {
+    this.#fields.delete(name.toLowerCase());
+  }
+
+  end(body = ''): this {
+    this.body = String(body);
+    this.headersSent = this.writableEnded = true;
+    return this;
+  }
+}
+
+test.each<CreateServerOptions>([
+  { env: 'development' }, { server: { handlerTimeout: 30 } }, { logging: { slowAfter: 30 } }, { logging: { requests: 'info', requestId: true } },
+])('a response that emits no events is answered, and not watched: %j', async (options) => {
+  const app = createServer({ ...options, logging: { ...options.logging, logger: new WarningLog() } });
+  app.get('/', (_req, res) => void res.end('answered'));
+  const bodies = await Promise.all(['/', '/none'].map(async (url) => {
+    const res = new MadeResponse();
+    app({ method: 'GET', url, headers: {}, httpVersionMajor: 1 } as never, res as never);
+    await new Promise(setImmediate);
+    return res.body;
+  }));
+  expect(bodies).toEqual(['answered', '{"error":"Not Found","message":"Cannot GET /none"}']);
+});
