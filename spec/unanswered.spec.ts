@@ -374,11 +374,13 @@ test.each<CreateServerOptions>([
 ])('a response that emits no events is answered, and not watched: %j', async (options) => {
   const app = createServer({ ...options, logging: { ...options.logging, logger: new WarningLog() } });
   app.get('/', (_req, res) => void res.end('answered'));
-  const bodies = await Promise.all(['/', '/none'].map(async (url) => {
+  app.get('/send', (_req, res) => void res.send('sent'));
+  app.get('/json', (_req, res) => void res.type('json').json({ sent: true }));
+  const bodies = await Promise.all(['/', '/send', '/json', '/none'].map(async (url) => {
     const res = new MadeResponse();
     app({ method: 'GET', url, headers: {}, httpVersionMajor: 1 } as never, res as never);
     await new Promise(setImmediate);
     return res.body;
   }));
-  expect(bodies).toEqual(['answered', '{"error":"Not Found","message":"Cannot GET /none"}']);
+  expect(bodies).toEqual(['answered', 'sent', '{"sent":true}', '{"error":"Not Found","message":"Cannot GET /none"}']);
 });
