@@ -109,11 +109,11 @@ function isExposed(error: unknown): boolean {
   return read(error, 'expose') === true;
 }
 
-/** A field of what was thrown, which may be anything: a getter that throws would end the process. */
-export function read(error: unknown, name: string): unknown {
-  if (typeof error !== 'object' || error === null) return undefined;
+/** A field of what was thrown, or of what a program may have changed: either may be anything, and a getter that throws would end the process. */
+export function read(holder: unknown, name: PropertyKey): unknown {
+  if (typeof holder !== 'object' || holder === null) return undefined;
   try {
-    return (error as Record<string, unknown>)[name];
+    return (holder as Record<PropertyKey, unknown>)[name];
   } catch {
     return undefined;
   }

@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { type Application, createServer, express, type NextFunction, type Request, type Response, Router } from 'waypost';
-import { Running } from './support/running';
+import { type Application, createServer, type CreateServerOptions, express, HttpError, type NextFunction, type Request, type Response, Router } from 'waypost';
+import { tracing } from '../lib/tracing';
+import { LogRecorder, Running } from './support/running';
 import { head, Wire } from './support/wire';
 
 const running = new Running();
@@ -33,7 +35,7 @@ const CHANGES: Record<string, Change> = {
     [`req.${name} that can't be written`, (req: Request) => fixed(req, name, req[name as 'url'])] as const,
   ])),
   ...Object.fromEntries(['params', 'next', 'body', 'route'].map((name) => [`req.${name} that can't be written`, (req: Request) => fixed(req, name, 1)])),
-  'res.writableEnded that throws': (_req, res) => throwing(res, 'writableEnded'),
+  ...Object.fromEntries(['writableEnded', 'writableFinished', 'headersSent'].map((name) => [`res.${name} that throws`, (_req: Request, res: Response) => throwing(res, name)])),
   'res.req = {}': (_req, res) => Object.assign(res, { req: {} }),
   'res.req = null': (_req, res) => Object.assign(res, { req: null }),
   'no res.req': (_req, res) => Reflect.deleteProperty(res, 'req'),
@@ -41,6 +43,10 @@ const CHANGES: Record<string, Change> = {
   'req.socket = null': (req) => Object.assign(req, { socket: null }),
   'req.socket = {}': (req) => Object.assign(req, { socket: {} }),
   'req.body that throws': (req) => throwing(req, 'body'),
+  'req.id that throws': (req) => throwing(req, 'id'),
+  'req.route that throws': (req) => throwing(req, 'route'),
+  'req.headers that throws': (req) => throwing(req, 'headers'),
+  'req.headers = null': (req) => Object.assign(req, { headers: null }),
   'req.readableFlowing that throws': (req) => throwing(req, 'readableFlowing'),
   'res.socket = {}': (_req, res) => Object.assign(res, { socket: {} }),
   'res.socket that throws': (_req, res) => throwing(res, 'socket'),
@@ -60,12 +66,22 @@ const WAYS: Record<string, { register: (app: Application, change: (req: Request,
   'an error is raised': { register: (app, change) => app.use((req, res, next) => change(req, res, () => next(new Error('raised')))), request: head('GET /a') },
 };
 
+const quiet = (): CreateServerOptions => ({ env: 'production', logging: { level: 'silent' } });
+/** Nothing of a request goes unseen. */
+const watching = (): CreateServerOptions => ({
+  env: 'development', logging: { logger: new LogRecorder(), requests: 'info', requestId: { header: 'x-request-id' }, slowAfter: 1 }, server: { handlerTimeout: 2 },
+});
+const subscriber = (): void => undefined;
+
+beforeAll(() => Object.values(tracing).forEach(({ name }) => subscribe(name, subscriber)));
+afterAll(() => Object.values(tracing).forEach(({ name }) => unsubscribe(name, subscriber)));
+
 // An error that nobody catches fails the test, as it would end a process.
 describe.each(Object.keys(WAYS))('where %s, what a program has left ends nothing', (way) => {
   test.each(Object.keys(CHANGES))('%s', async (name) => {
     const { register, request } = WAYS[way] as (typeof WAYS)[string];
-    for (const make of [createServer, express]) {
-      const app = make({ env: 'production', logging: { level: 'silent' }, body: { limit: 20 } }) as Application;
+    for (const [make, options] of [[createServer, quiet], [createServer, watching], [express, quiet], [express, watching]] as const) {
+      const app = make({ ...options(), body: { limit: 20 } }) as Application;
       app.get('/well', (_req, res) => res.send('well'));
       const gone = new Promise<void>((resolve) => {
         register(app, (req, res, next) => {
@@ -90,6 +106,38 @@ describe.each(Object.keys(WAYS))('where %s, what a program has left ends nothing
       await running.close();
     }
   });
+});
+
+test.each(Object.keys(CHANGES))('a request that nobody answers, whose time is over, ends nothing: %s', async (name) => {
+  const app = createServer(watching());
+  app.get('/well', (_req, res) => res.send('well'));
+  app.get('/', (req, res) => {
+    const { socket } = req;
+    CHANGES[name]?.(req, res);
+    // Longer than it may take: where nobody can tell whether it is answered, it is not.
+    setTimeout(() => socket.end(), 10);
+  });
+  const port = await running.start(app);
+  await Wire.tell(port, head('GET /'));
+  expect(await Wire.tell(port, head('GET /well', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 200 [^]*well$/);
+});
+
+test.each(['req.id that throws', 'req.originalUrl that throws', 'req.headers = null'])('a line of the log that can not name its request leaves the answer what it is: %s', async (name) => {
+  for (const options of [quiet, watching]) {
+    const port = await running.app((app) => {
+      app.use((req, res, next) => {
+        CHANGES[name]?.(req, res);
+        next();
+      });
+      app.get('/415', () => {
+        throw new HttpError(415, 'UNFIT', 'unfit');
+      });
+      app.get('/500', () => {
+        throw new Error('raised');
+      });
+    }, options());
+    for (const status of [415, 500]) expect(await Wire.tell(port, head(`GET /${status}`, { Connection: 'close' }))).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  }
 });
 
 test.each(Object.entries(ODD).filter(([kind]) => kind !== 'an empty string'))('an originalUrl that is %s leaves the default answer what it is', async (_kind, value) => {

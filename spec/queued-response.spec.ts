@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import onFinished from 'on-finished';
-import { type Application, createServer, type Response, static as serveStatic } from 'waypost';
+import { type Application, createServer, type Handler, type Response, Router, static as serveStatic } from 'waypost';
 import { closeWithConnection } from '../lib/http/connection';
 import { Running } from './support/running';
 import { head, Wire } from './support/wire';
@@ -27,6 +27,7 @@ afterEach(async () => {
 const HOSTS: Readonly<Record<string, (app: Application) => Promise<number>>> = {
   'its own server': (app) => running.start(app),
   'a server of Node': (app) => running.serve(app),
+  'a router that a server of Node calls': (app) => running.serve(Router().use(app as unknown as Handler)),
   'Express': (app) => running.serve(express().use(app as unknown as RequestListener)),
 };
 

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable, Stream } from 'node:stream';
@@ -90,6 +91,29 @@ test('a HEAD request, a 204 and a 304 have no body, and the source is let go of'
   for (status of [204, 304]) answers.push(await ask(port, '/'));
   expect(answers.map((answer) => [answer.status, answer.headers['content-type'], answer.body])).toEqual([[200, 'application/octet-stream', ''], [204, undefined, ''], [304, undefined, '']]);
   expect(made.map(({ destroyed }) => destroyed)).toEqual([true, true, true]);
+});
+
+test('a request that is to be echoed takes no connection along where its response has no body, or was sent before', async () => {
+  const clients = new Set<number | undefined>();
+  const port = await running.app((app) => {
+    app.use((req, _res, next) => {
+      clients.add(req.socket.remotePort);
+      next();
+    });
+    app.all('/echo/:status', (req, res) => res.status(Number(req.params.status)).stream(req));
+    app.all('/sent', (req, res) => {
+      res.send('x'.repeat(1_000_000));
+      res.stream(req);
+    });
+  });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const outcomes: unknown[] = [];
+  for (const [method, target, body] of [['POST', '/echo/204', '{}'], ['POST', '/echo/304', '{}'], ['POST', '/sent', '{}'], ['POST', '/echo/201', '{}'], ['HEAD', '/echo/200']] as const) {
+    const answer = await ask(port, target, { method, agent, headers: { 'content-type': 'application/json' }, ...(body && { body }) });
+    outcomes.push([answer.status, answer.body.length]);
+  }
+  agent.destroy();
+  expect([outcomes, clients.size]).toEqual([[[204, 0], [304, 0], [200, 1_000_000], [201, 2], [200, 0]], 1]);
 });
 
 describe('an error before the first byte', () => {

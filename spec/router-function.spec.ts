@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import theirs from 'express';
 import fc from 'fast-check';
-import { createServer, express, Router } from 'waypost';
+import { createServer, express, type Handler, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 import { Running } from './support/running';
 import { runs } from './support/runs';
@@ -31,6 +31,53 @@ describe('a router is a function', () => {
     const port = await running.serve(router);
     expect((await ask(port, '/u/7')).body).toBe('{"id":"7"}');
     expect([(await ask(port, '/none')).status, (await ask(port, '/fails')).status]).toEqual([404, 418]);
+  });
+
+  test('and answers by itself behind an application of Express, which leaves its own prototypes on, whatever comes of the request', async () => {
+    const fails = (): Error => Object.assign(new Error('no'), { status: 418, expose: true });
+    const fill = (router: Router): Router => router
+      .get('/next', (_req, _res, next) => next())
+      .get('/json', (_req, res) => res.xJson({ big: 1n }))
+      .get('/throws', () => { throw fails(); })
+      .get('/rejects', () => Promise.reject(fails()))
+      .get('/late', (_req, _res, next) => void setImmediate(next, fails()))
+      .get('/file', (_req, res) => res.sendFile('/none'))
+      .get('/twice', (_req, res, next) => { res.send('once'); next(); setImmediate(next, fails()); })
+      .get('/last', theirs().use((_req, _res, next) => next(fails())) as unknown as Handler);
+    const passing = (): Handler => theirs().use((_req, _res, next) => next()) as unknown as Handler;
+    const quiet = { logging: { level: 'silent' } } as const;
+    const shapes = [
+      fill(Router().use(passing())),
+      Router().use(passing(), Router().use(passing()), fill(Router())),
+      Router().use(passing(), fill(createServer(quiet) as unknown as Router)),
+      fill(createServer(quiet).use(passing()) as unknown as Router),
+      createServer(quiet).use(passing(), (req, res) => fill(Router().use(passing()))(req, res)),
+    ];
+    for (const shape of shapes) {
+      const port = await running.serve(shape);
+      const statuses: unknown[] = [];
+      for (const path of ['/none', '/next', '/json', '/throws', '/rejects', '/late', '/file', '/twice', '/last', '/json']) statuses.push((await ask(port, path)).status);
+      expect(statuses).toEqual([404, 404, 200, 418, 418, 418, 404, 200, 418, 200]);
+    }
+  });
+
+  test('in which error middleware hears what goes wrong with files and streams, also when an application of Express has the request by then', async () => {
+    const passing = theirs().use((_req, _res, next) => setTimeout(next, 5)) as unknown as Handler;
+    const router = Router();
+    const failing = async function* (): AsyncGenerator<string> {
+      await new Promise(setImmediate);
+      throw Object.assign(new Error('no'), { status: 418 });
+      yield '';
+    };
+    router.get('/file', (_req, res) => res.sendFile('/none'));
+    router.get('/stream', (_req, res) => res.stream(failing()));
+    router.get('/passed/file', (_req, res, next) => { res.sendFile('/none'); next(); }, passing);
+    router.get('/passed/stream', (_req, res, next) => { res.stream(failing()); next(); }, passing);
+    router.use((error: Error & { status: number }, _req: Request, res: Response, _next: NextFunction) => void res.status(error.status).xJson({ heard: error.status }));
+    const port = await running.serve(router);
+    const answers: unknown[] = [];
+    for (const path of ['/file', '/stream', '/passed/file', '/passed/stream']) answers.push((await ask(port, path)).json);
+    expect(answers).toEqual([{ heard: 404 }, { heard: 418 }, { heard: 404 }, { heard: 418 }]);
   });
 
   test('and other frameworks, in which it is as Express\'s', async () => {

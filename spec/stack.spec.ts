@@ -1,4 +1,4 @@
-import { express, Router } from 'waypost';
+import { createServer, express, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 
 interface Layer { name: string; handle: (...given: unknown[]) => unknown; route?: { path: unknown; methods: object; stack: Layer[] }; method?: string; slash: boolean; keys: { name: string }[]; regexp: RegExp }
@@ -82,6 +82,55 @@ test('what a program does to stacks while the application runs counts with the n
     (_app, _router, route, made) => void ((route.stack[0] as Layer).handle = made('in the route').handle),
   ];
   for (const edit of edits) await onBoth(edited(edit));
+});
+
+test('a layer that a program has put into another stack tells both of what becomes of it, as in Express', async () => {
+  type Routing = Listed & { use(...given: unknown[]): Routing; get(...given: unknown[]): Routing; route(path: string): Listed & { get(handler: unknown): unknown } };
+  const guard = { handle: (_req: unknown, res: { send(text: string): void }) => res.send('guard') } as unknown as Layer;
+  const says = (text: string) => (_req: unknown, res: { send(text: string): void }): void => res.send(text);
+  const goesOn = (_req: unknown, _res: unknown, next: () => void): void => next();
+  const steps: ((app: Routing, other: Routing, lib: ExpressModule) => (() => void)[])[] = [
+    (app, other) => {
+      other.use(goesOn).get('/x', says('x'));
+      return [() => void app.stack.unshift(other.stack.shift() as Layer), () => void ((app.stack[0] as Layer).handle = guard.handle)];
+    },
+    (app, other) => {
+      other.get('/x', says('x'));
+      return [() => void (app.stack = app.stack.concat(other.stack)), () => void (((other.stack[0] as Layer).route?.stack[0] as Layer).handle = guard.handle), () => void ((other.stack[0] as Layer).handle = says('around') as Layer['handle'])];
+    },
+    (app, other) => {
+      const route = other.route('/x');
+      route.get(goesOn);
+      return [() => void app.stack.push(other.stack[0] as Layer), () => void route.get(says('x')), () => void (route.stack = [guard, ...route.stack].slice(1).reverse())];
+    },
+    (app, other, lib) => {
+      const inner = lib.Router() as unknown as Routing;
+      inner.get('/x', says('x'));
+      other.use(inner);
+      return [() => void app.stack.push(...other.stack), () => { inner.use(guard.handle); inner.stack.unshift(inner.stack.pop() as Layer); }];
+    },
+  ];
+  for (const step of steps) {
+    await onBoth(async (lib) => {
+      const [app, beside, other] = [lib(), lib(), lib.Router() as unknown as Routing];
+      beside.use(other as never);
+      const { router } = app as unknown as { router: Routing };
+      const outcomes: unknown[] = [];
+      for (const each of [() => undefined, ...step(router, other, lib)]) {
+        each();
+        outcomes.push(await answersOf(app, ['/x']), await answersOf(beside, ['/x']));
+      }
+      return [...outcomes, router.stack.filter((layer) => other.stack.includes(layer)).length];
+    });
+  }
+});
+
+test('what could not be mounted can\'t be put into a stack either', () => {
+  const [app, loose, holder, itself] = [createServer({ security: { requestSignature: { secret: 'a secret that is long enough for the check' } }, logging: { level: 'silent' } }), Router({ caseSensitive: false }), Router(), Router()];
+  holder.use('/api', loose);
+  expect(() => app.stack.push(...holder.stack)).toThrow(/caseSensitive/);
+  holder.use(itself);
+  expect(() => itself.stack.push(...holder.stack.slice(1))).toThrow('stack would mount a router inside itself');
 });
 
 test('listRoutes lists what Express\'s does', async () => {

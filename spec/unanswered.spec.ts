@@ -1,8 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { createReadStream } from 'node:fs';
+import { ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import cors from 'cors';
-import { type Application, createServer, type CreateServerOptions, type Handler, Router } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type Handler, type Response as OwnResponse, Router } from 'waypost';
 import { Running } from './support/running';
 import { WarningLog } from './support/warning-log';
 import { ask, post, Wire, head } from './support/wire';
@@ -246,11 +248,31 @@ describe('server.handlerTimeout', () => {
     wire.cut();
   });
 
-  test('what the late handler sends is refused as after any answer', async () => {
-    let send = (): unknown => undefined;
-    const { port } = await limited((app) => app.get('/', (_req, res) => void (send = () => res.json({}))));
-    app503(await ask(port, '/'));
-    expect(send).toThrow(/ERR_HTTP_HEADERS_SENT|headers after they are sent/);
+  test('what the late handler sends from a callback of its own goes nowhere, and throws nothing there', async () => {
+    const source = new PassThrough();
+    const ways: ((res: OwnResponse) => unknown)[] = [
+      (res) => res.json({}), (res) => res.send('late'), (res) => res.status(201).cookie('a', 'b').vary('Accept').redirect('/'), (res) => void res.xJson({}),
+      (res) => void res.stream(source), (res) => void res.sendFile(__filename), (res) => res.writeHead(200, { 'X-Late': '1' }).end('late'), (res) => res.sendStatus(200),
+      (res) => { res.writeContinue(); res.writeEarlyHints({ link: '</late.css>; rel=preload' }); res.removeHeader('Content-Type'); res.write('late'); },
+      // As it is given to an application of Express that is mounted.
+      (res) => { Object.setPrototypeOf(res, ServerResponse.prototype); res.setHeader('X-Late', '1'); res.appendHeader('X-Late', '2'); res.end('late'); },
+    ];
+    let late = (): unknown => undefined;
+    const { port } = await limited((app) => {
+      app.get('/next', (_req, res) => void res.send('next'));
+      ways.forEach((way, index) => app.get(`/${index}`, (_req, res) => void (late = () => way(res))));
+    });
+    for (const index of ways.keys()) {
+      const wire = await Wire.open(port);
+      wire.write(head(`GET /${index}`));
+      await wire.until('Unavailable"}');
+      late();
+      wire.write(head('GET /next', { Connection: 'close' }));
+      await wire.end;
+      expect(wire.text.split(/(?=HTTP\/1\.1 )/).map((answer) => answer.slice(9, 12))).toEqual(['503', '200']);
+      expect(wire.text).not.toMatch(/late/i);
+    }
+    expect(source.destroyed).toBe(true);
   });
 
   test('leaves an answer alone that has begun, and the time that a body takes', async () => {
@@ -317,4 +339,48 @@ describe('server.handlerTimeout', () => {
   function app503(answer: { status: number }): void {
     expect(answer.status).toBe(503);
   }
+});
+
+/** As tests make one without a server: it emits no events. */
+class MadeResponse {
+  statusCode = 200;
+  headersSent = false;
+  writableEnded = false;
+  body = '';
+  readonly #fields = new Map<string, unknown>();
+
+  setHeader(name: string, value: unknown): this {
+    this.#fields.set(name.toLowerCase(), value);
+    return this;
+  }
+
+  getHeader(name: string): unknown {
+    return this.#fields.get(name.toLowerCase());
+  }
+
+  removeHeader(name: string): void {
+    this.#fields.delete(name.toLowerCase());
+  }
+
+  end(body = ''): this {
+    this.body = String(body);
+    this.headersSent = this.writableEnded = true;
+    return this;
+  }
+}
+
+test.each<CreateServerOptions>([
+  { env: 'development' }, { server: { handlerTimeout: 30 } }, { logging: { slowAfter: 30 } }, { logging: { requests: 'info', requestId: true } },
+])('a response that emits no events is answered, and not watched: %j', async (options) => {
+  const app = createServer({ ...options, logging: { ...options.logging, logger: new WarningLog() } });
+  app.get('/', (_req, res) => void res.end('answered'));
+  app.get('/send', (_req, res) => void res.send('sent'));
+  app.get('/json', (_req, res) => void res.type('json').json({ sent: true }));
+  const bodies = await Promise.all(['/', '/send', '/json', '/none'].map(async (url) => {
+    const res = new MadeResponse();
+    app({ method: 'GET', url, headers: {}, httpVersionMajor: 1 } as never, res as never);
+    await new Promise(setImmediate);
+    return res.body;
+  }));
+  expect(bodies).toEqual(['answered', 'sent', '{"sent":true}', '{"error":"Not Found","message":"Cannot GET /none"}']);
 });

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { read } from '../errors';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
@@ -65,13 +66,13 @@ class AccessLine {
     const [req, res] = [this.#req, this.#res];
     res.removeListener('finish', this.#write);
     res.removeListener('close', this.#write);
-    const aborted = !res.writableFinished;
+    const aborted = read(res, 'writableFinished') !== true;
     const route = matchedRoute(req);
     const bytes = this.#socket === null ? 0 : this.#socket.bytesWritten - this.#before;
     this.#logger[this.#level]({
       ...loggedRequest(req),
       ...(route !== undefined && { route }),
-      ...(res.headersSent && { status: res.statusCode }),
+      ...(read(res, 'headersSent') === true && { status: read(res, 'statusCode') }),
       ms: Math.round((performance.now() - this.#begun) * 1000) / 1000,
       ...(Number.isFinite(bytes) && { bytes }),
     }, aborted ? 'Request aborted' : 'Request completed');

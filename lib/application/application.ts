@@ -14,6 +14,7 @@ import type { Request } from '../http/request';
 import type { Unchecked } from '../http/unchecked';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
+import { takeOver } from '../http/taken-over';
 import { kAnswering, kJsonAsXJson } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { callCloseListeners, type CloseListener } from './close-listeners';
@@ -359,6 +360,7 @@ export class Application extends ConfiguredRouter {
   #answerInstead({ request, response }: RequestWatch, error: unknown): void {
     for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
     this.#answerFailure({ req: request, res: response }, error);
+    takeOver(response);
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */

@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { assign } from '../http/assignable';
 import { Request } from '../http/request';
 import { kSettings as kRequestSettings } from '../http/request-state';
-import { Response } from '../http/response';
-import { kFail, kFailing, kSettings as kResponseSettings } from '../http/response-state';
-import { kWalk, type Travelling } from '../routing/walk';
+import type { Response } from '../http/response';
+import { kSettings as kResponseSettings } from '../http/response-state';
+import { WalkedResponse } from '../routing/walked-response';
 import type { SharedSettings } from './settings';
 
 /** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
@@ -17,18 +17,7 @@ export interface OwnClasses {
 export function ownClasses(settings: SharedSettings): OwnClasses {
   const classes = {
     Request: class extends Request {},
-    Response: class extends Response {
-      override [kFail](error: unknown): void {
-        const walk = (this.req as Travelling)[kWalk];
-        if (walk === undefined) super[kFail](error);
-        else walk.failing(error);
-      }
-
-      override [kFailing](): (error: unknown) => void {
-        const walk = (this.req as Travelling)[kWalk];
-        return walk === undefined ? super[kFailing]() : walk.failing;
-      }
-    },
+    Response: class extends WalkedResponse {},
   };
   share(classes.Request.prototype, kRequestSettings, settings);
   hideApplication(classes.Request.prototype, settings);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { read } from '../errors';
 import { assign } from '../http/assignable';
 import { childOf, type Logger } from '../logger';
 import type { ResolvedRequestId } from '../options/options';
@@ -24,9 +25,9 @@ export function giveRequestIds(prototype: object, options: ResolvedRequestId, gi
   defineOnce(prototype, 'log', (req) => childLog(req, given));
 }
 
-function receivedId({ headers }: IncomingMessage, header: string | false): string | undefined {
+function receivedId(req: IncomingMessage, header: string | false): string | undefined {
   // Sent twice, it is joined by a comma and a space, and so unfit.
-  const received = header === false ? undefined : headers[header];
+  const received = header === false ? undefined : read(read(req, 'headers'), header);
   return isFit(received) ? received : undefined;
 }
 
@@ -62,7 +63,8 @@ function defineOnce(prototype: object, name: 'id' | 'log', make: (req: Named) =>
       // Prototypes are asked too, by what copies or prints them: they are no requests.
       if (!Object.hasOwn(this, 'rawHeaders') && !Object.hasOwn(this, 'headers')) return undefined;
       const value = make(this);
-      assign(this, name, value);
+      // Of one that a program has sealed it is made each time: lines of the log ask where a throw would end the process.
+      if (Object.isExtensible(this)) assign(this, name, value);
       return value;
     },
     set(this: object, value: unknown) {

@@ -1,4 +1,5 @@
 import { HttpError } from '../errors';
+import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/options';
 import type { HandlerRun } from '../routing/handler-run';
 import type { RequestWatch, Watchman } from '../routing/watch';
@@ -46,8 +47,8 @@ export class Unanswered implements Watchman {
 
   #slow(watch: RequestWatch): void {
     if (watch.isAnswered) return;
-    const { request: { method, originalUrl: url }, holder } = watch;
-    this.#warn(holder, `A request is open for more than ${this.#slowAfter} ms without an answer: ${stateOf(holder)}`, { method, url });
+    const { request, holder } = watch;
+    this.#warn(holder, `A request is open for more than ${this.#slowAfter} ms without an answer: ${stateOf(holder)}`, loggedRequest(request));
   }
 
   #late(watch: RequestWatch): void {

@@ -2,7 +2,7 @@ import { isFresh } from './etag';
 import { requestOf } from './logged-request';
 import { fieldsOf } from './node/header-fields';
 import { isBodiless } from './own-answer';
-import { type ConfiguredResponse, kLatin1, kOwn, kSettings } from './response-state';
+import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 
 /**
  * Longest text, in UTF-16 units, that Node is given as text. It takes three
@@ -10,6 +10,9 @@ import { type ConfiguredResponse, kLatin1, kOwn, kSettings } from './response-st
  * time of making the bytes first.
  */
 const LONGEST_TEXT = 65_536;
+
+/** What reports that a response was written to behind its end. */
+const kLateWrite = Symbol('waypost.response.lateWrite');
 
 /**
  * Ends a response with a whole body: type, length, ETag and 304 where they
@@ -77,13 +80,15 @@ function stripBody(res: ConfiguredResponse, status: number): void {
  * event, which ends the process where nobody listens. Who listens by then hears
  * of it as on Node; else it is logged.
  */
-export function hearLateWrite(res: ConfiguredResponse): void {
-  if (!res.listeners('error').includes(reportLateWrite)) res.on('error', reportLateWrite);
+export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error: Error) => void }): void {
+  // The settings are taken at once: by the time it is raised, another framework may have put its own prototype on.
+  const report = (res[kLateWrite] ??= reportLateWrite.bind(undefined, res, res[kSettings]));
+  if (!res.listeners('error').includes(report)) res.on('error', report);
   // Of one that is closed, Node raises nothing.
-  if (res.destroyed) reportLateWrite.call(res, Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }));
+  if (res.destroyed) report(Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }));
 }
 
-function reportLateWrite(this: ConfiguredResponse, error: Error): void {
-  if (this.listenerCount('error') > 1) return;
-  this[kSettings].logger.error({ err: error, ...requestOf(this) }, 'Data was written after the response had ended');
+function reportLateWrite(this: void, res: ConfiguredResponse, { logger }: ResponseSettings, error: Error): void {
+  if (res.listenerCount('error') > 1) return;
+  logger.error({ err: error, ...requestOf(res) }, 'Data was written after the response had ended');
 }

@@ -14,15 +14,15 @@ const PARSER_OPTIONS: Readonly<Record<string, string>> = {
 export interface LoggedRequest {
   /** Where the request has an id, or `logging.requestId` gives it one. */
   readonly reqId?: string | number;
-  readonly method?: string | undefined;
+  readonly method?: unknown;
   /** As received. */
-  readonly url?: string | undefined;
+  readonly url?: unknown;
 }
 
-/** What lines of the log say of a request. */
+/** What lines of the log say of a request. What can't be read is left out: a line may be written where a throw would end the process. */
 export function loggedRequest(req: IncomingMessage): LoggedRequest {
-  const { id, originalUrl, [kOriginalMethod]: method } = req as { id?: unknown; originalUrl?: string; [kOriginalMethod]?: string | undefined };
-  const named = { method: method ?? req.method, url: originalUrl ?? req.url };
+  const id = read(req, 'id');
+  const named = { method: read(req, kOriginalMethod) ?? read(req, 'method'), url: read(req, 'originalUrl') ?? read(req, 'url') };
   return typeof id === 'string' || typeof id === 'number' ? { reqId: id, ...named } : named;
 }
 
@@ -41,14 +41,15 @@ export function refusedBody(error: unknown, request: Partial<IncomingMessage> | 
   if (status !== 413 && status !== 415) return undefined;
   const type = read(error, 'type');
   const parserOption = typeof type === 'string' ? PARSER_OPTIONS[type] : undefined;
-  const { headers = {}, method, url } = request ?? {};
+  const headers = read(request, 'headers');
   return {
     status, code: read(error, 'code') ?? type, limit: read(error, 'limit'),
     option: read(error, 'option') ?? (parserOption && `${parserOption} of the parser that the program uses`),
-    type: short(headers['content-type']), encoding: short(headers['content-encoding']), length: short(headers['content-length']), method, url,
+    type: short(read(headers, 'content-type')), encoding: short(read(headers, 'content-encoding')), length: short(read(headers, 'content-length')),
+    method: read(request, 'method'), url: read(request, 'url'),
   };
 }
 
-function short(value: string | undefined): string | undefined {
-  return value?.slice(0, LONGEST);
+function short(value: unknown): string | undefined {
+  return typeof value === 'string' ? value.slice(0, LONGEST) : undefined;
 }

@@ -5,6 +5,7 @@ import { describeKind } from '../options/field';
 import { BINARY_TYPE } from './media-type';
 import { cutOff, isBodiless } from './own-answer';
 import type { ConfiguredResponse } from './response-state';
+import { isTakenOver } from './taken-over';
 
 /** What `res.stream` sends: a stream of Node's, one of the web's, or what `for await` goes through; of bytes or text. */
 export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | {
@@ -64,10 +65,13 @@ export class StreamedBody {
   /** Lets go of a source that nobody is to have. */
   #sendNone(): void {
     const res = this.#res;
-    // A file that is not there is found out later, and nobody waits for it.
-    this.#source.on('error', ignore);
-    this.#source.destroy();
-    if (res.destroyed) return;
+    // The request itself would take its connection along, and with that the answer: what is left of it is discarded as of any other.
+    if (this.#source !== (res as { req?: unknown }).req) {
+      // A file that is not there is found out later, and nobody waits for it.
+      this.#source.on('error', ignore);
+      this.#source.destroy();
+    }
+    if (res.destroyed || isTakenOver(res)) return;
     this.#begin();
     res.end();
   }

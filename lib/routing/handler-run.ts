@@ -80,7 +80,11 @@ export class HandlerRun implements HandlerEvent {
   }
 }
 
-/** Whether an answer has begun. */
+/** Whether an answer has begun, or nobody can tell: timers ask, where a throw would end the process. */
 export function isAnswered(response: Response): boolean {
-  return response.headersSent || response.writableEnded || response[kAnswering];
+  try {
+    return response.headersSent || response.writableEnded || response[kAnswering];
+  } catch {
+    return true;
+  }
 }

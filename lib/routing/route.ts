@@ -1,10 +1,11 @@
 import { CallSite } from '../call-site';
+import { assign } from '../http/assignable';
 import { dispatch, type Dispatched } from './dispatch';
 import { checkHandler } from './given-handler';
 import { writePaths } from './given-path';
 import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
-import type { RouteEntry } from './registration';
-import { entryOf, StackLayer, watched, watchedLayer } from './stack';
+import { kOnChange, type RouteEntry } from './registration';
+import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import type { Params } from './pattern';
 import { addVerbs, type RouteVerbs } from './verb';
 
@@ -23,13 +24,21 @@ export class Route<P = Params> {
   /** The path as it was registered. */
   readonly path: Path | readonly Path[];
   readonly #entries: RouteEntry[] = [];
-  readonly #changed: (() => void) | undefined;
+  readonly #hearers = new Set<() => void>();
+  readonly #owner: StackOwner = { changed: () => this.#changed() };
   #stack: StackLayer[] | null = null;
 
-  /** @param changed To be called when a handler has been added. */
-  constructor(path: Path | readonly Path[], changed?: () => void) {
+  constructor(path: Path | readonly Path[]) {
     this.path = path;
-    this.#changed = changed;
+  }
+
+  /** @internal To be called when its handlers have changed. */
+  [kOnChange](hearer: () => void): void {
+    this.#hearers.add(hearer);
+  }
+
+  #changed(): void {
+    for (const hearer of this.#hearers) hearer();
   }
 
   /** @internal In the order they were registered. */
@@ -39,7 +48,17 @@ export class Route<P = Params> {
 
   /** The handlers as Express shows them. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return (this.#stack ??= watched(this.#entries.map(layerOf), () => this.#changed?.()));
+    return (this.#stack ??= watched(this.#entries.map(layerOf), this.#owner));
+  }
+
+  /** Layers of a route's stack, in another order or fewer, are its handlers from now on; anything else is the program's own. */
+  set stack(layers: StackLayer[]) {
+    if (areLayers(layers)) {
+      this.#stack = watched(layers, this.#owner);
+      this.#changed();
+    } else {
+      assign(this, 'stack', layers);
+    }
   }
 
   /** The methods that it handles, in lower case; `_all` where it handles all. */
@@ -55,9 +74,9 @@ export class Route<P = Params> {
     for (const handler of handlers) {
       const entry: RouteEntry = { method, handler, site };
       this.#entries.push(entry);
-      this.#stack?.push(watchedLayer(layerOf(entry), () => this.#changed?.()));
+      this.#stack?.push(watchedLayer(layerOf(entry), this.#owner));
     }
-    this.#changed?.();
+    this.#changed();
     return this;
   }
 

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Adoption, giveOwnProperties } from '../http/adoption';
+import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { answerError, answerUnmatched } from '../http/default-answer';
+import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
-import { Response } from '../http/response';
+import type { Response } from '../http/response';
 import { pathOf } from '../target';
 import { checkAround, isLedAstray } from './around';
 import type { NextFunction } from './handler';
@@ -14,6 +17,12 @@ import type { Router } from './router';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
 import { RequestWatch } from './watch';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
+import { WalkedResponse } from './walked-response';
+
+/** Of a request that a router has adopted, since no application has it: the adoption. */
+const kAdoption = Symbol('waypost.request.adoption');
+
+type Adopted = Travelling & { [kAdoption]?: Adoption };
 
 /** What a router gives back of a request that it leaves, as in Express. */
 interface Outer {
@@ -30,7 +39,7 @@ interface Outer {
 export class RouterCall implements WalkHost {
   readonly #router: Router;
   readonly #options: RouterOptions;
-  readonly #adoption = new Adoption(Request.prototype, Response.prototype);
+  readonly #adoption = new Adoption(Request.prototype, WalkedResponse.prototype);
   /** By the rules of what it was called in. */
   #tables = new WeakMap<RoutingRules, RouteTable>();
 
@@ -46,17 +55,39 @@ export class RouterCall implements WalkHost {
 
   /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
   answer(message: IncomingMessage, response: ServerResponse): void {
-    const [req, res] = [message as Travelling, response as Response];
+    const [req, res] = [message as Adopted, response as Response];
+    const around = req[kWalk];
     // Within an application they are that one's.
-    if (req[kWalk] === undefined) this.#adoption.adopt(req, res, undefined);
+    if (around === undefined) {
+      this.#adoption.adopt(req, res, undefined);
+      req[kAdoption] = this.#adoption;
+      if (isClosedTo(req) || isBehindLast(req)) {
+        req.resume();
+        return;
+      }
+      if (res.socket === null) closeWithConnection(req, res);
+    }
     giveOwnProperties(req, res, false);
     req.res = res;
+    // Adapters of others make responses without one.
+    if (res.req !== req) (res as unknown as { req: Request }).req = req;
     req[kOriginalUrl] ??= req.originalUrl;
     req[kOriginalMethod] ??= req.method;
-    this.run(req, res, (error) => {
+    if (around === undefined && isCoded(req)) refuseCoding(req, res);
+    else this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
+  }
+
+  /** Whatever a program has left on request and response: it may be called from a timer, where a throw would end the process. */
+  static #conclude(req: Adopted, res: Response, around: Walk | undefined, error: unknown): void {
+    try {
+      // An Express application that the request was handed to meanwhile may have put its own prototypes on.
+      if (around === undefined) req[kAdoption]?.reclaim(req, res);
+      else around.host.reclaim(around);
       if (error) answerError(res, error);
       else if (!res.headersSent) answerUnmatched(req, res, null);
-    });
+    } catch {
+      cutOff(res);
+    }
   }
 
   run(message: IncomingMessage, response: ServerResponse, next: NextFunction): void {
@@ -106,7 +137,9 @@ export class RouterCall implements WalkHost {
 
   /** @internal */
   reclaim(walk: Walk): void {
-    applicationAround(walk)?.reclaim(walk);
+    const host = applicationAround(walk);
+    if (host === undefined) (walk.req as Adopted)[kAdoption]?.reclaim(walk.req, walk.res);
+    else host.reclaim(walk);
   }
 
   /** @internal */

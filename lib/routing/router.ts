@@ -11,11 +11,11 @@ import type { Handler, MixedHandlers, NextFunction, Path, PathParams, Paths } fr
 import { Mountable } from './mountable';
 import { kParamHandlers, type ParamHandler, readParam } from './param';
 import { parsePattern, parsePrefix, type Pattern } from './pattern';
-import { kChanged, kJoins, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
+import { kChanged, kJoins, kOnChange, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
 import { type AnyHandler, flattenHandlers, kEntries, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
-import { areLayers, type ListedPath, pathsOf, registrationOf, StackLayer, watched, watchedLayer } from './stack';
+import { areLayers, type ListedPath, pathsOf, pictured, registrationOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 
@@ -41,6 +41,7 @@ export class Router extends Mountable {
   readonly #outers = new Set<Router>();
   readonly #params = new Map<string, readonly ParamHandler[]>();
   #stack: StackLayer[] | null = null;
+  readonly #owner: StackOwner = { changed: () => this[kChanged](), taken: (layer) => this.#takeFromStack(pictured(layer)) };
   #call: RouterCall | null = null;
 
   /** @param target The function that becomes the router. */
@@ -61,13 +62,13 @@ export class Router extends Mountable {
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return (this.#stack ??= watched(this.#registrations.map(pictureOf), () => this[kChanged]()));
+    return (this.#stack ??= watched(this.#registrations.map(pictureOf), this.#owner));
   }
 
   /** Layers of a `stack`, in another order or fewer, are what is registered from now on; anything else is the program's own. */
   set stack(layers: StackLayer[]) {
     if (areLayers(layers)) {
-      this.#stack = watched(layers, () => this[kChanged]());
+      this.#stack = watched(layers, this.#owner);
       this[kChanged]();
     } else {
       assign(this, 'stack', layers);
@@ -145,7 +146,7 @@ export class Router extends Mountable {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     this[kVetPaths](paths);
-    const route = new Route(Array.isArray(path) ? paths : path, () => this[kChanged]());
+    const route = new Route(Array.isArray(path) ? paths : path);
     this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
     return route;
   }
@@ -202,12 +203,15 @@ export class Router extends Mountable {
 
   #check(entry: unknown, where: string): void {
     checkHandler(entry, where, true);
-    if (!(entry instanceof Router)) return;
+    if (entry instanceof Router) this.#checkRouter(entry, where);
+  }
+
+  #checkRouter(entry: Router, where: string): void {
     if (entry[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
     if (entry[kStandsAlone]) return;
     for (const router of entry.#within()) {
       this[kVet](router.#options);
-      this[kVetPaths](router.#registrations.flatMap(({ paths }) => paths));
+      this[kVetPaths](router[kRegistrations].flatMap(({ paths }) => paths));
     }
   }
 
@@ -223,27 +227,39 @@ export class Router extends Mountable {
 
   #use(paths: readonly Path[], entry: AnyHandler | Router, site: CallSite): void {
     if (entry instanceof Router && !entry[kStandsAlone]) {
-      entry.#outers.add(this);
       this.#add({ kind: 'mount', paths, router: entry, site });
     } else {
       this.#add({ kind: 'middleware', paths, handlers: [entry], site });
     }
   }
 
+  /** What a program puts into the stack may have been registered in another router, by other rules. */
+  #takeFromStack(registration: Registration | undefined): void {
+    if (registration?.kind === 'mount') this.#checkRouter(registration.router, 'stack');
+    this.#take(registration);
+  }
+
+  /** What is registered here is to tell of what changes in it. */
+  #take(registration: Registration | undefined): void {
+    if (registration?.kind === 'mount') registration.router.#outers.add(this);
+    if (registration?.kind === 'route') registration.route[kOnChange](this.#owner.changed);
+  }
+
   #add(registration: Registration): void {
+    this.#take(registration);
     this.#registrations.push(registration);
-    this.#stack?.push(watchedLayer(pictureOf(registration), () => this[kChanged]()));
+    this.#stack?.push(watchedLayer(pictureOf(registration), this.#owner));
   }
 
   /** This router, and those mounted in it. */
   #within(): Router[] {
-    return [this, ...this.#registrations.flatMap((registration) => (registration.kind === 'mount' ? registration.router.#within() : []))];
+    return [this, ...this[kRegistrations].flatMap((registration) => (registration.kind === 'mount' ? registration.router.#within() : []))];
   }
 
   /** @internal Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
   [kReaches](router: Router): boolean {
     if (router === this) return true;
-    return this.#registrations.some((registration) => {
+    return this[kRegistrations].some((registration) => {
       if (registration.kind === 'mount') return registration.router[kReaches](router);
       return registration.kind === 'middleware' && registration.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
     });

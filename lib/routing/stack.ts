@@ -13,6 +13,10 @@ interface Pictured {
 const kPictured = Symbol('waypost.stack.pictured');
 /** The layer itself, of what watches it. */
 const kSelf = Symbol('waypost.stack.self');
+/** What watches it: one for all the stacks that it is in. */
+const kWatched = Symbol('waypost.stack.watched');
+/** Whom it tells of a change: each router or route that has, or had, it in its stack. */
+const kHearers = Symbol('waypost.stack.hearers');
 
 /**
  * One registration as Express shows it in `stack`, for tools that list what is
@@ -36,6 +40,10 @@ export class StackLayer {
   /** @internal */
   readonly [kPictured]: Pictured & { readonly handle: AnyHandler };
   readonly [kSelf] = this;
+  /** @internal */
+  [kWatched]: StackLayer | undefined = undefined;
+  /** @internal */
+  readonly [kHearers] = new Set<() => void>();
 
   constructor(path: Paths, handle: AnyHandler, pictured: Pictured) {
     this.handle = handle;
@@ -58,19 +66,34 @@ export class StackLayer {
   }
 }
 
+/** Whose stack it is. */
+export interface StackOwner {
+  /** To be called when what is in the stack has changed. The same function each time. */
+  readonly changed: () => void;
+  /** Told of each layer that comes into the stack, from whatever other, before it does. */
+  readonly taken?: (layer: StackLayer) => void;
+}
+
 /** The layers of a stack, and what tells when a program changes them or their list. Programs define properties anew as well. */
-export function watched(layers: readonly StackLayer[], changed: () => void): StackLayer[] {
-  return watch(layers.map((layer) => watchedLayer(layer, changed)), changed);
+export function watched(layers: readonly StackLayer[], owner: StackOwner): StackLayer[] {
+  return watch(layers.map((layer) => watchedLayer(layer, owner)), owner.changed, owner);
 }
 
-/** The same of one layer. */
-export function watchedLayer(layer: StackLayer, changed: () => void): StackLayer {
-  return watch(layer[kSelf], changed);
+/** The same of one layer. As in Express it is the same object in each stack that a program puts it in. */
+export function watchedLayer(layer: StackLayer, { changed, taken }: StackOwner): StackLayer {
+  const self = layer[kSelf];
+  taken?.(self);
+  self[kHearers].add(changed);
+  return (self[kWatched] ??= watch(self, () => {
+    for (const hearer of self[kHearers]) hearer();
+  }));
 }
 
-function watch<Target extends object>(target: Target, changed: () => void): Target {
+/** @param owner Of a list: who has what is put into it. */
+function watch<Target extends object>(target: Target, changed: () => void, owner?: StackOwner): Target {
   return new Proxy(target, {
     defineProperty(own, name, descriptor) {
+      if (owner !== undefined && descriptor.value instanceof StackLayer) watchedLayer(descriptor.value, owner);
       const isDone = Reflect.defineProperty(own, name, descriptor);
       changed();
       return isDone;
@@ -81,6 +104,11 @@ function watch<Target extends object>(target: Target, changed: () => void): Targ
       return isDone;
     },
   });
+}
+
+/** What a router's layer was registered as, whatever a program has put in the place of its `handle`; undefined of a route's. */
+export function pictured(layer: StackLayer): Registration | undefined {
+  return layer[kPictured].registration;
 }
 
 /** One path of a route, or of a router that is mounted. */

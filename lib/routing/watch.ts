@@ -1,3 +1,4 @@
+import { read } from '../errors';
 import type { Request } from '../http/request';
 import { type ErrorWatch, kWatch } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -49,15 +50,15 @@ export class RequestWatch implements ErrorWatch {
     watchman?.begun(this);
   }
 
-  /** The watch over a request; begins with it, for the first application that has it. */
-  static of(request: WatchedRequest, response: Response, watchman: Watchman | null): RequestWatch {
+  /** The watch over a request; begins with it, for the first application that has it. Null where nobody would hear of its end. */
+  static of(request: WatchedRequest, response: Response, watchman: Watchman | null): RequestWatch | null {
+    // What is called by hand, as in tests without a server, may be given what emits no events.
+    if (typeof response.once !== 'function') return null;
     return (request[kWatch] ??= new RequestWatch(request, response, watchman));
   }
 
   /** The same where somebody has subscribed to events, or the http instrumentation of OpenTelemetry waits for the route; else null. @param isInstrumented Whether it may. */
   static ifTraced(request: Request, response: Response, isInstrumented: boolean): RequestWatch | null {
-    // A router may be called by hand, with what is no response.
-    if (typeof response.once !== 'function') return null;
     return isTraced() || (isInstrumented && rpcMetadata() !== undefined) ? RequestWatch.of(request, response, null) : null;
   }
 
@@ -129,7 +130,7 @@ export class RequestWatch implements ErrorWatch {
     for (const timer of this.timers) clearTimeout(timer);
     for (const run of this.#runs.splice(0)) run.leave(undefined);
     const { request, response, route } = this;
-    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: !response.writableFinished });
+    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
   }
 }
 

@@ -1,0 +1,29 @@
+import type { ServerResponse } from 'node:http';
+import { read } from '../errors';
+
+const kTakenOver = Symbol('waypost.response.takenOver');
+
+/** Methods of Node's that throw where the head is out. */
+const OF_HEADS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'writeHead', 'writeContinue', 'writeProcessing', 'writeEarlyHints', 'writeInformation'] as const;
+
+/**
+ * To be called when a response was answered in the place of a handler that
+ * still has it: from then on its methods do nothing that they would throw for.
+ * A handler that answers from the callback of a database knows nothing of it,
+ * and a throw there ends the process.
+ */
+export function takeOver(res: ServerResponse): void {
+  // What a program has frozen stays as it is.
+  Reflect.defineProperty(res, kTakenOver, { value: true });
+  for (const name of OF_HEADS) {
+    const method = read(res, name);
+    if (typeof method !== 'function') continue;
+    const value = (...given: unknown[]): unknown => (res.headersSent ? res : Reflect.apply(method, res, given));
+    Reflect.defineProperty(res, name, { value, writable: true, configurable: true });
+  }
+}
+
+/** Whether a response was answered so. */
+export function isTakenOver(res: ServerResponse & { readonly [kTakenOver]?: boolean }): boolean {
+  return res[kTakenOver] === true;
+}
