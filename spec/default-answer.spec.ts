@@ -253,7 +253,7 @@ describe('an answer of waypost\'s own is right', () => {
         }
       };
       await exchange(isInner && kind !== 'a signature that is missing' ? inner : outer, kind);
-    }), { numRuns: runs(60) });
+    }), { numRuns: runs(40) });
   });
 });
 

@@ -80,7 +80,7 @@ afterAll(() => Object.values(tracing).forEach(({ name }) => unsubscribe(name, su
 describe.each(Object.keys(WAYS))('where %s, what a program has left ends nothing', (way) => {
   test.each(Object.keys(CHANGES))('%s', async (name) => {
     const { register, request } = WAYS[way] as (typeof WAYS)[string];
-    for (const [make, options] of [[createServer, quiet], [createServer, watching], [express, quiet], [express, watching]] as const) {
+    await Promise.all(([[createServer, quiet], [createServer, watching], [express, quiet], [express, watching]] as const).map(async ([make, options]) => {
       const app = make({ ...options(), body: { limit: 20 } }) as Application;
       app.get('/well', (_req, res) => res.send('well'));
       const gone = new Promise<void>((resolve) => {
@@ -103,8 +103,7 @@ describe.each(Object.keys(WAYS))('where %s, what a program has left ends nothing
       await gone;
       await wire.end;
       expect(await Wire.tell(port, head('GET /well', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 200 [^]*well$/);
-      await running.close();
-    }
+    }));
   });
 });
 

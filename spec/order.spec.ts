@@ -9,7 +9,7 @@ import { type Listener, ProgramServer } from './support/program-server';
 import { type Extent, programs, requests } from './support/random-program';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
-const RUNS = Number(process.env.ORDER_RUNS ?? 120);
+const RUNS = Number(process.env.ORDER_RUNS ?? 80);
 /** After which a comparison fails, in milliseconds: many times what it needs. */
 const LIMIT = 600_000;
 

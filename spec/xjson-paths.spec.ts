@@ -26,9 +26,9 @@ describe('long arrays, which JSON.stringify is asked for first', () => {
         compared += values.length;
       }),
       // At length, more than 50,000 elements.
-      { numRuns: runs(100) },
+      { numRuns: runs(60) },
     );
-    expect(compared).toBeGreaterThanOrEqual(32 * runs(100));
+    expect(compared).toBeGreaterThanOrEqual(32 * runs(60));
   });
 
   it('equal a replacer on JSON.stringify where they hold BigInts, at the root and in envelopes', () => {
@@ -111,7 +111,7 @@ describe('rows with names and strings as in the row before', () => {
         expectAll(data, expected);
         expectAll({ data, big: 1n }, `{"data":${expected},"big":"1"}`, NO_LIMITS);
       }),
-      { numRuns: runs(50) },
+      { numRuns: runs(30) },
     );
   });
 
