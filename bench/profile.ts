@@ -123,7 +123,7 @@ function areaOf({ functionName, url }: CallFrame): Area | undefined {
 }
 
 function nameOf({ functionName, url, lineNumber }: CallFrame): string {
-  const file = url.replace(/^.*\/node_modules\//, '').replace(/^.*\/dist\//, 'waypost/');
+  const file = url.includes('/node_modules/') ? url.replace(/^.*\/node_modules\//, '') : url.replace(/^.*\/dist\//, 'waypost/');
   return `${functionName === '' ? '(anonymous)' : functionName} ${file}:${lineNumber + 1}`;
 }
 

@@ -405,6 +405,17 @@ describe('an unknown key', () => {
   });
 
   test.each([
+    [{ security: { signature: { secret: SECRET } } }, 'security.signature', 'security.requestSignature'],
+    [{ security: { requestSig: { secret: SECRET } } }, 'security.requestSig', 'security.requestSignature'],
+    [{ security: { stripeWebhooks: [] } }, 'security.stripeWebhooks', 'security.webhooks'],
+    [signed({ covered: ['@authority'], coversAlso: [] }), 'security.requestSignature.covered', 'security.requestSignature.covers'],
+    [signed({ replayStore: {} }), 'security.requestSignature.replayStore', 'security.requestSignature.replay'],
+    [scoped({ include: ['/a'] }), 'security.routeConfig.requestSignature.include', 'security.routeConfig.requestSignature.includeRoutes'],
+  ])('that is a guard named by a part of its name throws: %j', (given, key, meant) => {
+    expect(messageOf(given)).toBe(`unknown option ${JSON.stringify(key)}; did you mean ${JSON.stringify(meant)}? A misspelt guard does not start`);
+  });
+
+  test.each([
     [{ security: { secret: SECRET } }, 'it belongs at "security.requestSignature.secret"'],
     [{ security: { includeRoutes: ['/a'] } }, 'it belongs at "security.routeConfig.requestSignature.includeRoutes"'],
     [signed({ excluderoutes: [] }), 'it belongs at "security.routeConfig.requestSignature.excludeRoutes"'],
@@ -433,8 +444,8 @@ describe('an unknown key', () => {
     expect(messageOf(given)).toBe(`unknown option ${JSON.stringify(key)}; it belongs at ${JSON.stringify(home)}. A misplaced guard does not start`);
   });
 
-  test('three edits away under security is only warned of', () => {
-    expect(resolve(signed({ debugXYZ: true })).warnings).toHaveLength(1);
+  test('that resembles none under security is only warned of', () => {
+    expect(resolve(signed({ tracing: true })).warnings).toHaveLength(1);
   });
 });
 

@@ -5,7 +5,7 @@ import { attack, type Outcome, shortest } from './support/scope-attack';
 import { READINGS } from './support/target-reading';
 
 /** Targets that are sent without a signature, over all scopes. */
-const TARGETS = Number(process.env.SCOPE_TARGETS ?? 3_000);
+const TARGETS = Number(process.env.SCOPE_TARGETS ?? 5_000);
 /** Where the choices begin. A failure names it; given, the run is repeated. */
 // Fixed, since a rare disguise must come up for each place to be reached; other seeds look further.
 const SEED = Number(process.env.SCOPE_SEED ?? 3);

@@ -1,5 +1,5 @@
 import { validateHeaderName } from 'node:http';
-import { nearestOf, type UnknownOption } from './hint';
+import { nearestOf, partOf, type UnknownOption } from './hint';
 
 /** What is to be logged at start: a sentence, or a key of which all the options tell where it belongs. */
 export type Warning = string | UnknownOption;
@@ -102,11 +102,15 @@ interface UnknownKey {
 function judgeUnknown({ key, prefix, known, homeOf, isGuard }: UnknownKey, warnings: Warning[]): void {
   const { name, edits } = nearestOf(key, known);
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
+  const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
   // `securty: { … }` would start an application without its guards.
   const guards = isGuard || (prefix === '' && name === 'security');
-  if (guards && edits <= 2) throw new TypeError(`${said}; did you mean ${JSON.stringify(prefix + name)}? A misspelt guard does not start`);
+  if (guards && edits <= 2) throw misspelt(name);
   const home = homeOf(key);
   if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
+  // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.
+  const whole = isGuard ? partOf(key, known) : undefined;
+  if (whole !== undefined) throw misspelt(whole);
   warnings.push({ prefix, key });
 }
 

@@ -41,6 +41,12 @@ export function nearestOf(key: string, names: readonly string[]): { readonly nam
   return ranked[0] ?? { name: '', edits: Infinity };
 }
 
+/** The name that the key is a part of, or the other way round, whatever the case; undefined for none. */
+export function partOf(key: string, names: readonly string[]): string | undefined {
+  const folded = key.toLowerCase();
+  return folded.length < 4 ? undefined : names.find((name) => name.toLowerCase().includes(folded) || folded.includes(name.toLowerCase()));
+}
+
 /** Insertions, deletions and replacements of one character, and exchanges of two neighbours (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];

@@ -205,8 +205,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       setImmediate(Walk.#later, this, level, error);
       return;
     }
-    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
+    // First, for V8 knows the shape of the request from it, and then its prototype without a call.
     const rewritten = this.isRewritten;
+    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     // Nearly always: kept short, so that V8 inlines the way from one middleware to the next.
     if (level === this.level && error === undefined && this.failure === null && !rewritten) return this.#run();
     this.#signal(level, error, rewritten);
@@ -280,14 +281,25 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /** Calls middleware of all paths behind other such: unless something has changed it, it is to see the request as that did. */
   #callPlain(step: Step): void {
-    const { req } = this;
-    if (req[kWalk] !== this || req.next !== this.next || this.inherited !== null || !this.view.isWhole) return this.#call(step);
+    const { req, next } = this;
+    if (req[kWalk] !== this || req.next !== next || this.inherited !== null || this.watch !== null || !this.view.isWhole) return this.#call(step);
     try {
       req.params = new NoParams();
     } catch (error) {
       return this.#raise(error);
     }
-    this.#invoke(step.layer);
+    const { layer } = step;
+    const { handler } = layer;
+    this.reach(layer);
+    this.noteRun(layer);
+    let result: unknown;
+    try {
+      result = (handler as Handler)(req, this.res, next);
+    } catch (error) {
+      this.#thrown(error, layer);
+      return;
+    }
+    if (typeof result === 'object' && result !== null) this.#follow(result, layer);
   }
 
   #call(step: Step): void {
@@ -371,10 +383,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       this.#thrown(error, layer);
       return;
     }
+    if (typeof result === 'object' && result !== null) this.#follow(result, layer);
+  }
+
+  /** Takes a rejection of what a handler has returned for an error. */
+  #follow(result: object, layer: Layer): void {
+    if (result === this.res) return;
     // Whether it is a thenable is for Promise.resolve to find out, which turns a `then` that throws, or that calls back twice, into one rejection.
-    if (typeof result === 'object' && result !== null && result !== res) {
-      Promise.resolve(result).then(undefined, (error: unknown) => this.#thrown(error || new Error('Rejected promise'), layer));
-    }
+    Promise.resolve(result).then(undefined, (error: unknown) => this.#thrown(error || new Error('Rejected promise'), layer));
   }
 
   #given({ catches }: Layer, next: NextFunction): readonly unknown[] {
