@@ -140,8 +140,15 @@ function prefixEnd(path: string, count: number, rules: PathRules): number {
   return end;
 }
 
+/** Folds text as the rules have it, where they do. As expressions that ignore case have it, no letter beyond ASCII is one of ASCII: the Kelvin sign is no "k". */
 export function fold(text: string, rules: PathRules): string {
-  return rules.caseSensitive ? text : foldCase(text);
+  if (rules.caseSensitive) return text;
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/gu, foldApart);
+}
+
+function foldApart(letter: string): string {
+  const folded = foldLetter(letter);
+  return ASCII.test(folded) && !ASCII.test(letter) ? letter : folded;
 }
 
 /**
