@@ -7,7 +7,8 @@ import pino from 'pino';
 import { type Application, createServer, type CreateServerOptions, type LoggingOptions, Router, signRequest } from 'waypost';
 import { makeCertificate } from './support/certificate';
 import { LogRecorder, Running } from './support/running';
-import { ask, Wire } from './support/wire';
+import { Users } from './support/users';
+import { ask, head, Wire } from './support/wire';
 
 const running = new Running();
 afterEach(() => running.close());
@@ -120,6 +121,44 @@ describe('a request is logged once, when it is over', () => {
     await ask(port, '/users/1', { headers: { 'x-request-id': 'abc' } });
     expect((await log.until(1))[0]?.reqId).toBe('abc');
   });
+});
+
+test('a line is written in no other request\'s async context, nor is an id made there', async () => {
+  const users = new Users();
+  const log = new AccessRecorder();
+  const { info } = log;
+  const written: (string | undefined)[] = [];
+  Object.assign(log, {
+    info(fields: object, message?: string) {
+      if (message?.startsWith('Request ') === true) written.push(users.current);
+      info(fields, message);
+    },
+  });
+  const app = createServer({ env: 'test', logging: { logger: log, requests: true, requestId: { header: false, generate: () => String(users.current) } } });
+  let reached: (name: string) => void = () => undefined;
+  const asked = (name: string): Promise<void> => new Promise((resolve) => {
+    reached = (which) => { if (which === name) resolve(); };
+  });
+  const second = asked('second');
+  app.get('/first', async (_req, res) => {
+    await second;
+    res.send('first');
+  });
+  app.get('/second', (_req, res) => {
+    res.send('second');
+    reached('second');
+  });
+  app.get('/left', () => reached('left'));
+  const wire = await Wire.open(await running.serve(users.around(app)));
+  wire.write(['first', 'second'].map((name) => head(`GET /${name}`, { 'x-user': name })).join(''));
+  await log.until(2);
+  const left = asked('left');
+  wire.write(head('GET /left', { 'x-user': 'left' }));
+  await left;
+  wire.cut();
+  const lines = await log.until(3);
+  expect(lines.map(({ message, url, reqId }) => [message, url, reqId])).toEqual([['Request completed', '/first', 'first'], ['Request completed', '/second', 'second'], ['Request aborted', '/left', 'left']]);
+  expect(written).toEqual(['first', 'second', 'left']);
 });
 
 describe('the bytes are those of the response, head included', () => {

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import supertest from 'supertest';
-import { type Application, createServer, Request, Response, signRequest } from 'waypost';
+import { type Application, createServer, type Handler, Request, Response, Router, signRequest } from 'waypost';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 
@@ -409,6 +409,39 @@ describe('the suffix .xJson and what is mounted', () => {
     const port = await running.serve(outer);
     expect((await ask(port, '/x.xJson')).json).toEqual({ own: true });
     expect((await ask(port, '/a/f.xJson')).json).toEqual({ own: true });
+    expect((await ask(port, '/a/in.xJson')).json).toEqual({ big: 1 });
+  });
+
+  test('an inner application does not lead past what stands above it', async () => {
+    const guard: Handler = (_req, res) => void res.status(403).end();
+    const handOn = (to: Application): Handler => (req, res, next) => {
+      req.baseUrl = '/a';
+      req.url = req.originalUrl.slice(2);
+      to(req, res, next);
+    };
+    const shapes: ((app: Application) => unknown)[] = [
+      (app) => app.use('/a/in', guard).use('/a', inner()),
+      (app) => app.all('/a/in', guard).use('/a', inner()),
+      (app) => app.use('/a', Router().use('/in', guard)).use('/a', inner()),
+      (app) => app.use('/a/in', guard).use('/a', Router().use(inner())),
+      (app) => app.use('/a/in', guard).use('/a', silent((middle) => middle.use(inner()))),
+      (app) => app.use('/a', silent((middle) => middle.use('/in', guard).use(inner()))),
+      (app) => app.use('/a/in', guard).all('/a/**', handOn(inner())),
+      (app) => app.use('/a/in', guard).use('/a', express().use(inner() as never) as never),
+      (app) => app.use('/a', express().use('/in', guard as never).use(inner() as never) as never),
+      (app) => app.use('/a', Router({ strict: true }).use('/in', guard)).use('/a', inner()),
+      (app) => app.use('/a', silent((one) => one.use('/in', guard))).use('/a', inner()),
+    ];
+    for (const shape of shapes) {
+      const port = await running.serve(silent((app) => {
+        shape(app);
+        // It takes the path as sent, so that the suffix is not taken off before.
+        app.get('/**', (_req, res) => res.send('as sent'));
+      }));
+      expect((await ask(port, '/a/in')).status).toBe(403);
+      expect((await ask(port, '/a/in.xJson')).body).toBe('as sent');
+    }
+    const port = await running.serve(silent((app) => app.use('/a/other', guard).use('/a', inner()).get('/**', guard)));
     expect((await ask(port, '/a/in.xJson')).json).toEqual({ big: 1 });
   });
 

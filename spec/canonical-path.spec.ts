@@ -3,7 +3,7 @@ import { foldCase } from '../lib/routing/path';
 import { canonicalPath, tokens } from '../lib/signature/scope/canonical';
 import { SignatureScope } from '../lib/signature/scope/scope';
 import { runs } from './support/runs';
-import { growth } from './support/work-meter';
+import { growth, workOf } from './support/work-meter';
 
 const rules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 
@@ -87,5 +87,14 @@ describe.each(Object.entries(costly))('%s', (_, make) => {
     expect(growth(make, canonicalPath)).toBeLessThan(40);
     expect(growth(make, tokens)).toBeLessThan(40);
     expect(growth(make, (path) => scope.requires('GET', path))).toBeLessThan(40);
+  });
+
+  test('are read once, however many entries are compared with them', () => {
+    const work = (entries: number): number => {
+      const scope = new SignatureScope(Array.from({ length: entries }, (__, i) => `/p${i}/*rest`), [], { ...rules, caseSensitive: false });
+      const path = make(8192);
+      return workOf(() => scope.requires('GET', path));
+    };
+    expect(work(40) / work(2)).toBeLessThan(3);
   });
 });

@@ -1,12 +1,13 @@
 import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { Request } from 'waypost';
+import { Request, Router } from 'waypost';
 import { isFresh } from '../lib/http/etag';
 import { parseForm } from '../lib/http/body/form';
 import { kSettings } from '../lib/http/request-state';
 import { Path, type PathRules } from '../lib/routing/path';
 import { parsePattern, type Pattern } from '../lib/routing/pattern';
-import { growth } from './support/work-meter';
+import { RouteTable } from '../lib/routing/route-table';
+import { growth, workOf } from './support/work-meter';
 
 /*
  * Each reader of a request's head, and of its path, does work that grows with what it is given. What other specs
@@ -95,6 +96,21 @@ describe.each(PATTERNS)('the pattern %s', (text) => {
         return pattern.matches(path) && pattern.capture(path, false, false);
       })).toBeLessThan(40);
     }
+  });
+});
+
+describe.each([/^\/api/, '/*any', '/api/*any', '/:a/*any'])('a router that is mounted at %s', (mount) => {
+  test.each(Object.entries(paths))('reads a path once, however many routes it has: %s', (_, make) => {
+    const target = `/api${make(8192)}`;
+    const work = (routes: number): number => {
+      const inner = Router();
+      for (let i = 0; i < routes; i++) inner.get([`/r${i}/:id`, `/r${i}/*rest`], () => undefined);
+      const table = new RouteTable(Router().use(mount, inner), relaxed, false);
+      const find = (path: string): boolean => table.takes(table.match('GET', path));
+      find('/api/x/y');
+      return workOf(() => find(target));
+    };
+    expect(work(40) / work(2)).toBeLessThan(3);
   });
 });
 

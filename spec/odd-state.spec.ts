@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { type Application, createServer, type CreateServerOptions, express, HttpError, type NextFunction, type Request, type Response, Router } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, express, type Handler, HttpError, type NextFunction, type Request, type Response, Router, signRequest } from 'waypost';
 import { tracing } from '../lib/tracing';
 import { LogRecorder, Running } from './support/running';
 import { head, Wire } from './support/wire';
@@ -34,6 +34,9 @@ const CHANGES: Record<string, Change> = {
     ...(name === 'method' ? [] : [[`req.${name} that throws`, (req: Request) => throwing(req, name)] as const]),
     [`req.${name} that can't be written`, (req: Request) => fixed(req, name, req[name as 'url'])] as const,
   ])),
+  ...Object.fromEntries(['undefined', 'null', 'a number'].map((kind) => [`req.params = ${kind}`, (req: Request) => Object.assign(req, { params: ODD[kind] })] as const)),
+  'req.params that throws': (req) => throwing(req, 'params'),
+  'req.params that throw within': (req) => throwing(req.params, 'b'),
   ...Object.fromEntries(['params', 'next', 'body', 'route'].map((name) => [`req.${name} that can't be written`, (req: Request) => fixed(req, name, 1)])),
   ...Object.fromEntries(['writableEnded', 'writableFinished', 'headersSent'].map((name) => [`res.${name} that throws`, (_req: Request, res: Response) => throwing(res, name)])),
   'res.req = {}': (_req, res) => Object.assign(res, { req: {} }),
@@ -61,10 +64,19 @@ const WAYS: Record<string, { register: (app: Application, change: (req: Request,
   'nothing takes it': { register: (app, change) => app.use(change), request: head('GET /none') },
   'nothing takes it behind a route': { register: (app, change) => app.get('/a/b', change), request: head('GET /a/b') },
   'nothing takes it behind a router': { register: (app, change) => app.use('/a', Router().use(change)), request: head('GET /a/b') },
+  'nothing takes it behind a router that is called': { register: (app, change) => app.use('/:a', called(Router({ mergeParams: true }).use('/:b', change))), request: head('GET /a/b') },
+  'nothing takes it behind a router that answers by itself': { register: (app, change) => app.use(called(Router().use(change), false)), request: head('GET /a/b') },
+  'nothing takes it behind a mounted application': { register: (app, change) => app.use('/a', createServer(quiet()).use(change)), request: head('GET /a/b') },
+  'nothing takes it behind a handler of a parameter': { register: (app, change) => app.param('b', change).use('/a/:b', (_req, _res, next) => next()), request: head('GET /a/b') },
   'its body is too large': { register: (app, change) => app.use(change).post('/a', (_req, res) => res.send('a')), request: `${head('POST /a', { 'Content-Type': 'text/plain', 'Content-Length': 40 })}${'x'.repeat(40)}` },
   'its body is malformed': { register: (app, change) => app.use(change).post('/a', (_req, res) => res.send('a')), request: `${head('POST /a', { 'Content-Type': 'application/json', 'Content-Length': 1 })}{` },
   'an error is raised': { register: (app, change) => app.use((req, res, next) => change(req, res, () => next(new Error('raised')))), request: head('GET /a') },
 };
+
+/** A router that is called as a function, and stands in no list. */
+function called(router: Router, goesOn = true): Handler {
+  return (req, res, next) => (goesOn ? router(req, res, next) : router(req, res));
+}
 
 const quiet = (): CreateServerOptions => ({ env: 'production', logging: { level: 'silent' } });
 /** Nothing of a request goes unseen. */
@@ -119,6 +131,27 @@ test.each(Object.keys(CHANGES))('a request that nobody answers, whose time is ov
   const port = await running.start(app);
   await Wire.tell(port, head('GET /'));
   expect(await Wire.tell(port, head('GET /well', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 200 [^]*well$/);
+});
+
+test('a body that can not be read harms nobody, where the target is made another that is signed while the bytes come in', async () => {
+  const secret = 'the secret of these specs, 32 bytes or more';
+  const port = await running.app((app) => {
+    app.get('/well', (_req, res) => res.send('well'));
+    app.use((req, _res, next) => {
+      throwing(req, 'body');
+      req.url = '/signed';
+      next();
+    });
+    app.post('/signed', (_req, res) => res.send('in'));
+  }, { security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/signed'] } } } });
+  const body = '{"a":1}';
+  const wire = await Wire.open(port);
+  wire.write(head('POST /', { ...signRequest({ secret, method: 'POST', url: '/', body }), 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close' }));
+  await wire.flushed();
+  wire.write(body);
+  await wire.end;
+  expect(wire.text).toMatch(/^HTTP\/1\.1 500 /);
+  expect(await Wire.tell(port, head('GET /well', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test.each(['req.id that throws', 'req.originalUrl that throws', 'req.headers = null'])('a line of the log that can not name its request leaves the answer what it is: %s', async (name) => {

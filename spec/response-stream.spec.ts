@@ -224,6 +224,26 @@ test('a slow client holds the source back, and it goes on when the client reads'
   expect(wire.text.length).toBeGreaterThan(TOTAL);
 });
 
+test('a source cleans up in the async context of its request, though its client has gone', async () => {
+  const context = new AsyncLocalStorage<string>();
+  let left: (store: string | undefined) => void = () => undefined;
+  const cleaned = new Promise<string | undefined>((resolve) => { left = resolve; });
+  const port = await running.app((app) => {
+    app.use((req, _res, next) => context.run(req.url, next));
+    app.get('/endless', (_req, res) => res.stream((async function* () {
+      try {
+        for (;;) yield Buffer.alloc(65_536);
+      } finally {
+        left(context.getStore());
+      }
+    })()));
+  });
+  const wire = (await Wire.open(port)).write(head('GET /endless'));
+  await wire.until('\r\n\r\n');
+  wire.cut();
+  expect(await cleaned).toBe('/endless');
+});
+
 test('a source that has waited behind another response goes on in the async context of its own request', async () => {
   const context = new AsyncLocalStorage<string>();
   const seen = new Set<string | undefined>();

@@ -5,7 +5,7 @@ import { type Application, createServer, express as wayExpress, Response } from 
 import { answerErrors, ExpressOracle } from './support/express-oracle';
 import { Folder } from './support/folder';
 import { LogRecorder, Running } from './support/running';
-import { ask } from './support/wire';
+import { ask, head, Wire } from './support/wire';
 
 const running = new Running();
 const folder = new Folder({
@@ -87,6 +87,20 @@ test('names lead to the files that they lead to in Express, but for those outsid
     // A name that starts with a slash is absolute.
     await oracle.ask(`/?name=${encodeURIComponent(parts.join('/').replace(/^\/+/, ''))}`);
   }), { numRuns: 150 });
+});
+
+test.each([true, false])('a name that a client gives leads past no guard of a path: createServer %p', async (apart) => {
+  const app = silent(apart);
+  app.use('/pages/deep', (_req, res) => void res.status(401).end('guarded'));
+  app.get('/pages/*name', (req, res) => res.render(req.params.name.join('/')));
+  app.get('/own', (_req, res) => res.render('./deep//../a'));
+  const port = await running.start(app);
+  const told = async (target: string): Promise<string> => (await Wire.tell(port, head(`GET ${target}`, { Connection: 'close' }))).replaceAll('\r\n', ' ');
+  expect(await told('/pages/deep/b')).toContain('guarded');
+  for (const target of ['/pages/a', '/pages/post', '/pages/a?x=/../.', '/own']) expect([target, await told(target)]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 200 /)]);
+  for (const target of ['/pages/x/../deep/b', '/pages/x/%2e%2e/deep/b', '/pages/./deep/b', '/pages/%2e/deep/b', '/pages/post/.././deep/b', '/pages//deep/b']) {
+    expect([target, await told(target)]).toEqual([target, expect.not.stringMatching(/^HTTP\/1\.1 200 |b of views/)]);
+  }
 });
 
 describe('a name', () => {

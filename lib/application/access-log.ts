@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { read } from '../errors';
@@ -36,6 +37,7 @@ class AccessLine {
   readonly #req: Request;
   readonly #res: Response;
   readonly #begun = performance.now();
+  readonly #scope = new AsyncResource('waypost.accessLine');
   /** Null while the response waits behind another in a pipeline. */
   #socket: Socket | null = null;
   /** Bytes that the connection had sent before this response. */
@@ -50,11 +52,12 @@ class AccessLine {
 
   listen(): void {
     const res = this.#res;
+    const finished = res.socket === null ? this.#writeAtHome : this.#write;
     if (res.socket === null) res.once('socket', (socket: Socket) => this.#connect(socket));
     else this.#connect(res.socket);
     // Before Node's own listener, which gives the connection to the next response.
-    res.prependOnceListener('finish', this.#write);
-    res.once('close', this.#write);
+    res.prependOnceListener('finish', finished);
+    res.once('close', this.#writeAtHome);
   }
 
   #connect(socket: Socket): void {
@@ -62,10 +65,14 @@ class AccessLine {
     this.#before = socket.bytesWritten;
   }
 
+  /** In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none. */
+  readonly #writeAtHome = (): void => this.#scope.runInAsyncScope(this.#write);
+
   readonly #write = (): void => {
     const [req, res] = [this.#req, this.#res];
     res.removeListener('finish', this.#write);
-    res.removeListener('close', this.#write);
+    res.removeListener('finish', this.#writeAtHome);
+    res.removeListener('close', this.#writeAtHome);
     const aborted = read(res, 'writableFinished') !== true;
     const route = matchedRoute(req);
     const bytes = this.#socket === null ? 0 : this.#socket.bytesWritten - this.#before;

@@ -30,7 +30,7 @@ import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { Unanswered } from './unanswered';
-import { checkAround, isLedAstray } from '../routing/around';
+import { checkAround, isLedAstray, mayLeadPast } from '../routing/around';
 import type { NextFunction, Path, Paths } from '../routing/handler';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import type { Match } from '../routing/plan';
@@ -341,7 +341,7 @@ export class Application extends ConfiguredRouter {
       watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
     }
     const { url } = req;
-    const match = this.#match(table, req, res, leave !== undefined);
+    const match = this.#match(table, req, res, leave !== undefined, parent);
     const begun = req[kBegun] ?? parent;
     const walk = new Walk(this.#host, req, res, table, match, leave, parent, begun, watch);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
@@ -364,7 +364,7 @@ export class Application extends ConfiguredRouter {
   }
 
   /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
-  #match(table: RouteTable, req: Request, res: Response, mounted: boolean): Match {
+  #match(table: RouteTable, req: Request, res: Response, mounted: boolean, parent: Walk | undefined): Match {
     const { method, url } = req;
     const match = table.match(method, pathOf(url));
     if (!match.path.endsWith(SUFFIX) || table.takes(match)) return match;
@@ -373,6 +373,8 @@ export class Application extends ConfiguredRouter {
     const bare = table.match(method, pathOf(stripped));
     // What a mounted application does not take, the outer one judges by itself.
     if (mounted && !table.takes(bare)) return match;
+    // A guard there of the path without it has not seen the request.
+    if (mayLeadPast(parent, this, req.baseUrl, stripped)) return match;
     req.url = stripped;
     res[kJsonAsXJson] = true;
     return bare;

@@ -55,10 +55,11 @@ export class StreamedBody {
     });
     // Once for all: in the place of `on` may stand another's, which cannot take back what `once` adds. And in this async context, where the source goes on.
     res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
-    res.once('close', () => {
+    // In this one, too, the source cleans up when the client has gone.
+    res.once('close', AsyncResource.bind(() => {
       this.#isClientGone = !res.writableEnded;
       sink.destroy();
-    });
+    }, 'waypost.stream'));
     pipeline(this.#source, sink, AsyncResource.bind((error: Error | null | undefined) => this.#settle(error), 'waypost.stream'));
   }
 

@@ -1,3 +1,5 @@
+import { HttpError } from '../errors';
+import { isAmbiguousPath } from './file/ambiguous-path';
 import { guardedCall } from '../guarded-call';
 import type { Request } from './request';
 import type { Response } from './response';
@@ -16,7 +18,13 @@ export function sendView(res: Response, name: string, options: object | null | u
     if (error) throw error;
     res.send(html);
   });
-  const app = (res.req as Request | undefined)?.app ?? res.app;
+  const req = res.req as Request | undefined;
+  // As a path of sendFile: the capture of `/pages/x/../private/key` would lead past a guard of `/pages/private`.
+  if (typeof name === 'string' && isAmbiguousPath(name, String(req?.originalUrl))) {
+    guardedCall(() => done(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'), ''), fail);
+    return;
+  }
+  const app = req?.app ?? res.app;
   // It is called from the engine's side, where a throw would end the process.
   app.render(name, { ...options, _locals: res.locals }, (error, html) => guardedCall(() => done(error, html), fail));
 }

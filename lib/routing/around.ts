@@ -1,3 +1,5 @@
+import { pathOf } from '../target';
+import { enclosingAt } from './nesting';
 import { targetBehind } from './target-view';
 import type { Walk } from './walk';
 
@@ -22,4 +24,29 @@ export function checkAround(walk: Walk, method: string, url: string, admitted: (
 /** Whether what leads to a walk may have changed the target without a word to the walk around: by `next`, or while that is held. */
 export function isLedAstray({ besides, parent }: Walk): boolean {
   return besides !== null || (parent !== undefined && (parent.held || parent.isRewritten));
+}
+
+/**
+ * Whether a guard in the walks around may be passed by what is mounted there
+ * and takes another target than they have seen: something above it applies to
+ * that target alone, or routes by itself, or stands between the two.
+ */
+export function mayLeadPast(last: Walk | undefined, mounted: unknown, base: string, url: string): boolean {
+  let walk = enclosingAt(last, base);
+  if (walk === undefined) return false;
+  if (walk.reached?.handler !== mounted) return true;
+  for (let target = targetBehind(walk.view.hiddenAt(base), url); walk !== undefined; walk = walk.parent) {
+    if (hasGuard(walk, target)) return true;
+    target = walk.view.targetAround(target);
+  }
+  return false;
+}
+
+function hasGuard({ table, match, method, reached }: Walk, target: string): boolean {
+  const other = table.match(method, pathOf(target));
+  return other.plan.steps.some((step) => {
+    const { order, catches, handler } = step.layer;
+    if (catches || reached === null || order >= reached.order || !table.applies(step, other)) return false;
+    return typeof (handler as { readonly handle?: unknown }).handle === 'function' || table.alternative(step.layer, match) === undefined;
+  });
 }

@@ -116,7 +116,12 @@ export class ParamCalls {
   go(run: ParamRun): void {
     while (run.index < run.hooks.length) {
       const hook = run.hooks[run.index++] as ParamHook;
-      const value = this.#valueOf(hook, run.path);
+      let value: string | undefined;
+      try {
+        value = this.#valueOf(hook, run.path);
+      } catch (error) {
+        return this.#listener.raised(error, hook, run);
+      }
       if (value === undefined) continue;
       const known = this.#handled.findIndex((handled) => handled.hook.mount === hook.mount && handled.hook.name === hook.name);
       const before = this.#handled[known];
@@ -151,8 +156,14 @@ export class ParamCalls {
         return;
       }
       over = true;
-      if (hook.shadowed === null && this.#listener.waitsFor(handled.run)) handled.result = this.#req.params[hook.name];
-      if (error) this.#settle(handled, error);
+      let raised = error;
+      try {
+        if (hook.shadowed === null && this.#listener.waitsFor(handled.run)) handled.result = this.#req.params[hook.name];
+      } catch (failure) {
+        // Parameters that can't be read: it must not end the process, where a handler goes on from a timer.
+        raised ||= failure;
+      }
+      if (raised) this.#settle(handled, raised);
       else this.#call(handled, index + 1);
     };
     try {

@@ -44,6 +44,11 @@ export class Path {
    * the value itself and need not be worked out again.
    */
   readonly plain: boolean;
+  /** What was asked for behind some number of segments or of characters, and by other rules: many patterns ask for the same. */
+  #behind: Map<number, string> | null = null;
+  #after: Map<number, Path> | null = null;
+  #others: Map<PathRules, Path> | null = null;
+  #ends: Map<object, number> | null = null;
 
   constructor(path: string, rules: PathRules) {
     const raw = splitPath(path, rules);
@@ -70,14 +75,40 @@ export class Path {
    * {@link text}, but in the case that was sent, and with a slash at its end though the rules ignore that.
    */
   behind(count: number): string {
+    const known = this.#behind?.get(count);
+    if (known !== undefined) return known;
     const segments = this.raw.slice(count);
     const text = segments.length === 0 ? '' : '/' + segments.map(decodeStatic).join('/');
-    return this.#isSlashCut ? text + '/' : text;
+    const found = this.#isSlashCut ? text + '/' : text;
+    (this.#behind ??= new Map()).set(count, found);
+    return found;
   }
 
   /** What stands behind the first `length` characters, as a path. */
-  after(length: number, rules = this.rules): Path {
-    return new Path(this.sent.slice(length) || '/', rules);
+  after(length: number): Path {
+    const known = this.#after?.get(length);
+    if (known !== undefined) return known;
+    const found = new Path(this.sent.slice(length) || '/', this.rules);
+    (this.#after ??= new Map()).set(length, found);
+    return found;
+  }
+
+  /** The same path, compared by other rules. */
+  by(rules: PathRules): Path {
+    const known = this.#others?.get(rules);
+    if (known !== undefined) return known;
+    const found = new Path(this.sent, rules);
+    (this.#others ??= new Map()).set(rules, found);
+    return found;
+  }
+
+  /** Where the mount path of a router ends in this path, which each of its routes asks. @param find Works it out, the first time. */
+  endOfMount(mount: object, find: () => number): number {
+    const known = this.#ends?.get(mount);
+    if (known !== undefined) return known;
+    const end = find();
+    (this.#ends ??= new Map()).set(mount, end);
+    return end;
   }
 
   get #isSlashCut(): boolean {
@@ -109,8 +140,15 @@ function prefixEnd(path: string, count: number, rules: PathRules): number {
   return end;
 }
 
+/** Folds text as the rules have it, where they do. As expressions that ignore case have it, no letter beyond ASCII is one of ASCII: the Kelvin sign is no "k". */
 export function fold(text: string, rules: PathRules): string {
-  return rules.caseSensitive ? text : foldCase(text);
+  if (rules.caseSensitive) return text;
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/gu, foldApart);
+}
+
+function foldApart(letter: string): string {
+  const folded = foldLetter(letter);
+  return ASCII.test(folded) && !ASCII.test(letter) ? letter : folded;
 }
 
 /**

@@ -54,13 +54,18 @@ export class NestedTail implements Tail {
   }
 
   #find(path: Path, prefix: boolean): Found | undefined {
-    const mount = this.mounts.find((pattern) => pattern.matchesPrefix(path));
+    const mount = this.mounts.find((pattern) => endOf(pattern, path) !== -1);
     if (mount === undefined) return undefined;
-    const start = mount.prefixEnd(path);
+    const start = endOf(mount, path);
     const rest = path.after(start);
     const inner = this.inner.find((pattern) => (prefix ? pattern.matchesPrefix(rest) : pattern.matches(rest)));
     return inner === undefined ? undefined : { mount, start, inner, rest };
   }
+}
+
+/** Where a mount path ends; -1 where the path does not begin with it. */
+function endOf(mount: Pattern, path: Path): number {
+  return path.endOfMount(mount, () => (mount.matchesPrefix(path) ? mount.prefixEnd(path) : -1));
 }
 
 const INDEX = /^\d+$/;

@@ -5,7 +5,7 @@ import type { Path } from './path';
 /** An escape, a bracket of a class, or what opens a group that captures. */
 const GROUP = /\\[^]|\[|\]|\((?!\?)|\(\?<(?![=!])([^>\]]+)>/g;
 
-/** A RegExp that a program has given, tested on the path as sent; its captures go by the names of their groups, the others by index. */
+/** A RegExp that a program has given, tested on the path as sent, and where that does not match, decoded; its captures go by the names of their groups, the others by index. */
 export class RegExpTail implements Tail {
   readonly kind = 'tail';
   readonly names: readonly string[];
@@ -25,21 +25,19 @@ export class RegExpTail implements Tail {
   }
 
   end(path: Path, from: number, prefix: boolean): number {
-    const start = path.endOf(from);
-    const rest = path.sent.slice(start) || '/';
-    const taken = this.#find(rest)?.[0];
-    if (taken === undefined) return -1;
+    const found = this.#look(path, from, prefix);
+    if (found === null) return -1;
     if (!prefix) return path.sent.length;
-    // As in Express: what it takes must be the beginning of the path, up to the end of a segment.
-    const next = rest[taken.length];
-    if (taken !== '' && (!rest.startsWith(taken) || (next !== undefined && next !== '/'))) return -1;
-    return start + taken.length - (taken.endsWith('/') ? 1 : 0);
+    const { taken, isDecoded } = found;
+    const slash = taken[0].endsWith('/') ? 1 : 0;
+    // Nothing that is decoded is a slash, so it is as many segments.
+    return isDecoded ? path.endOf(from + taken[0].split('/').length - 1 - slash) : path.endOf(from) + taken[0].length - slash;
   }
 
-  capture(path: Path, from: number, _prefix: boolean, _atMount: boolean, strict: boolean, params: Params): void {
-    const found = this.#find(path.sent.slice(path.endOf(from)) || '/') as RegExpExecArray;
+  capture(path: Path, from: number, prefix: boolean, _atMount: boolean, strict: boolean, params: Params): void {
+    const { taken } = this.#look(path, from, prefix) as Look;
     this.names.forEach((name, index) => {
-      const value = found[index + 1];
+      const value = taken[index + 1];
       if (value !== undefined) params[name] = decoded(value, strict);
     });
   }
@@ -48,11 +46,30 @@ export class RegExpTail implements Tail {
     return 0;
   }
 
-  #find(rest: string): RegExpExecArray | null {
+  /** As it was sent, and where it does not match so, decoded as text of patterns is: an escape must lead past no guard. */
+  #look(path: Path, from: number, prefix: boolean): Look | null {
+    const sent = path.sent.slice(path.endOf(from)) || '/';
+    const taken = this.#find(sent, prefix);
+    if (taken !== null) return { taken, isDecoded: false };
+    const other = sent.includes('%') ? this.#find(path.behind(from) || '/', prefix) : null;
+    return other && { taken: other, isDecoded: true };
+  }
+
+  #find(rest: string, prefix: boolean): RegExpExecArray | null {
     // With the flags "g" and "y" an expression goes on from where it was.
     this.#expression.lastIndex = 0;
-    return this.#expression.exec(rest);
+    const found = this.#expression.exec(rest);
+    if (found === null || !prefix) return found;
+    // As in Express: what it takes must be the beginning of the path, up to the end of a segment.
+    const [{ length }] = found;
+    return length === 0 || (rest.startsWith(found[0]) && (length === rest.length || rest[length] === '/')) ? found : null;
   }
+}
+
+/** What an expression takes of a path, and whether that had to be decoded. */
+interface Look {
+  readonly taken: RegExpExecArray;
+  readonly isDecoded: boolean;
 }
 
 /** The names of the groups of an expression in order; a group without one has the number of those before it. */

@@ -101,15 +101,25 @@ export class RouterCall implements WalkHost {
     req.originalUrl ||= req.url;
     req.baseUrl ||= '';
     const begun = req[kBegun] ?? parent;
-    const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), (error) => {
-      Object.assign(req, outer);
-      next(error);
-    }, parent, begun, parent === undefined ? RequestWatch.ifTraced(req, response as Response, false) : parent.watch?.request);
+    const leave: NextFunction = (error) => RouterCall.#leave(req, outer, next, error);
+    const watch = parent === undefined ? RequestWatch.ifTraced(req, response as Response, false) : parent.watch?.request;
+    const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), leave, parent, begun, watch);
     if (table.rules.inherits === true) walk.inherited = outer.params ?? null;
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
     if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.read(walk));
     else this.read(walk);
+  }
+
+  /** A property that a program has made read-only is an error of the request: a walk may end in a timer, where a throw would end the process. */
+  static #leave(req: Travelling, outer: Outer, next: NextFunction, error: unknown): void {
+    let raised = error;
+    try {
+      Object.assign(req, outer);
+    } catch (failure) {
+      raised ||= failure;
+    }
+    next(raised);
   }
 
   /** @internal Bodies are the application's that the router is called in. */

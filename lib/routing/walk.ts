@@ -312,11 +312,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     try {
       if (entered) this.view.showRoute(step, this.match);
       else this.#enter(step);
+      if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
     } catch (error) {
       // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.
       return this.failure === null ? this.#raise(error) : this.#run();
     }
-    if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
     if (entered || layer.hooks === null || this.failure !== null) return this.#invoke(layer);
     this.reach(layer);
     if (this.watch !== null) this.watch.request.begins();

@@ -78,9 +78,14 @@ export class SignatureCheck<C extends Checked> {
   #captured(target: C, hook: SignatureHook, check: PendingCheck, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
     if (outcome === 'aborted') return;
-    if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
-    else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-    else this.#finish(target, hook, check, req[kRawBody]);
+    try {
+      if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
+      else if (outcome === 'consumed') hook.refuseConsumed(req, res);
+      else this.#finish(target, hook, check, req[kRawBody]);
+    } catch (error) {
+      // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
+      this.#host.failed(target, error);
+    }
   }
 
   #finish(target: C, hook: SignatureHook, check: PendingCheck, body: Buffer | undefined): void {

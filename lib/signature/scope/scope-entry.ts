@@ -1,5 +1,5 @@
 import type { ScopeEntry } from '../../options/options';
-import { Path, type PathRules } from '../../routing/path';
+import type { Path, PathRules } from '../../routing/path';
 import { parsePattern, Pattern } from '../../routing/pattern';
 import type { Segment } from '../../routing/pattern-parser';
 import { canonicalPath, tokens } from './canonical';
@@ -84,7 +84,7 @@ export class Include extends Entry {
 
   /** The router's view. */
   matches(path: Path): boolean {
-    return this.#own.matches(path) || this.#lenient?.matches(new Path(path.sent, EXPRESS)) === true;
+    return this.#own.matches(path) || this.#lenient?.matches(path.by(EXPRESS)) === true;
   }
 
   /** Whether the router's view may see more of plain paths than the loose one: a constraint may ask for capitals. */

@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { type Application, createServer, express, type Handler, Router } from 'waypost';
+import { Running } from './support/running';
+import { runs } from './support/runs';
+import { head, Wire } from './support/wire';
+
+const running = new Running();
+afterEach(() => running.close());
+
+const guard: Handler = (_req, res) => void res.status(401).end('guarded');
+
+/** Guards of a path, in all the ways to write it. */
+const GUARDS: Readonly<Record<string, (app: Application) => unknown>> = {
+  'text': (app) => app.use('/admin', guard),
+  'a route': (app) => app.all('/admin/tokens', guard),
+  'a RegExp': (app) => app.use(/^\/admin/, guard),
+  'a RegExp of a whole path': (app) => app.all(/^\/admin\/tokens$/, guard),
+  'a RegExp that captures': (app) => app.use(/^\/(?<area>admin)\/(tokens)/, guard),
+  'a RegExp of a router': (app) => app.use(/^\/admin/, Router().use('/tokens', guard)),
+  'a RegExp within a router': (app) => app.use('/admin', Router().use(/^\/tokens/, guard)),
+  'a wildcard behind it': (app) => app.use('/admin/*any', guard),
+  'a wildcard before it': (app) => app.use('/*any/tokens', guard),
+  'an optional part': (app) => app.use('/admin{/tokens}', guard),
+  'a parameter with a constraint': (app) => app.use('/:area(adm\\w+)', guard),
+};
+
+const SECRET = '/admin/tokens';
+const letter = (text: string): fc.Arbitrary<string> => {
+  if (text === '/') return fc.constant(text);
+  const escaped = `%${text.charCodeAt(0).toString(16)}`;
+  return fc.oneof({ weight: 3, arbitrary: fc.constant(text) }, { weight: 2, arbitrary: fc.constantFrom(escaped, ...(text === 'k' ? ['%E2%84%AA'] : [])) });
+};
+const spelling = fc.tuple(...[...SECRET].map(letter)).map((letters) => letters.join(''));
+
+describe.each([['createServer', createServer], ['express', express]] as const)('a route of %s() is reached by no spelling past a guard of its path', (_, make) => {
+  test.each(Object.entries(GUARDS))('by %s', async (__, register) => {
+    const app = make({ logging: { level: 'silent' } });
+    register(app);
+    app.get(SECRET, (_req, res) => res.send('reached'));
+    const port = await running.start(app);
+    await fc.assert(fc.asyncProperty(spelling, async (target) => {
+      expect([target, await Wire.tell(port, head(`GET ${target}`, { Connection: 'close' }))]).toEqual([target, expect.not.stringContaining('reached')]);
+    }), { numRuns: runs(25), examples: [['/%61dmin/tokens'], ['/admin/%74okens'], ['/admin/to%E2%84%AAens']] });
+  });
+});
