@@ -3,10 +3,10 @@
  * programs those alone. What a program finds out on the one must be what it finds out on the other, but for those
  * that docs/compatibility.md says otherwise of.
  */
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { runSide } from '../support/side-process.mjs';
 
 /** Longest that a program may take, in milliseconds. */
 const LIMIT = 60_000;
@@ -50,19 +50,8 @@ function difference(theirs, ours) {
   return 'otherwise';
 }
 
-async function run(program, side) {
-  const child = spawn(process.execPath, ['--no-warnings', 'start.mjs', program, side], { cwd: HERE, env: { ...process.env, NODE_ENV: 'test', NEXT_TELEMETRY_DISABLED: '1' }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [text, errors] = ['', ''];
-  child.stdout.on('data', (chunk) => (text += chunk));
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT);
-  await new Promise((done) => child.once('close', done));
-  clearTimeout(timer);
-  try {
-    return { ...JSON.parse(text.trimEnd().split('\n').at(-1)), errors };
-  } catch {
-    return { failed: `the process ended: ${errors.split('\n').find((line) => /Error/.test(line)) ?? 'without a word'}`, errors };
-  }
+function run(program, side) {
+  return runSide(HERE, ['start.mjs', program, side], { env: { NODE_ENV: 'test', NEXT_TELEMETRY_DISABLED: '1' }, limit: LIMIT });
 }
 
 await main();

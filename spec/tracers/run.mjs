@@ -2,10 +2,10 @@
  * Tries the tracers of docs/tracing.md, each by itself and with the lines that are written there:
  * `npm run test:tracers`, or with names of tracers those alone. What each finds out must be what is said of it.
  */
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { runSide } from '../support/side-process.mjs';
 
 /** Longest that one may take, in milliseconds. */
 const LIMIT = 60_000;
@@ -78,19 +78,8 @@ function installed() {
   return Object.fromEntries(named.map((name) => [name, packages[`node_modules/${name}`].version]));
 }
 
-async function run(name, side) {
-  const child = spawn(process.execPath, ['--no-warnings', 'start.cjs', name, side], { cwd: HERE, env: { ...process.env, NODE_ENV: 'production' }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let [text, errors] = ['', ''];
-  child.stdout.on('data', (chunk) => (text += chunk));
-  child.stderr.on('data', (chunk) => (errors += chunk));
-  const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT);
-  await new Promise((done) => child.once('close', done));
-  clearTimeout(timer);
-  try {
-    return { ...JSON.parse(text.trimEnd().split('\n').at(-1)), errors };
-  } catch {
-    return { failed: `the process ended: ${errors.split('\n').find((line) => /Error/.test(line)) ?? 'without a word'}`, errors };
-  }
+function run(name, side) {
+  return runSide(HERE, ['start.cjs', name, side], { env: { NODE_ENV: 'production' }, limit: LIMIT });
 }
 
 await main();
