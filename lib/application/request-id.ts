@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { read } from '../errors';
 import { assign } from '../http/assignable';
 import { childOf, type Logger } from '../logger';
-import type { ResolvedRequestId } from '../options/options';
+import type { ResolvedRequestId } from '../options/resolved';
 import { crypto } from '../packages';
 import type { SafeLog } from '../safe-log';
 

@@ -1,32 +1,20 @@
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
 import { closeSparingEnded } from '../http/node/connection-work';
 import { kExpectsContinue } from '../http/request-state';
+import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
 import type { SafeLog } from '../safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import { https as nodeHttps } from '../packages';
-import type { ResolvedServer } from '../options/options';
+import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
-
-/** The classes that a server makes its requests and responses of. */
-export interface MessageClasses {
-  readonly IncomingMessage: typeof IncomingMessage;
-  readonly ServerResponse: typeof ServerResponse;
-}
-
-/** What an application's end is told to, where something listens for it. */
-export interface CloseHost {
-  readonly hasCloseListeners: boolean;
-  /** Resolves when they are done, or the timeout is over. @param timeout In milliseconds. */
-  closed(timeout: number): Promise<void>;
-}
 
 /** As Node's `upgrade` event has it. */
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -42,25 +30,26 @@ export class Listener {
   readonly #settings: ResolvedServer;
   readonly #logger: SafeLog;
   readonly #listener: RequestListener;
-  readonly #classes: MessageClasses;
+  readonly #classes: ServerOptions;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
   readonly #writeTimeout: WriteTimeout;
   /** Whether each has said that it listens; `server.listening` says so a turn too early. */
   readonly #servers = new Map<NodeServer, boolean>();
-  readonly #host: CloseHost;
+  readonly #closeListeners: () => readonly CloseListener[];
   #closing: Promise<void> | null = null;
-  /** Whether the host was told of the end since a server was made last. */
+  /** Whether they were called since a server was made last. */
   #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses, host: CloseHost) {
+  /** @param listener The application. @param classes Those of its requests and responses. @param closeListeners Returns those that listen for its end by now. */
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: ServerOptions, closeListeners: () => readonly CloseListener[]) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
-    this.#host = host;
+    this.#closeListeners = closeListeners;
     this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
@@ -181,7 +170,7 @@ export class Listener {
     if (this.#closing !== null) return this.#closing;
     const servers = [...this.#servers.keys()];
     // One that has never listened ends too: it may have been used by another server, or in a test.
-    if (servers.length === 0 && (this.#hasClosed || !this.#host.hasCloseListeners)) return Promise.resolve();
+    if (servers.length === 0 && (this.#hasClosed || this.#closeListeners().length === 0)) return Promise.resolve();
     this.#closing = this.#end(servers, timeout).finally(() => {
       this.#closing = null;
     });
@@ -191,7 +180,8 @@ export class Listener {
   async #end(servers: readonly NodeServer[], timeout: number): Promise<void> {
     if (servers.length > 0) await this.#drain(servers, timeout);
     this.#hasClosed = true;
-    if (this.#host.hasCloseListeners) await this.#host.closed(timeout);
+    const listeners = this.#closeListeners();
+    if (listeners.length > 0) await callCloseListeners(this.#listener, listeners, timeout, this.#logger);
   }
 
   async #drain(servers: readonly NodeServer[], timeout: number): Promise<void> {

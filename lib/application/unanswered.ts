@@ -1,6 +1,6 @@
 import { HttpError } from '../errors';
 import { loggedRequest } from '../http/logged-request';
-import type { ResolvedOptions } from '../options/options';
+import type { ResolvedOptions } from '../options/resolved';
 import type { HandlerRun } from '../routing/handler-run';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../safe-log';

@@ -1,7 +1,6 @@
 import { posix } from 'node:path';
 import { inspect } from 'node:util';
-import type { HostApplication } from '../http/host-application';
-import type { RenderCallback } from '../http/views';
+import type { HostApplication, RenderCallback } from '../http/host-application';
 import { dotted, missingView, type View, type ViewEngine, type ViewOptions } from './view';
 
 /** What a class in the setting `view` makes: where there is no `path`, there is no such view. */

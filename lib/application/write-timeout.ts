@@ -1,6 +1,9 @@
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { currentResponse } from '../http/node/connection-work';
-import type { NodeServer } from './server';
+
+/** What is asked of a server, plain or with TLS. */
+type Timed = Pick<Server, 'keepAliveTimeout' | 'timeout'>;
 
 /** How often it is looked at the connections within the time that a client has. */
 const LOOKS = 4;
@@ -26,7 +29,7 @@ export class WriteTimeout {
   }
 
   /** @param server The first of an application's; the others are made by the same options. */
-  start(server: NodeServer): void {
+  start(server: Timed): void {
     if (this.#limit === 0 || this.#timer !== undefined) return;
     this.#timer = setInterval(() => this.#look(server), Math.ceil(this.#limit / LOOKS)).unref();
   }
@@ -37,7 +40,7 @@ export class WriteTimeout {
     this.#set.clear();
   }
 
-  #look(server: NodeServer): void {
+  #look(server: Timed): void {
     for (const socket of this.#set) {
       if (socket.destroyed || !isStalled(socket)) this.#unset(socket, server);
     }
@@ -49,7 +52,7 @@ export class WriteTimeout {
     }
   }
 
-  #unset(socket: Socket, server: NodeServer): void {
+  #unset(socket: Socket, server: Timed): void {
     this.#set.delete(socket);
     // Between two requests it is Node's again, with the time that an idle connection is kept.
     const isNodes = currentResponse(socket) === undefined && server.keepAliveTimeout > 0;
@@ -63,6 +66,6 @@ function isStalled(socket: Socket): boolean {
 }
 
 /** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before. */
-function isFreeToSet({ timeout = 0 }: Socket, server: NodeServer, limit: number): boolean {
+function isFreeToSet({ timeout = 0 }: Socket, server: Timed, limit: number): boolean {
   return timeout === 0 || (timeout === server.timeout && timeout > limit);
 }

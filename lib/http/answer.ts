@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { isFresh } from './etag';
 import { requestOf } from './logged-request';
 import { fieldsOf } from './node/header-fields';
@@ -41,12 +42,7 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
     }
   }
   if (validator && isStillGood(res)) res.statusCode = 304;
-  const status = res.statusCode;
-  if (status === 204 || status === 205 || status === 304) {
-    stripBody(res, status);
-    body = '';
-  }
-  endWith(res, body);
+  endWith(res, stripContent(res) ? '' : body);
   return res;
 }
 
@@ -64,15 +60,19 @@ export function endWith(res: ConfiguredResponse, body: string | Buffer | undefin
   else res.end(body, 'utf8');
 }
 
-function stripBody(res: ConfiguredResponse, status: number): void {
+/** Takes from a response without content what speaks of one (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5); false where its status has content. */
+export function stripContent(res: ServerResponse): boolean {
+  const { statusCode } = res;
+  if (statusCode !== 204 && statusCode !== 205 && statusCode !== 304) return false;
   res.removeHeader('Transfer-Encoding');
-  if (status === 205) {
-    // RFC 9110 section 15.3.6: there is no content, and it must be said.
+  if (statusCode === 205) {
+    // There it must be said.
     res.setHeader('Content-Length', '0');
-    return;
+  } else {
+    res.removeHeader('Content-Type');
+    res.removeHeader('Content-Length');
   }
-  res.removeHeader('Content-Type');
-  res.removeHeader('Content-Length');
+  return true;
 }
 
 /**

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream';
 import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection } from './node/last-answer';
-import type { Request } from './request';
 
 /** Set on a connection that ends: the last request that is carried out there. */
 const kLast = Symbol('waypost.socket.last');
@@ -62,7 +61,7 @@ export function drainConnection(socket: Connection): boolean {
   }
   const request = lastRequest(socket) ?? first.req;
   // Node answers some requests by itself, and a program may: those have no response here.
-  const last: unknown = request === first.req ? first : (request as Request).res;
+  const last: unknown = request === first.req ? first : (request as { res?: unknown }).res;
   if (last instanceof ServerResponse && !last.headersSent) endConnection(last);
   carryOutLast(socket, request);
   endBehind(socket, first);

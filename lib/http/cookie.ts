@@ -37,7 +37,7 @@ export interface CookieOptions {
  * @throws TypeError for a name, value or option that no cookie can hold.
  * @throws Error when `signed` is asked for and there is no secret.
  */
-export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: string | undefined): string {
+export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: unknown): string {
   const { signed, maxAge, path, ...rest } = given;
   // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is written as JSON
   let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
@@ -50,7 +50,7 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
 }
 
 /** Writes the Set-Cookie value that makes a browser forget the cookie; `path` and `domain` must be those it was set with. */
-export function formatClearedCookie(name: string, given: CookieOptions, secret: string | undefined): string {
+export function formatClearedCookie(name: string, given: CookieOptions, secret: unknown): string {
   // A life given by mistake would keep alive what is to go.
   const { maxAge: _, ...rest } = given;
   return formatCookie(name, '', { ...rest, expires: new Date(1) }, secret);
@@ -64,7 +64,7 @@ function setLife(options: SerializeOptions, name: string, milliseconds: number):
   options.maxAge = Math.floor(milliseconds / 1000);
 }
 
-function secretFor(name: string, secret: string | undefined): string {
+function secretFor(name: string, secret: unknown): string {
   if (typeof secret === 'string' && secret !== '') return secret;
   throw new Error(`cookieParser("secret") required for signed cookies such as "${name}": put app.use(cookieParser(secret)) before the handler that sets it`);
 }

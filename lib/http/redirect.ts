@@ -2,10 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { inspect } from 'node:util';
 import { statuses } from '../packages';
 import { endWith } from './answer';
-import { acceptedOf } from './negotiation';
-import type { Response } from './response';
-import { kSettings } from './response-state';
-import { checkStatus } from './status';
+import { acceptedOf } from './media-type';
+import { checkStatus, type ResponseHead } from './response-head';
+import { type ConfiguredResponse, kSettings } from './response-state';
 
 /** The two bodies a redirect can have; anything else a client asks for gets none. */
 type RedirectForm = 'text' | 'html';
@@ -13,7 +12,7 @@ type RedirectForm = 'text' | 'html';
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** Answers with a redirect. @param given The address, or a status and the address. */
-export function sendRedirect(res: Response, given: readonly unknown[]): void {
+export function sendRedirect(res: ConfiguredResponse & ResponseHead, given: readonly unknown[]): void {
   // As in Express, what counts is how many were given: undefined is a wrong address, not a missing status.
   const [status, url] = given.length < 2 ? [302, given[0]] : given;
   checkStatus(status);

@@ -16,14 +16,18 @@ export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 export const kWatch = Symbol('waypost.request.watch');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
-/** Value of `req.path`, once it was assigned. */
-export const kPath = Symbol('waypost.request.path');
 /** Value of `req.query`, once it was asked for or assigned. */
 export const kQuery = Symbol('waypost.request.query');
 /** Target that the query was made of; undefined where it was assigned. */
 export const kQueryUrl = Symbol('waypost.request.queryUrl');
 /** What followed its `?`. */
 export const kQueryText = Symbol('waypost.request.queryText');
+
+/** What a response asks of its request. */
+export interface AnsweredRequest {
+  [kExpectsContinue]?: boolean;
+  next?: ((error?: unknown) => void) | undefined;
+}
 
 /** See {@link kWatch}. */
 export interface ErrorWatch {

@@ -14,18 +14,16 @@ import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import { FileTransfer, isClientGone } from './file/file-transfer';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
-import type { ShownApplication } from './host-application';
+import type { RenderCallback, ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
-import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
-import { acceptedOf, notAcceptable } from './negotiation';
+import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
 import { sendRedirect } from './redirect';
-import type { Request } from './request';
-import { kExpectsContinue } from './request-state';
+import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { StreamedBody, type StreamSource } from './streamed-body';
 import type { Unchecked } from './unchecked';
-import { type RenderCallback, sendView } from './views';
+import { sendView } from './views';
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -51,6 +49,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   declare [kCallsBack]: boolean;
   /** @internal */
   declare readonly [kOwn]: OwnMethods;
+  /** @internal */
+  declare readonly [kSettings]: ResponseSettings;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals & Express.Locals;
@@ -187,7 +187,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
     // As in Express, that of the walk: past the other handlers of a route.
-    const next = (this.req as Request | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
+    const next = (this.req as AnsweredRequest | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
     // Whether it is a thenable is for Promise.resolve to find out.
@@ -204,7 +204,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   redirect(url: string | URL): void;
   redirect(status: number, url: string | URL): void;
   redirect(first: number | string | URL, second?: string | URL): void {
-    sendRedirect(this as unknown as Response, arguments.length < 2 ? [first] : [first, second]);
+    sendRedirect(this, arguments.length < 2 ? [first] : [first, second]);
   }
 
   /**
@@ -224,7 +224,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
     const fail = this[kFailing]();
     const { asExpress, fileEtag } = this[kSettings];
-    const goOn = asExpress === true ? (this.req as Request | undefined)?.next : undefined;
+    const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
     new FileTransfer(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error, goOn)).start();
   }
 
@@ -255,8 +255,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, callback?: RenderCallback): void;
   render(view: string, options?: object | null, callback?: RenderCallback): void;
   render(view: string, second?: object | null, third?: RenderCallback): void {
-    if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
-    else sendView(this as unknown as Response, view, second, third);
+    if (typeof second === 'function') sendView(this, view, undefined, second as RenderCallback);
+    else sendView(this, view, second, third);
   }
 
   /**
@@ -275,8 +275,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   override writeContinue(callback?: () => void): void {
     // Said once, by whoever says it first: a listener of the server, a handler, or the application.
-    const { req } = this as { req?: IncomingMessage };
-    if (req !== undefined) (req as Request)[kExpectsContinue] = false;
+    const { req } = this as { req?: AnsweredRequest };
+    if (req !== undefined) req[kExpectsContinue] = false;
     super.writeContinue(callback);
   }
 
@@ -321,7 +321,7 @@ function bufferOf(view: ArrayBufferView): Buffer {
   return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength);
 }
 
-function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: Request['next']): void {
+function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: AnsweredRequest['next']): void {
   // It is called from the file system's side, where a throw would end the process.
   if (callback !== undefined) guardedCall(() => callback(error), fail);
   else if (error?.code === 'EISDIR' && goOn !== undefined) goOn();

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import { Chunks } from './chunks';
 import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
 import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
@@ -10,8 +9,6 @@ import { sendJson } from './xjson-stream';
 import { stringify } from '../xjson/stringify';
 import { type Sliced, turns } from './turns';
 import { unsendable } from './unsendable';
-
-export { type FailureReport, serializationFailure } from './serialization-failure';
 
 /** Where a response keeps the options that middleware gave for its `xJson`. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');

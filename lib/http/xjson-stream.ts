@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
-
+import { stripContent } from './answer';
 import { Chunks } from './chunks';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
@@ -15,7 +15,8 @@ import { kLatin1 } from './response-state';
  * called when the head is out.
  */
 export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions): void {
-  if (hasNoContent(res)) {
+  if (stripContent(res)) {
+    res.removeHeader('Content-Type');
     res.end();
     return;
   }
@@ -66,17 +67,6 @@ function chunked(json: string): Chunks {
   const chunks = new Chunks(true);
   chunks.add(json);
   return chunks;
-}
-
-/** Takes away what must not stand in a response without content (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5). */
-function hasNoContent(res: ServerResponse): boolean {
-  const { statusCode } = res;
-  if (statusCode !== 204 && statusCode !== 205 && statusCode !== 304) return false;
-  res.removeHeader('Content-Type');
-  res.removeHeader('Transfer-Encoding');
-  if (statusCode === 205) res.setHeader('Content-Length', 0);
-  else res.removeHeader('Content-Length');
-  return true;
 }
 
 /**

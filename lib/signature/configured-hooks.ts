@@ -1,5 +1,5 @@
 import type { SafeLog } from '../safe-log';
-import type { ResolvedSecurity, ResolvedSignature } from '../options/options';
+import type { ResolvedSecurity, ResolvedSignature } from '../options/resolved';
 import { Path, type PathRules } from '../routing/path';
 import { parsePattern, Pattern } from '../routing/pattern';
 import type { Segment } from '../routing/pattern-parser';

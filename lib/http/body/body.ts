@@ -4,10 +4,7 @@ import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
 import { type Inflater, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
-import { parseForm } from './form';
-
-export { tooLarge } from './inflate';
-export { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from './capture';
+import { parseForm } from '../query';
 
 /** The kinds of body that are parsed. */
 export type BodyKind = 'json' | 'form' | 'text';

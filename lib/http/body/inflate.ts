@@ -55,11 +55,7 @@ export class Inflater {
   inflate(body: Deflated): void {
     // What frees the place for it is another request, with another context.
     if (this.#running < MOST_AT_ONCE) this.#start(body);
-    else this.#waiting.add(AsyncResource.bind(() => this.#startLate(body)));
-  }
-
-  #startLate(body: Deflated): void {
-    if (!body.isClientGone()) this.#start(body);
+    else this.#waiting.add(AsyncResource.bind(() => body.isClientGone() || this.#start(body)));
   }
 
   #start(body: Deflated): void {

@@ -10,8 +10,8 @@ import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
+import { checkStatus } from '../response-head';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
-import { checkStatus } from '../status';
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;

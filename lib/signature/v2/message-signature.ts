@@ -1,6 +1,6 @@
 import { crypto } from '../../packages';
 import type { ErrorBody } from '../../errors';
-import type { ResolvedSignature } from '../../options/options';
+import type { ResolvedSignature } from '../../options/resolved';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
 import { componentValue, isOriginForm, linesOf, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';

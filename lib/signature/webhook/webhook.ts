@@ -1,6 +1,6 @@
 import { crypto } from '../../packages';
 import type { ErrorBody } from '../../errors';
-import type { ResolvedWebhook } from '../../options/options';
+import type { ResolvedWebhook } from '../../options/resolved';
 import { checkAge } from '../age';
 import { matchesAny, type Secret } from '../hmac';
 import { bodyParts } from '../logged-parts';
