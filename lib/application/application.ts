@@ -6,7 +6,7 @@ import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
 import { answerHabits, warningOf } from './foreign-habits';
-import { Injector, type InjectOptions, type InjectResponse } from './inject';
+import { inject, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../logger';
 import { resolveOptions } from '../options/resolve';
@@ -72,7 +72,6 @@ export class Application extends ConfiguredRouter {
   readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
   declare parent: Application | undefined;
-  #injector: Injector | null = null;
 
   /** @param asExpress Whether it goes by Express's rules where they are others: a router's middleware runs for what lies beneath it, OPTIONS is answered. */
   constructor(given: CreateServerOptions | undefined, asExpress = false) {
@@ -206,8 +205,7 @@ export class Application extends ConfiguredRouter {
    * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` …
    */
   inject(request: string | InjectOptions): Promise<InjectResponse> {
-    this.#injector ??= new Injector(this, this.#classes.Request, this.#options.server.https !== undefined);
-    return this.#injector.inject(request);
+    return inject(request, { listener: this, Request: this.#classes.Request, encrypted: this.#options.server.https !== undefined });
   }
 
   /** The routes in order, as rows for `console.table`. */

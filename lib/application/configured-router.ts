@@ -126,7 +126,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
   set(...given: [name: string, value?: unknown]): unknown {
     const [name, value] = given;
     if (typeof name !== 'string') throw new TypeError(`set() needs the name of a setting, got ${inspect(name)}`);
-    if (given.length === 1) return this.#settings.get(name);
+    if (given.length === 1) return this.#settings.values[name];
     const routes = name === 'case sensitive routing' || name === 'strict routing';
     if (routes && Boolean(value) !== this.enabled(name) && signs(this.#options)) {
       const option = name === 'strict routing' ? `ignoreTrailingSlash: ${String(!value)}` : `caseSensitive: ${String(Boolean(value))}`;
@@ -150,7 +150,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
 
   /** Whether a setting is truthy. */
   enabled(name: string): boolean {
-    return Boolean(this.#settings.get(name));
+    return Boolean(this.#settings.values[name]);
   }
 
   /** Whether a setting is falsy. */

@@ -14,9 +14,7 @@ type Named = IncomingMessage & { readonly id?: unknown };
 
 /**
  * Gives requests `id` and `log`, by their prototype: both are made when they
- * are first asked for, and are the request's own from then on. What is assigned
- * goes before them, or was there when a foreign request was adopted.
- * @param prototype Prototype of an application's requests.
+ * are first asked for, and are the request's own from then on.
  * @param given The application's logger, of which `req.log` is a child.
  * @param logger Told of a `generate` that throws.
  */

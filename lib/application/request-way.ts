@@ -207,12 +207,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     else this.#signatures.run(new Retarget(walk, method, url, admitted));
   }
 
-  /** Puts this application's prototypes back on. */
   reclaim({ req, res }: Walk): void {
     this.#adoption.reclaim(req, res);
   }
 
-  /** The list has ended. */
   ended(walk: Walk, failed: boolean, error: unknown): void {
     const { req, outer } = walk;
     if (outer !== undefined) {

@@ -159,11 +159,10 @@ export class Listener {
   }
 
   /**
-   * Drains: takes no new connections, closes idle ones, tells those in flight
-   * that this was the last response, and cuts off what is left after the
-   * timeout. Node by itself would go on serving connections that are kept
-   * alive, and no longer enforces its time-outs on slow ones. Then what listens
-   * for the application's end is called, and has as much time again.
+   * Drains: takes no new connections, closes idle ones, tells those in flight that
+   * this was the last response, and cuts off what is left after the timeout, which
+   * Node by itself would go on serving. Then what listens for the application's end
+   * is called, and has as much time again.
    * @param timeout in milliseconds. @default 10000
    */
   close(timeout = GRACE): Promise<void> {
@@ -202,17 +201,14 @@ export class Listener {
         else server.closeIdleConnections();
       }
     });
-    for (const socket of this.#sockets) this.#release(socket);
+    for (const socket of this.#sockets) {
+      // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
+      if (!drainConnection(socket) && socket.bytesRead === 0) destroyUnasked(socket);
+    }
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await Promise.all(closed);
     clearTimeout(timer);
-  }
-
-  #release(socket: Connection): void {
-    if (drainConnection(socket)) return;
-    // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
-    if (socket.bytesRead === 0) destroyUnasked(socket);
   }
 
   #cutOff(): void {
@@ -228,9 +224,8 @@ function track(sockets: Set<Socket>, socket: Socket): void {
 }
 
 /**
- * Destroys a connection that asks for nothing. Destroyed at once, those of a
- * proxy would be reset with their first request on the way, which the proxy may
- * not send to another server for it where it is a POST.
+ * Destroys a connection that asks for nothing, a while later: a first request of a
+ * proxy may be on its way, which it may not send to another server if it is a POST.
  */
 function destroyUnasked(socket: Socket): void {
   const destroy = (): void => {

@@ -102,16 +102,16 @@ export class Settings {
     this.shared = { ...fixed, asExpress, files: new KnownFiles(), ...this.#meaning() };
   }
 
-  get(name: string): unknown {
-    return this.values[name];
-  }
-
   /** @throws TypeError for a value that the setting can't have; nothing has changed then. */
   set(name: string, value: unknown): void {
-    const { values } = this;
-    const made = this.#make(name, value);
-    if (made !== undefined) values[made.name] = made.value;
-    values[name] = value;
+    if (name === 'subdomain offset' && !(Number.isInteger(value) && Number(value) >= 0)) {
+      throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
+    }
+    const make = MAKERS.get(name);
+    if (make !== undefined) this.values[`${name} fn`] = make(value);
+    if (name === 'etag') this.#setsEtag = true;
+    if (name === 'trust proxy') this.#trustsByDefault = false;
+    this.values[name] = value;
     this.#share();
   }
 
@@ -124,27 +124,6 @@ export class Settings {
     }
     Object.setPrototypeOf(this.values, parent.values);
     this.#share();
-  }
-
-  /** Checks the value, and makes the function of those settings that have one. */
-  #make(name: string, value: unknown): { name: string; value: unknown } | undefined {
-    switch (name) {
-      case 'etag':
-        this.#setsEtag = true;
-        return { name: 'etag fn', value: entityTagOf(value) };
-      case 'query parser':
-        return { name: 'query parser fn', value: queryParserOf(value) };
-      case 'trust proxy': {
-        const trusts = trustOf(value);
-        this.#trustsByDefault = false;
-        return { name: 'trust proxy fn', value: trusts };
-      }
-      case 'subdomain offset':
-        if (Number.isInteger(value) && Number(value) >= 0) return undefined;
-        throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
-      default:
-        return undefined;
-    }
   }
 
   /** Tells requests and responses of the settings, here and in what is mounted here. */
@@ -210,6 +189,11 @@ function queryParserOf(given: unknown): QueryParser | undefined {
       throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
+
+/** By setting, what checks its value and makes the function that the setting of the name with ` fn` holds. */
+const MAKERS: ReadonlyMap<string, (given: unknown) => unknown> = new Map<string, (given: unknown) => unknown>([
+  ['etag', entityTagOf], ['query parser', queryParserOf], ['trust proxy', trustOf],
+]);
 
 function noQuery(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;

@@ -29,7 +29,12 @@ export function renderView(host: ViewHost, name: string, options: object | null 
   const locals: Record<string, unknown> = { ...host.locals, ...(options as { _locals?: object } | null | undefined)?._locals, ...options };
   locals['cache'] ??= host.enabled('view cache');
   const failed = done as (error: unknown) => void;
-  const view = (locals['cache'] ? host.cache[name] : undefined) ?? makeView(host, name);
+  const view = (locals['cache'] ? host.cache[name] : undefined) ?? new (host.get('view') as ViewClass)(name, {
+    defaultEngine: host.get('view engine') as string | undefined,
+    root: host.get('views') as string | readonly string[],
+    engines: host.engines,
+    absolute: host.enabled('absolute views'),
+  });
   if (!view.path) {
     failed(missingView(view, name));
     return;
@@ -40,16 +45,6 @@ export function renderView(host: ViewHost, name: string, options: object | null 
   } catch (error) {
     failed(error);
   }
-}
-
-function makeView(host: ViewHost, name: string): RenderableView {
-  const Class = host.get('view') as ViewClass;
-  return new Class(name, {
-    defaultEngine: host.get('view engine') as string | undefined,
-    root: host.get('views') as string | readonly string[],
-    engines: host.engines,
-    absolute: host.enabled('absolute views'),
-  });
 }
 
 /** Whether a name is the usual one of its view: a client that gives names could fill the memory with the others, `a/../a/../index`. */

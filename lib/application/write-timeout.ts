@@ -9,12 +9,11 @@ type Timed = Pick<Server, 'keepAliveTimeout' | 'timeout'>;
 const LOOKS = 4;
 
 /**
- * Cuts off clients that stop reading: what waits for one stays in memory for as
- * long as it likes, and Node has no limit for it. Node's time-out of a socket
- * counts from the last byte that moved, of one large write too, but would end
- * handlers that take their time as well; so it is set only while bytes wait that
- * the system does not take. What a client sends meanwhile counts as a move;
- * Node ends that by `requestTimeout`, and reads no request behind such a one.
+ * Cuts off clients that stop reading: what waits for one stays in memory, and Node
+ * has no limit for it. Node's time-out of a socket would end handlers that take
+ * their time as well; so it is set only while bytes wait that the system does not
+ * take. What a client sends meanwhile counts as a move; Node ends that by
+ * `requestTimeout`, and reads no request behind such a one.
  */
 export class WriteTimeout {
   readonly #limit: number;

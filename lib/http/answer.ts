@@ -5,11 +5,7 @@ import { fieldsOf } from './node/header-fields';
 import { isBodiless } from './own-answer';
 import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 
-/**
- * Longest text, in UTF-16 units, that Node is given as text. It takes three
- * bytes of memory for each unit while it writes; a megabyte costs twice the
- * time of making the bytes first.
- */
+/** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
 
 /** What reports that a response was written to behind its end. */
@@ -76,9 +72,8 @@ export function stripContent(res: ServerResponse): boolean {
 }
 
 /**
- * Sees to it that bytes which come after the end harm nobody: Node raises an
- * event, which ends the process where nobody listens. Who listens by then hears
- * of it as on Node; else it is logged.
+ * Keeps bytes that come after the end from ending the process, by an event of
+ * Node's that nobody listens for: it is logged, unless somebody does by then.
  */
 export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error: Error) => void }): void {
   // The settings are taken at once: by the time it is raised, another framework may have put its own prototype on.

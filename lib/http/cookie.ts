@@ -33,7 +33,6 @@ export interface CookieOptions {
 /**
  * Writes a Set-Cookie value. An object is written as `j:` and its JSON, a
  * signed value as `s:` and the value with its HMAC: the forms cookie-parser reads.
- *
  * @throws TypeError for a name, value or option that no cookie can hold.
  * @throws Error when `signed` is asked for and there is no secret.
  */

@@ -22,10 +22,7 @@ export function completeType(value: string): string {
   return mimeTypes().contentType(value) || value;
 }
 
-/**
- * The type with `charset=utf-8`, whatever charset it named before: strings
- * leave the process as UTF-8, and a header that says otherwise is a lie.
- */
+/** The type with `charset=utf-8`, whatever charset it named before: strings leave the process as UTF-8. */
 export function asUtf8(type: string): string {
   if (type === JSON_TYPE || type === HTML_TYPE) return type;
   const parsed = contentType().parse(type);

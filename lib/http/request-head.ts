@@ -28,7 +28,6 @@ export class RequestHead extends IncomingMessage {
 
   /**
    * A header by its name in any case; `Referer` and `Referrer` are one.
-   *
    * @throws {TypeError} where the name is no text, or empty.
    */
   get(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
@@ -86,7 +85,6 @@ export class RequestHead extends IncomingMessage {
   /**
    * The Range header against a representation of `size` bytes (RFC 9110
    * section 14.2); undefined where there is none.
-   *
    * @param options `combine`: whether overlapping and adjacent ranges become one. Default false.
    */
   range(size: number, options?: { combine?: boolean }): RangeResult | undefined {

@@ -18,7 +18,6 @@ export class ResponseHead extends ServerResponse {
 
   /**
    * Sets the status code (INTERFACE section 2.2).
-   *
    * @throws TypeError or RangeError for anything but an integer from 100 to 999.
    */
   status(code: number): this {
@@ -107,7 +106,6 @@ export class ResponseHead extends ServerResponse {
 
   /**
    * Sets a cookie (RFC 6265); objects are written as JSON.
-   *
    * @throws TypeError for what no cookie can hold; Error when `signed` has no secret.
    */
   cookie(name: string, value: unknown, options?: CookieOptions): this {
@@ -152,7 +150,6 @@ function cookieSecret(res: ServerResponse): unknown {
 
 /**
  * Holds a status code to what Node can send.
- *
  * @throws TypeError when it is no integer.
  * @throws RangeError when it is not from 100 to 999.
  */

@@ -79,7 +79,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Answers with the data (INTERFACE section 2.2): a string as HTML unless a
    * type is set, bytes as `application/octet-stream`, null and undefined as no
    * body, anything else as {@link json}.
-   *
    * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
@@ -108,7 +107,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * write (big integers, circular references), and what is no data (a stream, a
    * promise), is logged and answered with 500 and the body of INTERFACE section
    * 7.2, or in an Express program raised as an error; it never throws for its data.
-   *
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
   json(data?: ResBody): this {
@@ -161,7 +159,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Answers with any data as JSON (INTERFACE section 4.3): big integers as
    * strings, cycles marked, large responses in chunks. Options given here go
    * before those of XJsonResponseHandler's middleware.
-   *
    * @throws TypeError for a wrong option.
    * @example
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
@@ -213,7 +210,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * of it is sent. The callback is told of the end or the error; without one an
    * error goes to error middleware (`status` 404 for no such file), save that a
    * client that went away is nobody's error.
-   *
    * @throws TypeError for a relative path without `root`, and for wrong options.
    */
   sendFile(path: string, callback?: SendFileCallback): void;
@@ -249,7 +245,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Renders a view of the application and sends it as HTML, or hands it to the callback. It is given the locals of the
    * application, those of this response, and the options, the later before the earlier. Without a callback an error
    * goes to error middleware.
-   *
    * @throws Error where it is not known which engine renders it, or that can't be loaded.
    */
   render(view: string, callback?: RenderCallback): void;
@@ -264,7 +259,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * (`(await fetch(url)).body`, `blob.stream()`) or an asynchronous iterable, of bytes or text. It is read as fast as the
    * client takes it, and destroyed when the client goes. An error before the first byte goes to error middleware, as
    * one that is thrown; a later one cuts the response off, too, so that the client sees it is not whole.
-   *
    * @throws TypeError for what is no stream; ERR_HTTP_HEADERS_SENT when the head is out.
    * @example
    * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));

@@ -35,10 +35,9 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
 
 /**
  * Node sends a string in one write with the head, both in one encoding, and a
- * buffer in a second. The head's fields are read as Latin-1, so the encoding is
- * UTF-8 only where the fields are of ASCII alone; with its head made, Node does
- * not count the bytes again. An `end` that was put on the response gets the
- * buffer: it may overlook the encoding.
+ * buffer in a second. The head's fields are read as Latin-1, so UTF-8 is only for
+ * fields of ASCII. An `end` that was put on the response gets the buffer: it may
+ * overlook the encoding.
  */
 function endWith(res: ServerResponse, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
@@ -70,10 +69,9 @@ function chunked(json: string): Chunks {
 }
 
 /**
- * A large body on its way: a chunk is written when the one before has drained.
- * Waiting for `drain` alone would keep the body for ever when a client goes
- * away, since no drain comes then; so `close` is waited for as well. The socket
- * drains in an async context of its own, or of the response before this one.
+ * A large body on its way: a chunk is written when the one before has drained. No
+ * `drain` comes when the client goes away, so `close` is waited for as well. The
+ * socket drains in an async context of its own, or of the response before.
  */
 class Transfer {
   readonly #res: ServerResponse;

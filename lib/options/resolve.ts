@@ -92,29 +92,22 @@ const SECTIONS: Sections = {
   '': TOP, 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': ROUTING, 'body.': BODY, ...SERVER_SECTIONS, ...SECURITY_SECTIONS,
 };
 
-/** What of the process's environment the defaults look at. */
-export interface OptionEnvironment {
-  readonly NODE_ENV?: string | undefined;
-  readonly PORT?: string | undefined;
-}
-
 /**
  * Checks what was given to `createServer` once, and fills in every default.
- *
  * @param given The options; `undefined` means none (INTERFACE sections 2.5 and 2.6).
  * @param environment NODE_ENV is the default of `env`, PORT that of `server.port`; empty text counts as unset.
  * @throws TypeError that names the option, what was given (of a secret only its kind) and what it must be.
  */
-export function resolveOptions(given: unknown, environment: OptionEnvironment): ResolvedOptions {
+export function resolveOptions(given: unknown, environment: Readonly<NodeJS.ProcessEnv>): ResolvedOptions {
   const warnings: Warning[] = [];
   const { env: named, ...resolved } = options(given, ROOT, warnings);
-  const env = named ?? (environment.NODE_ENV || 'production');
+  const env = named ?? (environment['NODE_ENV'] || 'production');
   const { slowAfter = env === 'development' ? 10_000 : 0 } = resolved.logging;
   return Object.freeze({
     ...resolved,
     env,
     logging: Object.freeze({ ...resolved.logging, slowAfter }),
-    server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment.PORT) }),
+    server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment['PORT']) }),
     warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : tellUnknown(warning, SECTIONS)))),
   });
 }

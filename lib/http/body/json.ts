@@ -6,13 +6,9 @@ const LONG_INTEGER = /\d{16}/;
 const ESCAPED_KEY = new RegExp(`"(?:${['__proto__', 'prototype'].map(escapable).join('|')})"`);
 
 /**
- * Parses the JSON text of a request body (RFC 8259), of whatever value. Keys
- * that reach for a prototype, `__proto__` and `constructor` with `prototype`
- * in it, are refused.
- *
- * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused; all else is what
- * JSON.parse makes of it.
- * @throws {HttpError} `MALFORMED_BODY` or `FORBIDDEN_KEY`, both 400.
+ * Parses the JSON text of a request body (RFC 8259), of whatever value.
+ * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused.
+ * @throws {HttpError} 400 `MALFORMED_BODY`, or `FORBIDDEN_KEY` for `__proto__`, and for `constructor` with `prototype` in it.
  */
 export function parseJson(text: string, bigint: boolean): unknown {
   const marked = bigint && LONG_INTEGER.test(text) ? markBigIntegers(text) : undefined;
@@ -66,10 +62,7 @@ function escapable(word: string): string {
   });
 }
 
-/**
- * Whether a key that is refused may be in the text: `proto`, which is in both,
- * is one search for most texts.
- */
+/** Whether a key that is refused may be in the text: `proto`, which is in both, is one search for most texts. */
 function isSuspect(text: string): boolean {
   if (text.includes('proto') && (text.includes('"__proto__"') || text.includes('"prototype"'))) return true;
   return text.includes('\\u') && ESCAPED_KEY.test(text);
@@ -77,9 +70,8 @@ function isSuspect(text: string): boolean {
 
 /**
  * Refuses forbidden keys, and makes BigInts of the strings that begin with the
- * mark, in place. Not by a reviver: V8's recurses, and overflows on nesting
- * that JSON.parse itself takes. By index where there is one, since the names
- * of an array's elements are strings made to be asked for.
+ * mark, in place. Not by a reviver: V8's recurses, and overflows on nesting that
+ * JSON.parse itself takes.
  */
 function settle(root: unknown, mark: string | undefined): unknown {
   const top = [root];

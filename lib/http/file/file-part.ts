@@ -1,19 +1,12 @@
 import { close, fstat, open, read, type Stats } from 'node:fs';
 
-/**
- * Told of the bytes, fewer than were asked for where the file ends before, or
- * why there are none; and of the file that they were read from, where that was
- * asked for and is known.
- */
+/** Told of the bytes, fewer than were asked for where the file ends before, or why there are none; and, where asked for, of the file. */
 export type PartListener = (error: NodeJS.ErrnoException | null, bytes: Buffer, stats?: Stats) => void;
 
 const NONE = Buffer.alloc(0);
 
 /**
- * Reads a part of a file in one piece. A stream of `node:fs` does the same for
- * a part of no more than its chunk, with some thirty objects and listeners
- * around it.
- *
+ * Reads a part of a file in one piece: a stream of `node:fs` does the same with some thirty objects and listeners around it.
  * @param start First byte, counted from 0; an integer.
  * @param length Bytes to read.
  * @param looks Whether to look at the file once they are read: by then another may stand at the path.

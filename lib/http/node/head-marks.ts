@@ -10,7 +10,6 @@ interface Marked {
   _implicitHeader?(): void;
 }
 
-/** Whether Node sends a body that the response is given. */
 export function sendsBody(res: ServerResponse): boolean {
   return (res as Marked)._hasBody === true;
 }
