@@ -23,7 +23,6 @@ export const kRules = Symbol('waypost.application.rules');
 
 type Comparison = Pick<Required<RoutingOptions>, 'caseSensitive' | 'ignoreTrailingSlash'>;
 
-/** With one argument, the value of a setting. */
 interface SettingGetter {
   /** With the name of a setting alone, its value; with a path and handlers, registers a route of GET, and of HEAD. */
   <Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];

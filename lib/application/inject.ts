@@ -29,12 +29,15 @@ export interface InjectTarget {
  */
 export async function inject(given: string | InjectOptions, target: InjectTarget): Promise<InjectResponse> {
   const options = typeof given === 'string' ? { url: given } : given;
-  const streamed = isStream(options.payload ?? options.body);
+  const payload: unknown = options.payload ?? options.body;
+  const streamed = typeof payload === 'object' && payload !== null && 'pipe' in payload;
   // Only this function is handed on: given an application with Express's `request` and `response`, the library would change their prototypes.
   const answer = await lightMyRequest().inject((blueprint, res) => dispatch(blueprint as unknown as Blueprint, res, streamed, target), options);
   const { res } = answer.raw;
   Object.assign(answer.raw, { req: res.req });
-  addLength(answer, res);
+  // Node works out the length of a body that is sent in one piece; the library tells only what was set.
+  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
+  if (length !== undefined) answer.headers['content-length'] ??= length;
   return answer;
 }
 
@@ -111,10 +114,6 @@ class InjectedSocket extends Duplex {
   }
 }
 
-function isStream(payload: unknown): boolean {
-  return typeof payload === 'object' && payload !== null && 'pipe' in payload;
-}
-
 /** Header names and values in turn, with what a client adds to a payload of unknown length. */
 function headerLines({ headers }: Blueprint, streamed: boolean): string[] {
   const lines = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [name, value] : []));
@@ -176,12 +175,6 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
     dropUnread(req);
     detach(res, socket as unknown as Socket);
   });
-}
-
-/** Node works out the length of a body that is sent in one piece; the library tells only what was set. */
-function addLength({ headers }: InjectResponse, res: ServerResponse): void {
-  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
-  if (length !== undefined) headers['content-length'] ??= length;
 }
 
 function isBodiless({ req, statusCode }: ServerResponse): boolean {

@@ -9,7 +9,6 @@ import type { SafeLog } from '../safe-log';
 /** What may be an id, whoever gave it: no letter that a log, a header or a URL takes for more than itself, and no more than a line bears. */
 const FIT = /^[\w.~:;=+/@-]{1,200}$/;
 
-/** A request that may have been given an id. */
 type Named = IncomingMessage & { readonly id?: unknown };
 
 /**

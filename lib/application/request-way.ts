@@ -131,7 +131,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     else this.#check(walk);
   }
 
-  /** Follows the request where somebody wants to know of it. */
   #watch(req: Request, res: Response): RequestWatch | null {
     return this.#unanswered.isWatching ? RequestWatch.of(req, res, this.#unanswered) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
   }
@@ -234,7 +233,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     }
   }
 
-  /** Nothing in the list has taken the request. */
   #untaken(walk: Walk): void {
     const { req, res } = walk;
     // A handler has answered, or is about to, and called next() besides.

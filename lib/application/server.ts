@@ -16,7 +16,6 @@ import { WriteTimeout } from './write-timeout';
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
 
-/** As Node's `upgrade` event has it. */
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */

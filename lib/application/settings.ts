@@ -142,7 +142,7 @@ export class Settings {
       fileEtag: !this.#setsEtag || typeof made === 'function',
       stringify: jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape'])),
       jsonpCallback: String(values['jsonp callback name']),
-      queryParser: (values['query parser fn'] ?? noQuery) as QueryParser,
+      queryParser: (values['query parser fn'] ?? (() => Object.create(null) as object)) as QueryParser,
       subdomainOffset: values['subdomain offset'] as number,
       trustProxy: values['trust proxy fn'] as TrustFunction,
     };
@@ -194,10 +194,6 @@ function queryParserOf(given: unknown): QueryParser | undefined {
 const MAKERS: ReadonlyMap<string, (given: unknown) => unknown> = new Map<string, (given: unknown) => unknown>([
   ['etag', entityTagOf], ['query parser', queryParserOf], ['trust proxy', trustOf],
 ]);
-
-function noQuery(): Record<string, unknown> {
-  return Object.create(null) as Record<string, unknown>;
-}
 
 function defaultViews(): string {
   try {

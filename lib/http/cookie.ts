@@ -43,7 +43,14 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
   // As in Express by any true value: a cookie that was to be signed must not go out unsigned.
   if (signed) text = `s:${cookieSignature().sign(text, secretFor(name, secret))}`;
   const options: SerializeOptions = { ...rest, path: path ?? '/' };
-  if (maxAge !== undefined && maxAge !== null) setLife(options, name, Number(maxAge));
+  if (maxAge !== undefined && maxAge !== null) {
+    const milliseconds = Number(maxAge);
+    if (!Number.isFinite(milliseconds)) {
+      throw new TypeError(`The option maxAge is invalid for cookie "${name}": give a number of milliseconds, got ${milliseconds}`);
+    }
+    options.expires = new Date(Date.now() + milliseconds);
+    options.maxAge = Math.floor(milliseconds / 1000);
+  }
   // Of an object as its name, such as a query may hold, the package would make a cookie with other options.
   return cookie().serialize(String(name), text, options);
 }
@@ -53,14 +60,6 @@ export function formatClearedCookie(name: string, given: CookieOptions, secret: 
   // A life given by mistake would keep alive what is to go.
   const { maxAge: _, ...rest } = given;
   return formatCookie(name, '', { ...rest, expires: new Date(1) }, secret);
-}
-
-function setLife(options: SerializeOptions, name: string, milliseconds: number): void {
-  if (!Number.isFinite(milliseconds)) {
-    throw new TypeError(`The option maxAge is invalid for cookie "${name}": give a number of milliseconds, got ${milliseconds}`);
-  }
-  options.expires = new Date(Date.now() + milliseconds);
-  options.maxAge = Math.floor(milliseconds / 1000);
 }
 
 function secretFor(name: string, secret: unknown): string {

@@ -44,7 +44,7 @@ export function essenceOf(name: string): string {
 /** The first of the types that the client prefers; of a response without a request, the first. */
 export function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
   if (req === undefined) return types[0];
-  const { accepts: own } = req as { accepts?(types: string[]): unknown };
+  const { accepts: own } = req as { accepts?: (types: string[]) => unknown };
   // As in Express the request is asked, whose method a program may have replaced.
   return (own === undefined ? accepts()(req).type(types) : own.call(req, types)) as string | false;
 }

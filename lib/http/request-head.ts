@@ -33,7 +33,10 @@ export class RequestHead extends IncomingMessage {
   get(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
   get(name: string): string | undefined;
   get(name: string): string | string[] | undefined {
-    if (!name || typeof name !== 'string') throw new TypeError(wrongName(name));
+    if (!name || typeof name !== 'string') {
+      const wrong = name ? 'name must be a string to' : 'name argument is required to';
+      throw new TypeError(`${wrong} req.get, got ${inspect(name)}: give it the name of a header, such as 'Content-Type'`);
+    }
     const lower = name.toLowerCase();
     if (lower !== 'referer' && lower !== 'referrer') return this.headers[lower];
     return this.headers['referrer'] || this.headers.referer;
@@ -144,11 +147,6 @@ export class RequestHead extends IncomingMessage {
 }
 
 makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
-
-function wrongName(name: unknown): string {
-  const wrong = name ? `name must be a string to req.get, got ${inspect(name)}` : `name argument is required to req.get, got ${inspect(name)}`;
-  return `${wrong}: give it the name of a header, such as 'Content-Type'`;
-}
 
 function isForwarded(request: RequestHead): boolean {
   return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);

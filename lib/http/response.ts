@@ -92,7 +92,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
         throw new TypeError(`res.send cannot send a ${typeof data}: give it a string, a Buffer or data for JSON`);
       default:
         if (data === null) return finish(this, '', undefined);
-        if (ArrayBuffer.isView(data)) return finish(this, bufferOf(data), typeSet(this) ?? BINARY_TYPE);
+        if (ArrayBuffer.isView(data)) return finish(this, Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength), typeSet(this) ?? BINARY_TYPE);
         // What a `json` in its place makes of them is its own affair.
         if (this.json === Response.prototype.json) {
           const unfit = unsendable(data, 'res.send');
@@ -309,10 +309,6 @@ function typeSet(res: ServerResponse): string | undefined {
   if (fields === null || !('content-type' in fields)) return undefined;
   const type = res.getHeader('content-type');
   return typeof type === 'string' && type !== '' ? type : undefined;
-}
-
-function bufferOf(view: ArrayBufferView): Buffer {
-  return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength);
 }
 
 function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: AnsweredRequest['next']): void {

@@ -34,7 +34,6 @@ export interface ResolvedRequestId {
   readonly generate: ((req: IncomingMessage) => string) | undefined;
 }
 
-/** What http.createServer ignores and the server takes as properties. */
 type ServerProperty = 'maxHeadersCount' | 'maxRequestsPerSocket' | 'timeout';
 
 /** `server`, resolved. */

@@ -36,13 +36,9 @@ const HTTP: Fields<ResolvedServer['http']> = {
 
 /** A path in place of the contents is the usual slip, and TLS would report it only at the first start. */
 function isPem(given: unknown): boolean {
-  if (Array.isArray(given)) return given.length > 0 && given.every((entry: unknown) => isPem(isPemObject(entry) ? entry.pem : entry));
+  if (Array.isArray(given)) return given.length > 0 && given.every((entry: unknown) => isPem((entry as { pem?: unknown } | null)?.pem ?? entry));
   if (types.isUint8Array(given)) return Buffer.from(given.buffer, given.byteOffset, given.byteLength).includes('-----BEGIN ');
   return typeof given === 'string' && given.includes('-----BEGIN ');
-}
-
-function isPemObject(given: unknown): given is { pem: unknown } {
-  return typeof given === 'object' && given !== null && 'pem' in given;
 }
 
 const pem = matching<never>("the contents of a PEM file (as readFileSync gives them, not the file's path)", isPem, describeKind);
@@ -93,11 +89,7 @@ const https: Field<Readonly<HttpsOptions>> = refined(section(HTTPS), (tls, name)
 /** Those of the fields that were given; lists are copied, so that they can be frozen. */
 function onlyGiven<T extends object>(options: T, fields: Fields<T>): Readonly<T> {
   const given = Object.entries(options).filter(([name, value]) => value !== undefined && Object.hasOwn(fields, name));
-  return Object.freeze(Object.fromEntries(given.map(([name, value]) => [name, frozenCopy(value)])) as T);
-}
-
-function frozenCopy(value: unknown): unknown {
-  return Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value;
+  return Object.freeze(Object.fromEntries(given.map(([name, value]) => [name, Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : (value as unknown)])) as T);
 }
 
 const TRUST = "a boolean, a number of hops, addresses or subnets (such as 'loopback, 10.0.0.0/8'), or a function";

@@ -80,14 +80,10 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
 function finish(bytes: Buffer, kind: BodyKind, charset: Charset, { bigint }: ParseOptions, done: ParseListener): void {
   let value: unknown;
   try {
-    value = parseText(charset.decode(bytes), kind, bigint);
+    const text = charset.decode(bytes);
+    value = kind === 'json' ? parseJson(text, bigint) : kind === 'form' ? parseForm(text) : text;
   } catch (error) {
     return done(error instanceof HttpError ? error : HttpError.of('MALFORMED_BODY', undefined, { cause: error }), undefined);
   }
   done(null, value);
-}
-
-function parseText(text: string, kind: BodyKind, bigint: boolean): unknown {
-  if (kind === 'json') return parseJson(text, bigint);
-  return kind === 'form' ? parseForm(text) : text;
 }

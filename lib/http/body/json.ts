@@ -1,5 +1,5 @@
 import { HttpError } from '../../errors';
-import { type MarkedText, markBigIntegers, MOST_DIGITS } from './big-integers';
+import { markBigIntegers, MOST_DIGITS } from './big-integers';
 
 const LONG_INTEGER = /\d{16}/;
 /** A key that reaches for a prototype, with any of its letters escaped. */
@@ -15,7 +15,10 @@ export function parseJson(text: string, bigint: boolean): unknown {
   const value = parsed(text, marked?.text ?? text);
   const mark = marked?.mark;
   const root = mark !== undefined || isSuspect(text) ? settle(value, mark) : value;
-  if (marked?.tooLong !== undefined) refuseInteger(marked.tooLong);
+  if (marked?.tooLong !== undefined) {
+    const { at, digits } = marked.tooLong;
+    throw HttpError.of('MALFORMED_BODY', `The request body holds an integer of ${digits} digits at position ${at}: at most ${MOST_DIGITS} are taken, send it as a string`);
+  }
   return root;
 }
 
@@ -48,10 +51,6 @@ function refusalOf(text: string): string {
     return (error as Error).message;
   }
   return '';
-}
-
-function refuseInteger({ at, digits }: Required<MarkedText>['tooLong']): never {
-  throw HttpError.of('MALFORMED_BODY', `The request body holds an integer of ${digits} digits at position ${at}: at most ${MOST_DIGITS} are taken, send it as a string`);
 }
 
 /** An expression for a word in JSON, any letter of which may be escaped. */

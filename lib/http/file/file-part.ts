@@ -18,8 +18,8 @@ export function readPart(path: string, start: number, length: number, looks: boo
     const bytes = Buffer.allocUnsafeSlow(length);
     let at = 0;
     const end = (failure: NodeJS.ErrnoException | null, stats?: Stats): void => {
-      // What it says is of no use to anybody: the bytes are here.
-      close(descriptor, nothing);
+      // What it says is of no use to anybody: the bytes are here. Without a callback Node raises an error.
+      close(descriptor, () => undefined);
       if (failure === null) done(null, bytes.subarray(0, at), stats);
       else done(failure, NONE);
     };
@@ -33,8 +33,4 @@ export function readPart(path: string, start: number, length: number, looks: boo
     });
     next();
   });
-}
-
-function nothing(): void {
-  // Node raises an error where no callback is given.
 }

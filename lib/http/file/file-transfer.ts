@@ -3,7 +3,7 @@ import type { ReadStream, Stats } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
 import { toUSVString, types } from 'node:util';
-import type { SendOptions, SendStream } from 'send';
+import type { SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
 import { isAmbiguousPath } from './ambiguous-path';
@@ -52,7 +52,7 @@ export class FileTransfer {
     // Only the options `send` knows go on: it hands all it gets to fs.createReadStream.
     const { headers: _, followSymlinks: __, ...known } = this.#options;
     // A lone surrogate is in no file's name, and encodeURI throws for it.
-    const file = send()(this.#res.req, encodeURI(toUSVString(this.#path)), known as SendOptions);
+    const file = send()(this.#res.req, encodeURI(toUSVString(this.#path)), known);
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
       // Of the first byte and the last, which lies beyond the file where there is nothing to send.

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
-/** What Node keeps on a connection of an HTTP server. */
 interface Working {
   _httpMessage?: ServerResponse | null;
   /** Null once another protocol has taken it over. */

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 
-/** What Node keeps on a response, and calls on it. */
 interface Marked {
   /** Whether a body is sent. Clear after the head of a 204 or 304 that was refused. */
   _hasBody?: boolean;

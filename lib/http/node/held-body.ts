@@ -7,7 +7,6 @@ import { pushOn } from './parser-push';
 /** The bytes of a body that was captured, while its stream does not have them. */
 const kHeld = Symbol('waypost.request.held');
 
-/** What Node keeps of a request's stream. */
 interface HeldBody extends IncomingMessage {
   [kHeld]?: Buffer | undefined;
   /** Whether Node drops what is left of the body. */
