@@ -43,15 +43,6 @@ export class StandardOutput {
   }
 
   #isWritten(bytes: Buffer): boolean {
-    try {
-      return this.#writeAll(bytes);
-    } catch {
-      return false;
-    }
-  }
-
-  /** Returns whether all of it was taken. */
-  #writeAll(bytes: Buffer): boolean {
     let from = 0;
     const now = performance.now();
     if (now - this.#since > SECOND) {
@@ -68,6 +59,8 @@ export class StandardOutput {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
       }
       return from === bytes.length;
+    } catch {
+      return false;
     } finally {
       // Nothing of it leaves what was before as it is.
       if (from > 0) this.#cut = from < bytes.length;
