@@ -47,7 +47,7 @@ export function canonical(path: string): Canonical {
  * segments it sees come from these, in this order.
  */
 export function tokens(text: string): string[] {
-  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map(trimmed).map(withoutSuffix).filter(isNotEmpty);
+  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
 }
 
 function isAmbiguous(path: string, decoded: string): boolean {
@@ -155,10 +155,6 @@ function withoutSuffix(segment: string): string {
   let end = segment.length;
   while (segment.endsWith('.xjson', end)) end -= 6;
   return segment.slice(0, end);
-}
-
-function trimmed(text: string): string {
-  return text.trim();
 }
 
 function isNotEmpty(text: string): boolean {
