@@ -142,23 +142,15 @@ function isScalar(value: unknown): boolean {
  * one line at a time to standard output, synchronously: of JSON, or on a
  * terminal in development to be read. A line that can't be written there is lost.
  *
- * @param options.level The lowest level that pino writes. @default 'info'.
- *   A given logger keeps its own level.
- * @param options.logger Any logger in pino's shape.
- * @param options.env Name of the environment. @default 'production'
+ * @param options What of `logging` and `env` it goes by, known to be right.
  * @param destination Where pino writes. @default standard output
- * @throws TypeError when the level is unknown or the logger lacks a method.
  */
 export function createLogger(
   options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly env?: string } = {},
   destination?: LogDestination,
 ): Logger {
   const { level = 'info', logger, env } = options;
-  if (logger !== undefined) return checkLogger(logger, 'logging.logger');
-  if (!LOG_LEVELS.includes(level)) {
-    throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
-  }
-  return new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
+  return logger ?? new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
 }
 
 /**
