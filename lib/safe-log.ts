@@ -36,8 +36,8 @@ export class SafeLog extends LevelMethods {
   #tries(level: LineLevel, fields: object | string, message: string | undefined): boolean {
     try {
       const written: unknown = (this.#logger[level] as (fields: object | string, message?: string) => unknown)(fields, message);
-      // An asynchronous logger that fails would end the process by its rejection.
-      if (typeof written === 'object' && written !== null) Promise.resolve(written).then(undefined, ignore);
+      // The line of an asynchronous logger that fails is lost; its rejection would end the process.
+      if (typeof written === 'object' && written !== null) Promise.resolve(written).then(undefined, () => undefined);
       return true;
     } catch {
       return false;
@@ -64,8 +64,4 @@ function stackOf(value: unknown): string {
   } catch {
     return 'a value that cannot be read';
   }
-}
-
-function ignore(): void {
-  // The line is lost.
 }

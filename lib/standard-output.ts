@@ -24,7 +24,7 @@ export class StandardOutput {
   #since = -Infinity;
 
   /** @param format Makes what is written of a line of pino's. @default the line */
-  constructor(format: (line: string) => string = asItIs) {
+  constructor(format: (line: string) => string = (line) => line) {
     this.#format = format;
   }
 
@@ -66,10 +66,6 @@ export class StandardOutput {
       if (from > 0) this.#cut = from < bytes.length;
     }
   }
-}
-
-function asItIs(line: string): string {
-  return line;
 }
 
 /** A line of pino's shape that tells of those that are not there. */

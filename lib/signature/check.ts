@@ -6,7 +6,7 @@ import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
 
 /** A request on its way, as far as its signatures are concerned. */
-export interface Checked {
+interface Checked {
   readonly req: Request;
   readonly res: Response;
   readonly method: string;
@@ -17,7 +17,7 @@ export interface Checked {
 }
 
 /** What a check asks of the application it serves. */
-export interface CheckHost<C extends Checked> {
+interface CheckHost<C extends Checked> {
   /** Called when the request has all the signatures that it needs. */
   admitted(target: C): void;
   /** Called when its body is wanted, for which a client may wait to be asked. */

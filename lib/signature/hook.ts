@@ -19,8 +19,11 @@ import { failureBody, isRejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { SignatureScope } from './scope/scope';
 
+/** What of the options a hook needs. */
+type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'>;
+
 /** Whether the request may go on; what it refuses, the hook has answered. */
-export type Admission = boolean | Promise<boolean>;
+type Admission = boolean | Promise<boolean>;
 
 /**
  * The check of request signatures (INTERFACE section 5), ahead of middleware,
@@ -32,10 +35,10 @@ export class SignatureHook {
   /** Which requests must be signed. */
   readonly scope: SignatureScope;
   readonly #scheme: SignatureScheme;
-  readonly #config: Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'>;
+  readonly #config: HookConfig;
   readonly #logger: SafeLog;
 
-  constructor(scheme: SignatureScheme, scope: SignatureScope, config: Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'>, logger: SafeLog) {
+  constructor(scheme: SignatureScheme, scope: SignatureScope, config: HookConfig, logger: SafeLog) {
     this.readsBody = scheme.readsBody;
     this.scope = scope;
     this.#scheme = scheme;

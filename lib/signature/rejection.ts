@@ -32,7 +32,7 @@ export function failureBody(failure: Failure, headerName: string): ErrorBody {
 }
 
 /** How old a signature may be, and how far ahead of the clock here, in milliseconds. */
-export interface AgeLimits {
+interface AgeLimits {
   readonly maxAge: number;
   readonly clockSkew: number;
 }

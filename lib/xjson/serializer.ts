@@ -35,7 +35,7 @@ export class Serializer {
 
   /**
    * Goes on until all is written, or the time of `performance.now()` has come, in ms. Returns whether all is written.
-   * @throws What a getter, a `toJSON` or a proxy of the data throws; RangeError for a string longer than V8's longest.
+   * @throws What {@link stringify} throws for data.
    */
   run(until: number): boolean {
     if (this.#large === null) {
@@ -52,11 +52,8 @@ export class Serializer {
 }
 
 /**
- * JSON text of any data, as `res.xJson` would send it (INTERFACE section 4.3):
- * what `JSON.stringify` gives where it can, else with a BigInt as a string, a
- * cycle as `"[Circular]"` and the limits of the options. What has no JSON form,
- * such as `undefined`, is `null`. Works in one go; `res.xJson` does not.
- *
+ * The JSON text of data as a {@link Serializer} makes it, in one go; `null` for
+ * what has no JSON form, such as `undefined`.
  * @throws TypeError for a wrong option; RangeError for text longer than V8's
  * longest string; and what a getter, a `toJSON` or a proxy of the data throws.
  */

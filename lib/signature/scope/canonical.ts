@@ -6,7 +6,7 @@ const ESCAPES = /%[0-9a-fA-F]{2}/g;
 const LEAD = /[\xc2-\xf4][\x80-\xf4]/;
 
 /** What is left of a path in its canonical form, and whether reaching it took more than decoding. */
-export interface Canonical {
+interface Canonical {
   readonly path: string;
   /** The same with a final `.xJson` kept. */
   readonly suffixed: string;

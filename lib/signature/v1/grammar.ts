@@ -1,17 +1,15 @@
 import type { ResolvedSignature, SignatureAlgorithm } from '../../options/options';
 import type { HmacKey } from '../hmac';
 import { checkAge, type Rejection, rejection } from '../rejection';
+import type { ReceivedRequest } from '../scheme';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
 /** What of `security.requestSignature` the format needs (INTERFACE section 2.5). */
 export type SignatureConfig = Pick<ResolvedSignature, Setting>;
 
-/** What a signature is checked against: the request as received, before any rewrite. */
-export interface SignedRequest {
-  readonly method: string;
-  /** The request target exactly as sent: path and query. */
-  readonly target: string;
+/** What is checked of a request as received. */
+export interface SignedRequest extends Pick<ReceivedRequest, 'method' | 'target'> {
   /** The value of the signature header. A header sent twice comes as `a, b`, and fails the grammar. */
   readonly signature: string | undefined;
   /** The value of the timestamp header. */
