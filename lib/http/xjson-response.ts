@@ -4,9 +4,8 @@ import { type FailureReport, messageOf, sendFailure, stackOf } from './serializa
 import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
 import { isBodiless } from './own-answer';
 import { kAnswering } from './response-state';
-import { Serializer } from '../xjson/serializer';
+import { Serializer, stringify } from '../xjson/serializer';
 import { sendJson } from './xjson-stream';
-import { stringify } from '../xjson/stringify';
 import { workInSlices } from './turns';
 import { unsendable } from './unsendable';
 
