@@ -11,15 +11,14 @@ import type { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
-import { kAnswering, kJsonAsXJson } from '../http/response-state';
+import { kAnswering } from '../http/response-state';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
 import type { OwnClasses } from './own-classes';
-import { Unanswered } from './unanswered';
-import { checkAround, isLedAstray, mayLeadPast } from '../routing/guards-around';
+import { HandlerTimeout } from './handler-timeout';
+import { checkAround, isLedAstray } from '../routing/guards-around';
 import type { NextFunction } from '../routing/handler';
-import type { Match } from '../routing/plan';
 import type { RouteTable } from '../routing/route-table';
 import { Retarget } from '../routing/mounted-rewrite';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
@@ -28,9 +27,8 @@ import type { SafeLog } from '../safe-log';
 import type { Listener } from './server';
 import { type CheckHost, SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
-import { pathEnd, pathOf, pathStart } from '../target';
-
-const SUFFIX = '.xJson';
+import { pathOf } from '../target';
+import { matchTarget, restoreSuffix } from './xjson-suffix';
 
 /** A listener of plain `node:http`. */
 export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
@@ -55,7 +53,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   readonly #bodies: BodyReader;
   /** Null where no request is to be logged. */
   readonly #accessLog: AccessLog | null;
-  readonly #unanswered: Unanswered;
+  readonly #handlerTimeout: HandlerTimeout;
   #table: RouteTable | null = null;
   /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
   #isInstrumented = false;
@@ -75,7 +73,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     this.#bodies = new BodyReader(options.body);
     const { requests } = options.logging;
     this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
-    this.#unanswered = new Unanswered(options, logger, (watch, error) => this.#answerInstead(watch, error));
+    this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerInstead(watch, error));
   }
 
   /** All that is registered, worked out when it is first asked for. */
@@ -121,7 +119,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
     }
     const { url } = req;
-    const match = this.#match(table, req, res, leave !== undefined, parent);
+    const match = matchTarget(table, this.#app, req, res, leave !== undefined, parent);
     const begun = req[kBegun] ?? parent;
     const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
@@ -132,7 +130,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   }
 
   #watch(req: Request, res: Response): RequestWatch | null {
-    return this.#unanswered.isWatching ? RequestWatch.of(req, res, this.#unanswered) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
+    return this.#handlerTimeout.isWatching ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
   }
 
   /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
@@ -140,30 +138,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
     this.failed({ req: request, res: response }, error);
     takeOver(response);
-  }
-
-  /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
-  #match(table: RouteTable, req: Request, res: Response, mounted: boolean, parent: Walk | undefined): Match {
-    const { method, url } = req;
-    const match = table.match(method, pathOf(url));
-    if (!match.path.endsWith(SUFFIX) || table.takes(match)) return match;
-    const end = pathEnd(url, pathStart(url));
-    const stripped = url.slice(0, end - SUFFIX.length) + url.slice(end);
-    const bare = table.match(method, pathOf(stripped));
-    // What a mounted application does not take, the outer one judges by itself.
-    if (mounted && !table.takes(bare)) return match;
-    // A guard there of the path without it has not seen the request.
-    if (mayLeadPast(parent, this.#app, req.baseUrl, stripped)) return match;
-    req.url = stripped;
-    res[kJsonAsXJson] = true;
-    return bare;
-  }
-
-  /** Gives a request that nothing took its suffix back, for who takes it now. */
-  #restoreSuffix({ req, res, suffixed }: Walk): void {
-    if (suffixed === undefined || req.url !== suffixed.stripped) return;
-    req.url = suffixed.sent;
-    res[kJsonAsXJson] = false;
   }
 
   #check(walk: Walk): void {
@@ -213,7 +187,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   ended(walk: Walk, failed: boolean, error: unknown): void {
     const { req, outer } = walk;
     if (outer !== undefined) {
-      this.#restoreSuffix(walk);
+      restoreSuffix(walk);
       req[kWalk] = walk.around;
       outer(failed ? error : undefined);
     } else if (walk.hasCalled && (failed || this.fallback === null)) {
@@ -242,7 +216,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       return;
     }
     // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
-    this.#restoreSuffix(walk);
+    restoreSuffix(walk);
     walk.view.url = req.url;
     walk.falls = true;
     this.#check(walk);
