@@ -27,11 +27,13 @@ export type {
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';
-export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction, Path, PathParams, Paths } from './routing/handler';
+export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
+export type { PathParams } from './routing/params-type';
+export type { Path, Paths } from './routing/given-path';
 export type { RouteVerb, Verb } from './routing/verb-types';
 export type { RouteDescription } from './routing/listing';
-export type { ParamHandler } from './routing/param';
-export type { Params } from './routing/pattern';
+export type { ParamHandler } from './routing/handler';
+export type { Params } from './routing/pattern-params';
 export type { Route } from './routing/route';
 export type { RouterConstructor } from './routing/router-constructor';
 export type { RouterOptions } from './routing/router-options';

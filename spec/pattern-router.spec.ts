@@ -3,7 +3,7 @@ import express from 'express';
 import fc from 'fast-check';
 import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
-import type { Path } from '../lib/routing/handler';
+import type { Path } from '../lib/routing/given-path';
 import type { PathRules } from '../lib/routing/path';
 import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';

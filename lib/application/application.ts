@@ -17,10 +17,11 @@ import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { type FallbackListener, RequestWay } from './request-way';
-import type { NextFunction, Path, Paths } from '../routing/handler';
+import type { NextFunction } from '../routing/handler';
+import { type Path, type Paths, refuseStars } from '../routing/given-path';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
+import { optionsAnswers } from '../routing/express-options-answer';
 import { RouteTable } from '../routing/route-table';
-import { refuseStars } from '../routing/given-path';
 import { kChanged, kUsed, kVetPaths } from '../routing/registration';
 import { Router } from '../routing/router';
 import type { Travelling } from '../routing/walk';
@@ -94,7 +95,7 @@ export class Application extends ConfiguredRouter {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     }, () => this.rawListeners('close') as CloseListener[]);
-    this.#way = new RequestWay(this, options, logger, this.#classes, this.#hooks, this.#listener, () => new RouteTable(this, this[kRules], this.#apart));
+    this.#way = new RequestWay(this, options, logger, this.#classes, this.#hooks, this.#listener, () => new RouteTable(this, this[kRules], this.#apart, optionsAnswers));
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 

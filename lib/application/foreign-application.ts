@@ -1,4 +1,4 @@
-import type { Paths } from '../routing/handler';
+import type { Paths } from '../routing/given-path';
 
 /** What Express knows an application by, and what it does with one that is mounted. */
 interface ForeignApplication {

@@ -3,7 +3,7 @@ import type { Unchecked } from '../http/unchecked';
 
 export type { SendFileCallback as Errback } from '../http/file/file-options';
 export type { ErrorHandler as ErrorRequestHandler, Handler as RequestHandler } from '../routing/handler';
-export type { ParamHandler as RequestParamHandler } from '../routing/param';
+export type { ParamHandler as RequestParamHandler } from '../routing/handler';
 
 /** An application by the name that Express's types give it. */
 export type Express = Application;

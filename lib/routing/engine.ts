@@ -1,6 +1,6 @@
 import { findMyWay } from '../packages';
 import type { Pattern } from './pattern';
-import type { Segment } from './pattern-parser';
+import type { Segment } from './pattern-segment';
 
 /** A segment of a shape: static text, any one segment (`null`), or all that follows. */
 export type ShapeSegment = string | null | typeof REST;

@@ -1,7 +1,8 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { NextFunction } from './handler';
-import type { Layer, Mount } from './layer';
+import type { Layer } from './layer';
+import type { Mount } from './mount';
 import { parsePrefix } from './pattern';
 import type { RouteTable } from './route-table';
 import { kWalk, type Travelling } from './walk';

@@ -1,6 +1,11 @@
 import { types } from 'node:util';
-import type { Path, Paths } from './handler';
 import { readTokens, type Token } from './pattern-reader';
+
+/** A path as it is registered: a pattern, or an expression. */
+export type Path = string | RegExp;
+
+/** A path, or several of which the first that matches counts. */
+export type Paths = Path | readonly Path[];
 
 /** Whether what `use` was given first is a path, or paths in arrays, and no handler. */
 export function isPaths(given: unknown): given is Paths {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
-import type { Params } from './pattern';
+import type { Params } from './pattern-params';
 
 /**
  * Goes on with the walk: `next()` to what is registered below, `next('route')`
@@ -18,6 +18,16 @@ export type Handler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query 
 /** Error middleware: told from a handler by its four parameters, as in Express. */
 export type ErrorHandler<P = Params, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>> =
   (error: Unchecked, req: Request<P, ResBody, ReqBody, Query, Locals>, res: Response<ResBody, Locals>, next: NextFunction) => unknown;
+
+/**
+ * Called with the value of a parameter; `next()` goes on, `next(error)` raises
+ * an error. It may be async, but goes on only by `next`, as in Express; a
+ * rejection is an error.
+ */
+export type ParamHandler = (req: Request, res: Response, next: NextFunction, value: Unchecked<string>, name: string) => unknown;
+
+/** Any function that was registered. */
+export type AnyHandler = Handler | ErrorHandler;
 
 /**
  * Middleware that is typed for another framework, such as a package of Express,
@@ -50,11 +60,3 @@ export type MixedHandlers<P = Params> = Handler<P> | ForeignHandler | readonly M
 
 /** What a registration takes: handlers, error handlers, and arrays of them. */
 export type Handlers<P = Params> = Handler<P> | ErrorHandler<P> | readonly Handlers<P>[];
-
-/** A path as it is registered: a pattern, or an expression. */
-export type Path = string | RegExp;
-
-/** A path, or several of which the first that matches counts. */
-export type Paths = Path | readonly Path[];
-
-export type { PathParams } from './params-type';

@@ -1,4 +1,5 @@
-import type { Layer, Place } from './layer';
+import type { Layer } from './layer';
+import type { Place } from './mount';
 import { structureOf } from './pattern-segment';
 
 /** The HEAD routes of an application: a GET route answers HEAD where there is none of the same structure. */

@@ -1,4 +1,5 @@
-import type { Layer, Level, Mount, Place } from './layer';
+import type { Layer } from './layer';
+import type { Level, Mount, Place } from './mount';
 
 /** What has run and what was left in one walk, kept where the place it has reached no longer tells. */
 export class History {

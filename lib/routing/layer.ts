@@ -3,34 +3,9 @@ import type { CallSite } from '../call-site';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
-import { kJoins, kRegistrations, type RoutingRules } from './registration';
-import type { AnyHandler, Route } from './route';
-import type { Router } from './router';
-
-/** One place where a router is mounted; the application itself is the outermost. */
-export interface Mount {
-  readonly router: Router;
-  readonly parent: Mount | null;
-  /** The layers from `start` on and before `end` are those of this mount, and of mounts within. */
-  readonly start: number;
-  end: number;
-  /** Whether no route is in it: then its middleware counts as the router's that it is mounted in. */
-  bundle: boolean;
-  readonly level: Level;
-}
-
-/** What has a `next` of its own, as in Express: a mount, or in it a route of several handlers. */
-export interface Level {
-  readonly parent: Level | null;
-  readonly mount: Mount;
-  /** Null for the mount itself. */
-  readonly place: Place | null;
-}
-
-/** A route where it is mounted: the routes of a router that is mounted twice have two places. */
-export interface Place {
-  readonly route: Route;
-}
+import { type Level, type Mount, mountOf, type Place } from './mount';
+import { kJoins, kRegistrations, type RegisteredRouter, type RoutingRules } from './registration';
+import type { AnyHandler } from './handler';
 
 /**
  * One registered function in its place. All layers of an application form one
@@ -63,18 +38,12 @@ export interface Layer {
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
 
 /** Lays out everything that is registered in a router and in those mounted in it; returns the outermost level too. */
-export function layOut(router: Router, rules: RoutingRules): { layers: Layer[]; outermost: Level } {
+export function layOut(router: RegisteredRouter, rules: RoutingRules): { layers: Layer[]; outermost: Level } {
   const layers: Layer[] = [];
   const mount = mountOf(router, null, 0);
   mount.end = Infinity;
   append(layers, mount, parsePrefix('/', rules), rules, []);
   return { layers, outermost: mount.level };
-}
-
-function mountOf(router: Router, parent: Mount | null, start: number): Mount {
-  const level = { parent: parent?.level ?? null, place: null };
-  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level };
-  return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
 
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
@@ -110,26 +79,4 @@ function push(layers: Layer[], handler: AnyHandler, site: CallSite | undefined, 
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
   layers.push({ order: layers.length, handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
-}
-
-/** Whether a mount is another or lies within it. */
-export function within(inner: Mount, outer: Mount): boolean {
-  for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
-  return false;
-}
-
-/** The level furthest in that two others are or lie within. */
-export function commonLevel(a: Level, b: Level): Level {
-  for (let level = a; level.parent !== null; level = level.parent) if (isWithin(b, level)) return level;
-  return outermostOf(a);
-}
-
-/** Whether a level is another or lies within it. */
-export function isWithin(inner: Level, outer: Level): boolean {
-  for (let level: Level | null = inner; level !== null; level = level.parent) if (level === outer) return true;
-  return false;
-}
-
-function outermostOf(level: Level): Level {
-  return level.parent === null ? level : outermostOf(level.parent);
 }

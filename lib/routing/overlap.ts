@@ -1,8 +1,7 @@
 import { REST, type Shape, type ShapeSegment } from './engine';
 import type { Layer } from './layer';
 import type { Pattern } from './pattern';
-import type { Segment } from './pattern-parser';
-import type { Tail } from './pattern-segment';
+import type { Segment, Tail } from './pattern-segment';
 
 /** Whether a pattern matches the paths of a shape: every one, some (to be tested), or none. */
 export type Verdict = 'always' | 'test' | 'never';

@@ -1,22 +1,12 @@
 import { inspect } from 'node:util';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import type { Unchecked } from '../http/unchecked';
-import type { NextFunction } from './handler';
-import type { Mount } from './layer';
+import type { NextFunction, ParamHandler } from './handler';
+import type { Mount } from './mount';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
 import { namesOf } from './pattern-segment';
-
-/** What a router keeps handlers of parameters by. */
-export const kParamHandlers = Symbol('waypost.router.params');
-
-/**
- * Called with the value of a parameter; `next()` goes on, `next(error)` raises
- * an error. It may be async, but goes on only by `next`, as in Express; a
- * rejection is an error.
- */
-export type ParamHandler = (req: Request, res: Response, next: NextFunction, value: Unchecked<string>, name: string) => unknown;
+import { kParamHandlers } from './registration';
 
 /** One parameter that a router has handlers for, as it stands in the path of a layer. */
 export interface ParamHook {

@@ -1,5 +1,5 @@
-import type { Path } from './handler';
-import type { Params } from './pattern';
+import type { Path } from './given-path';
+import type { Params } from './pattern-params';
 
 /**
  * The parameters that a pattern captures, worked out by the compiler:

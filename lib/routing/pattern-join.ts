@@ -1,7 +1,7 @@
 import type { PathRules } from './path';
 import { Pattern } from './pattern';
 import { NestedTail } from './pattern-nest';
-import type { Segment } from './pattern-parser';
+import type { Segment } from './pattern-segment';
 
 const NONE: readonly never[] = Object.freeze([]);
 const EMPTY: Segment = Object.freeze({ kind: 'static', text: '' });

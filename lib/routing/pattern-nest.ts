@@ -1,7 +1,7 @@
 import type { Path } from './path';
-import type { Params, Pattern } from './pattern';
-import { namesOf, structureOf } from './pattern-segment';
-import type { Tail } from './pattern-segment';
+import type { Pattern } from './pattern';
+import type { Params } from './pattern-params';
+import { namesOf, structureOf, type Tail } from './pattern-segment';
 
 /**
  * What is registered in a router whose mount path is an expression: as in

@@ -1,29 +1,8 @@
 import { ExpressionTail, expressionOf, type Piece, quoted } from './pattern-wildcard';
-import type { Tail } from './pattern-segment';
+import type { Part, Segment } from './pattern-segment';
 import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './pattern-reader';
 import { fold, type PathRules } from './path';
 import { decodeSegment, decodeStatic } from './pattern-decoding';
-
-/** One segment of a pattern. */
-export type Segment =
-  /** Text that must be equal; see `Path.text`. */
-  | { readonly kind: 'static'; readonly text: string }
-  /** `:name`, or `*` under the name `*`: one segment that is not empty. */
-  | { readonly kind: 'param'; readonly name: string }
-  /**
-   * Parameters that share a segment with text, or that have a constraint. What
-   * they take is told by `regex` where there is a constraint, by `late` where
-   * they divide the segment as in Express.
-   */
-  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean }
-  /** `**`: one or more segments, the first not empty. */
-  | { readonly kind: 'deep' }
-  | Tail;
-
-/** A piece of a mixed segment. */
-export type Part =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'param'; readonly name: string; readonly constraint: string | undefined };
 
 type Tokens = readonly Token[];
 

@@ -1,6 +1,6 @@
 import type { Tail } from './pattern-segment';
 import { decoded } from './pattern-decoding';
-import type { Params } from './pattern';
+import type { Params } from './pattern-params';
 import type { Path } from './path';
 
 /** An escape, a bracket of a class, or what opens a group that captures. */

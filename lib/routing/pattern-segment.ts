@@ -1,7 +1,27 @@
 import { foldCase, type Path } from './path';
 import { decodeSegment } from './pattern-decoding';
-import type { Params } from './pattern';
-import type { Part, Segment } from './pattern-parser';
+import type { Params } from './pattern-params';
+
+/** One segment of a pattern. */
+export type Segment =
+  /** Text that must be equal; see `Path.text`. */
+  | { readonly kind: 'static'; readonly text: string }
+  /** `:name`, or `*` under the name `*`: one segment that is not empty. */
+  | { readonly kind: 'param'; readonly name: string }
+  /**
+   * Parameters that share a segment with text, or that have a constraint. What
+   * they take is told by `regex` where there is a constraint, by `late` where
+   * they divide the segment as in Express.
+   */
+  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean }
+  /** `**`: one or more segments, the first not empty. */
+  | { readonly kind: 'deep' }
+  | Tail;
+
+/** A piece of a mixed segment. */
+export type Part =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'param'; readonly name: string; readonly constraint: string | undefined };
 
 type Mixed = Extract<Segment, { kind: 'mixed' }>;
 

@@ -1,7 +1,6 @@
-import type { Tail } from './pattern-segment';
+import type { Segment, Tail } from './pattern-segment';
 import { decoded } from './pattern-decoding';
-import type { Params } from './pattern';
-import type { Segment } from './pattern-parser';
+import type { Params } from './pattern-params';
 import type { Path, PathRules } from './path';
 
 /** A piece of a path that an expression takes: text, or a parameter, which as a wildcard may hold slashes. */

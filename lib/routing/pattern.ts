@@ -1,22 +1,12 @@
 import { types } from 'node:util';
 import type { Path, PathRules } from './path';
-import { parseAlternatives, type Segment } from './pattern-parser';
-import { captureMixed, matchesSegment, type Tail } from './pattern-segment';
+import { parseAlternatives } from './pattern-parser';
+import type { Params } from './pattern-params';
+import { captureMixed, matchesSegment, type Segment, type Tail } from './pattern-segment';
 import { decoded, decodedDeep } from './pattern-decoding';
 import { RegExpTail } from './pattern-regexp';
 
 const NONE: readonly never[] = Object.freeze([]);
-
-/** Captured values by name (INTERFACE section 2.1: `params`). */
-export type Params = Record<string, string>;
-
-/**
- * Makes an object like `{}`. V8 keeps room for four properties in a literal; one
- * that a function has made has as much as those before it were given. Each
- * middleware gets such an object, and hardly any looks at it.
- */
-export const NoParams = function (): void {} as unknown as new () => Params;
-NoParams.prototype = Object.prototype;
 
 /**
  * A parsed route pattern (INTERFACE section 4.2), or one alternative of it. It

@@ -1,6 +1,7 @@
 import { Failure, isError } from './failure';
 import { History } from './history';
-import { commonLevel, isWithin, type Layer, type Level, type Mount } from './layer';
+import type { Layer } from './layer';
+import { commonLevel, isWithin, type Level, type Mount } from './mount';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { meetsRoute } from './sibling';

@@ -1,9 +1,9 @@
 import type { CallSite } from '../call-site';
-import type { Path } from './handler';
-import type { Route } from './route';
-import type { AnyHandler } from './route';
-import type { Router } from './router';
+import type { MatchedRoute } from '../http/request';
+import type { Path } from './given-path';
+import type { AnyHandler, Handler, ParamHandler } from './handler';
 import type { PathRules } from './path';
+import type { Pattern } from './pattern';
 
 /** One function of a route, for one method or, with `null`, for all. */
 export interface RouteEntry {
@@ -13,8 +13,17 @@ export interface RouteEntry {
   readonly site?: CallSite | undefined;
 }
 
+/** What the list of an application needs of a router: by symbols, since a program keeps things on its application by names of its own, as it may on Express's. */
+export interface RegisteredRouter extends Handler {
+  /** What was registered, in order. */
+  readonly [kRegistrations]: readonly Registration[];
+  readonly [kParamHandlers]: ReadonlyMap<string, readonly ParamHandler[]>;
+  /** Whether what is in it can stand in that list: else it is called as a function. */
+  [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean;
+}
+
 /** One registration, as plain data, in the order it was made. */
-export type Registration =
+export type Registration<Router = RegisteredRouter, Route = MatchedRoute> =
   | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route; readonly entries: readonly RouteEntry[] }
   | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[]; readonly site?: CallSite | undefined }
   | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router; readonly site: CallSite };
@@ -31,10 +40,7 @@ export interface RoutingRules extends PathRules {
   readonly answerOptions?: boolean;
 }
 
-/**
- * What the framework asks routers for. By symbols, since a program keeps things
- * on its application by names of its own, as it may on Express's.
- */
+/* What the framework asks routers for. */
 export const kRegistrations = Symbol('waypost.router.registrations');
 export const kOnChange = Symbol('waypost.router.onChange');
 export const kChanged = Symbol('waypost.router.changed');
@@ -43,3 +49,4 @@ export const kUsed = Symbol('waypost.router.used');
 export const kVet = Symbol('waypost.router.vet');
 export const kVetPaths = Symbol('waypost.router.vetPaths');
 export const kJoins = Symbol('waypost.router.joins');
+export const kParamHandlers = Symbol('waypost.router.params');

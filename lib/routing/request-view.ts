@@ -1,7 +1,9 @@
 import type { Request } from '../http/request';
 import type { NextFunction } from './handler';
-import type { Layer, Place } from './layer';
-import { NoParams, type Params, type Pattern } from './pattern';
+import type { Layer } from './layer';
+import type { Place } from './mount';
+import type { Pattern } from './pattern';
+import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { TargetView } from './target-view';

@@ -1,15 +1,13 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
-import { optionsAnswers } from './express-options-answer';
 import { HeadRoutes } from './head-routes';
-import { layOut, type Layer, type Level } from './layer';
+import { layOut, type Layer } from './layer';
+import type { Level } from './mount';
 import { judgeLayer, LayerIndex } from './overlap';
 import { Path } from './path';
 import type { Pattern } from './pattern';
-import type { Segment } from './pattern-parser';
-import { namesOf } from './pattern-segment';
+import { namesOf, type Segment } from './pattern-segment';
 import { Match, Plan, Step } from './plan';
-import type { RoutingRules } from './registration';
-import type { Router } from './router';
+import type { RegisteredRouter, RoutingRules } from './registration';
 import { meetsRoute } from './sibling';
 
 /** Stands for all methods that no route names. */
@@ -35,8 +33,11 @@ export class RouteTable {
   readonly #methods = new Set(['HEAD', 'OPTIONS']);
   readonly #heads: HeadRoutes;
   readonly #exact: boolean;
+  readonly #answers: ((table: RouteTable) => Layer[]) | null;
 
-  constructor(router: Router, rules: RoutingRules, apart = true) {
+  /** @param answers Makes what stands behind each router in the plans for OPTIONS, where the rules ask for it. */
+  constructor(router: RegisteredRouter, rules: RoutingRules, apart = true, answers: ((table: RouteTable) => Layer[]) | null = null) {
+    this.#answers = answers;
     this.rules = { ...rules, asExpress: !apart };
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
@@ -133,8 +134,8 @@ export class RouteTable {
       const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
       return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
     });
-    if (method === 'OPTIONS' && this.rules.answerOptions === true) {
-      for (const layer of optionsAnswers(this)) steps.push(new Step(layer, false, undefined, false, true));
+    if (method === 'OPTIONS' && this.#answers !== null && this.rules.answerOptions === true) {
+      for (const layer of this.#answers(this)) steps.push(new Step(layer, false, undefined, false, true));
       steps.sort((a, b) => a.layer.order - b.layer.order);
     }
     return new Plan(steps);

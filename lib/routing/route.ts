@@ -2,15 +2,12 @@ import { CallSite } from '../call-site';
 import { assign } from '../http/assignable';
 import { dispatch, type Dispatched } from './dispatch';
 import { checkHandler } from './given-handler';
-import { writePaths } from './given-path';
-import type { ErrorHandler, Handler, NextFunction, Path } from './handler';
+import { type Path, writePaths } from './given-path';
+import type { AnyHandler, NextFunction } from './handler';
 import { kOnChange, type RouteEntry } from './registration';
 import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
-import type { Params } from './pattern';
+import type { Params } from './pattern-params';
 import { addVerbs, type RouteVerbs } from './verb';
-
-/** Any function that was registered. */
-export type AnyHandler = Handler | ErrorHandler;
 
 /** What a route gives the router that lays it out. */
 export const kEntries = Symbol('waypost.route.entries');

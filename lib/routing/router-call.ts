@@ -10,10 +10,10 @@ import type { Response } from '../http/response';
 import { pathOf } from '../target';
 import { checkAround, isLedAstray } from './guards-around';
 import type { NextFunction } from './handler';
-import type { Params } from './pattern';
+import type { Params } from './pattern-params';
+import { optionsAnswers } from './express-options-answer';
 import { RouteTable } from './route-table';
-import type { RoutingRules } from './registration';
-import type { Router } from './router';
+import type { RegisteredRouter, RoutingRules } from './registration';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
 import { RequestWatch } from './watch';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
@@ -37,13 +37,13 @@ interface Outer {
  * application in whose list it can't stand.
  */
 export class RouterCall implements WalkHost {
-  readonly #router: Router;
+  readonly #router: RegisteredRouter;
   readonly #options: RouterOptions;
   readonly #adoption = new Adoption(Request.prototype, WalkedResponse.prototype);
   /** By the rules of what it was called in. */
   #tables = new WeakMap<RoutingRules, RouteTable>();
 
-  constructor(router: Router, options: RouterOptions) {
+  constructor(router: RegisteredRouter, options: RouterOptions) {
     this.#router = router;
     this.#options = options;
   }
@@ -172,7 +172,7 @@ export class RouterCall implements WalkHost {
     const known = this.#tables.get(around);
     if (known !== undefined) return known;
     const inherits = this.#options.mergeParams ?? around.mergeParams ?? true;
-    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart);
+    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers);
     this.#tables.set(around, table);
     return table;
   }

@@ -3,16 +3,17 @@ import { CallSite } from '../call-site';
 import { assign } from '../http/assignable';
 import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
-import { checkPath, isPaths, listPaths, writePaths } from './given-path';
+import { checkPath, isPaths, listPaths, type Path, type Paths, writePaths } from './given-path';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
-import type { Handler, MixedHandlers, NextFunction, Path, PathParams, Paths } from './handler';
+import type { AnyHandler, Handler, MixedHandlers, NextFunction, ParamHandler } from './handler';
+import type { PathParams } from './params-type';
 import { Mountable } from './mountable';
-import { kParamHandlers, type ParamHandler, readParam } from './param';
+import { readParam } from './param';
+import { kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
 import { parsePattern, parsePrefix, type Pattern } from './pattern';
-import { kChanged, kJoins, kOnChange, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
-import { type AnyHandler, flattenHandlers, kEntries, Route } from './route';
+import { flattenHandlers, kEntries, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
 import { areLayers, type ListedPath, pathsOf, pictured, registrationOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
@@ -21,6 +22,9 @@ import type { TypedHandlers } from './verb-types';
 
 /** Patterns are read again by the application, whose options may relax them; what is wrong is wrong in either. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
+
+/** A registration of a router's own. */
+type Own = Registration<Router, Route>;
 
 /** Whether a router is called as middleware wherever it is used. */
 export const kStandsAlone = Symbol('waypost.router.standsAlone');
@@ -36,12 +40,12 @@ export interface Router extends Verbs {
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
 export class Router extends Mountable {
   readonly #options: RouterOptions;
-  readonly #registrations: Registration[] = [];
+  readonly #registrations: Own[] = [];
   /** The routers that it is mounted in. */
   readonly #outers = new Set<Router>();
   readonly #params = new Map<string, readonly ParamHandler[]>();
   #stack: StackLayer[] | null = null;
-  readonly #owner: StackOwner = { changed: () => this[kChanged](), taken: (layer) => this.#takeFromStack(pictured(layer)) };
+  readonly #owner: StackOwner = { changed: () => this[kChanged](), taken: (layer) => this.#takeFromStack(pictured(layer) as Own | undefined) };
   #call: RouterCall | null = null;
 
   /** @param target The function that becomes the router. */
@@ -56,8 +60,8 @@ export class Router extends Mountable {
   }
 
   /** @internal What was registered, in order. */
-  get [kRegistrations](): readonly Registration[] {
-    return this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => registrationOf(layer) ?? []);
+  get [kRegistrations](): readonly Own[] {
+    return this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => (registrationOf(layer) as Own | undefined) ?? []);
   }
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
@@ -234,18 +238,18 @@ export class Router extends Mountable {
   }
 
   /** What a program puts into the stack may have been registered in another router, by other rules. */
-  #takeFromStack(registration: Registration | undefined): void {
+  #takeFromStack(registration: Own | undefined): void {
     if (registration?.kind === 'mount') this.#checkRouter(registration.router, 'stack');
     this.#take(registration);
   }
 
   /** What is registered here is to tell of what changes in it. */
-  #take(registration: Registration | undefined): void {
+  #take(registration: Own | undefined): void {
     if (registration?.kind === 'mount') registration.router.#outers.add(this);
     if (registration?.kind === 'route') registration.route[kOnChange](this.#owner.changed);
   }
 
-  #add(registration: Registration): void {
+  #add(registration: Own): void {
     this.#take(registration);
     this.#registrations.push(registration);
     this.#stack?.push(watchedLayer(pictureOf(registration), this.#owner));
@@ -272,7 +276,7 @@ addVerbs(Router.prototype, (method, name) => function verb(this: Router, path: P
   return this[kRegister](method, path, handlers);
 });
 
-function pictureOf(registration: Registration): StackLayer {
+function pictureOf(registration: Own): StackLayer {
   const { kind, paths } = registration;
   const path = paths.length === 1 ? (paths[0] as Path) : paths;
   if (kind === 'mount') return new StackLayer(path, registration.router, { registration });

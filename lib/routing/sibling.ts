@@ -1,4 +1,4 @@
-import { type Mount, within } from './layer';
+import { type Mount, within } from './mount';
 
 /** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router with routes around it. */
 export function homeOf(mount: Mount): Mount {

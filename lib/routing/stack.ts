@@ -1,12 +1,12 @@
-import type { Path, Paths } from './handler';
+import type { MatchedRoute } from '../http/request';
+import type { Path, Paths } from './given-path';
 import type { Registration, RouteEntry } from './registration';
-import type { AnyHandler, Route } from './route';
-import type { Router } from './router';
+import type { AnyHandler } from './handler';
 
 /** Whose picture a {@link StackLayer} is: a registration of a router, or a handler of a route. */
 interface Pictured {
   readonly registration?: Registration;
-  readonly route?: Route;
+  readonly route?: MatchedRoute;
   readonly entry?: RouteEntry;
 }
 
@@ -34,7 +34,7 @@ export class StackLayer {
   readonly keys: readonly { readonly name: string }[];
   readonly params = undefined;
   readonly path = undefined;
-  readonly route: Route | undefined;
+  readonly route: MatchedRoute | undefined;
   /** Of a route's handler: the method in lower case; undefined for all. */
   readonly method: string | undefined;
   /** @internal */
@@ -117,18 +117,18 @@ export interface ListedPath {
   /** Of a route, in upper case, `*` for every method; HEAD where GET stands for it. Undefined for a router. */
   readonly methods: string[] | undefined;
   /** What is mounted, to be asked for its own; undefined for a route. */
-  readonly router: Router | undefined;
+  readonly router: { listRoutes(): ListedPath[] } | undefined;
 }
 
 /** What Express lists of a layer: nothing of middleware, or of an application that is mounted. */
 export function pathsOf({ route, handle, rawPath }: StackLayer): ListedPath[] {
-  const router = route === undefined ? (handle as Partial<Router>) : undefined;
+  const router = route === undefined ? (handle as { readonly stack?: unknown }) : undefined;
   if (router !== undefined && ('mountpath' in router || !Array.isArray(router.stack))) return [];
   const paths = Array.isArray(rawPath) ? (rawPath as readonly Path[]) : [rawPath as Path];
-  return paths.map((path) => ({ path, methods: route && methodsOf(route), router: router as Router | undefined }));
+  return paths.map((path) => ({ path, methods: route && methodsOf(route), router: router as ListedPath['router'] }));
 }
 
-function methodsOf({ methods }: Route): string[] {
+function methodsOf({ methods }: MatchedRoute): string[] {
   const names = Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
   return names.includes('GET') && !names.includes('HEAD') ? [...names, 'HEAD'] : names;
 }

@@ -1,6 +1,7 @@
 import { kFactory } from '../middleware-factory';
-import type { AnyHandler } from './route';
-import { type Layer, within } from './layer';
+import type { AnyHandler } from './handler';
+import type { Layer } from './layer';
+import { within } from './mount';
 import type { RouteTable } from './route-table';
 
 /** What is registered and can't do what it was meant to do. */

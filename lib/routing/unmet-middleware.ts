@@ -1,12 +1,12 @@
 import { Engine, type Shape } from './engine';
-import type { Layer, Mount } from './layer';
+import type { Layer } from './layer';
+import type { Mount } from './mount';
 import { homeOf, meetsRoute } from './sibling';
 import type { ListedRoute, RouteDescription } from './listing';
 import { LayerIndex } from './overlap';
 import type { Pattern } from './pattern';
 import { NestedTail } from './pattern-nest';
-import type { Segment } from './pattern-parser';
-import { structureOf, type Tail } from './pattern-segment';
+import { type Segment, structureOf, type Tail } from './pattern-segment';
 import type { RouteTable } from './route-table';
 
 /** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */

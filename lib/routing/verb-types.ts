@@ -1,6 +1,8 @@
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
-import type { ForeignHandler, Handler, MixedHandlers, Path, PathParams, Paths } from './handler';
-import type { Params } from './pattern';
+import type { ForeignHandler, Handler, MixedHandlers } from './handler';
+import type { PathParams } from './params-type';
+import type { Path, Paths } from './given-path';
+import type { Params } from './pattern-params';
 
 /** Handlers that take more of a request than its path tells, typed alike, and what has types of its own among them. */
 export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =

@@ -6,7 +6,8 @@ import { type RpcMetadata, rpcMetadata } from '../open-telemetry';
 import { isTraced, tracing } from '../tracing';
 import { isError } from './failure';
 import { HandlerTrace, isAnswered } from './handler-trace';
-import type { Layer, Place } from './layer';
+import type { Layer } from './layer';
+import type { Place } from './mount';
 import type { Match } from './plan';
 import type { RouteTable } from './route-table';
 

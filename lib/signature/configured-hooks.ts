@@ -2,7 +2,7 @@ import type { SafeLog } from '../safe-log';
 import type { ResolvedSecurity } from '../options/resolved';
 import { Path, type PathRules } from '../routing/path';
 import { parsePattern, Pattern } from '../routing/pattern';
-import type { Segment } from '../routing/pattern-parser';
+import type { Segment } from '../routing/pattern-segment';
 import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
 import { MessageSignatureScheme } from './v2/message-signature';

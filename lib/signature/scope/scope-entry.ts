@@ -1,7 +1,7 @@
 import type { ScopeEntry } from '../../options/options';
 import type { Path, PathRules } from '../../routing/path';
 import { parsePattern, Pattern } from '../../routing/pattern';
-import type { Segment } from '../../routing/pattern-parser';
+import type { Segment } from '../../routing/pattern-segment';
 import { canonicalPath, tokens } from './canonical';
 
 /** Compares exactly; for paths that leave nothing to canonicalise. */

@@ -2,7 +2,7 @@ import type { ScopeEntry } from '../../options/options';
 import { Path, type PathRules } from '../../routing/path';
 import { pathOf, pathStart } from '../../target';
 import { parsePattern, type Pattern } from '../../routing/pattern';
-import type { Segment } from '../../routing/pattern-parser';
+import type { Segment } from '../../routing/pattern-segment';
 import { canonical, tokens } from './canonical';
 import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
 

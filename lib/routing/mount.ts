@@ -1,0 +1,56 @@
+import type { MatchedRoute } from '../http/request';
+import type { RegisteredRouter } from './registration';
+
+/** One place where a router is mounted; the application itself is the outermost. */
+export interface Mount {
+  readonly router: RegisteredRouter;
+  readonly parent: Mount | null;
+  /** The layers from `start` on and before `end` are those of this mount, and of mounts within. */
+  readonly start: number;
+  end: number;
+  /** Whether no route is in it: then its middleware counts as the router's that it is mounted in. */
+  bundle: boolean;
+  readonly level: Level;
+}
+
+/** What has a `next` of its own, as in Express: a mount, or in it a route of several handlers. */
+export interface Level {
+  readonly parent: Level | null;
+  readonly mount: Mount;
+  /** Null for the mount itself. */
+  readonly place: Place | null;
+}
+
+/** A route where it is mounted: the routes of a router that is mounted twice have two places. */
+export interface Place {
+  readonly route: MatchedRoute;
+}
+
+/** A router in a place of its own, not yet laid out. */
+export function mountOf(router: RegisteredRouter, parent: Mount | null, start: number): Mount {
+  const level = { parent: parent?.level ?? null, place: null };
+  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level };
+  return Object.assign(mount, { level: Object.assign(level, { mount }) });
+}
+
+/** Whether a mount is another or lies within it. */
+export function within(inner: Mount, outer: Mount): boolean {
+  for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
+  return false;
+}
+
+/** The level furthest in that two others are or lie within. */
+export function commonLevel(a: Level, b: Level): Level {
+  for (let level = a; level.parent !== null; level = level.parent) if (isWithin(b, level)) return level;
+  return outermostOf(a);
+}
+
+/** Whether a level is another or lies within it. */
+export function isWithin(inner: Level, outer: Level): boolean {
+  for (let level: Level | null = inner; level !== null; level = level.parent) if (level === outer) return true;
+  return false;
+}
+
+function outermostOf(level: Level): Level {
+  return level.parent === null ? level : outermostOf(level.parent);
+}
