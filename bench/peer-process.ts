@@ -20,6 +20,9 @@ export interface Usage {
 /** What {@link PeerProcess.ask} may ask; `sampled` ends what `sample` begins, `profiled` what begins with the process. */
 type Question = 'usage' | 'profiled' | 'sample' | 'sampled';
 
+/** How a program loads what it uses: ES modules or CommonJS. */
+export type ModuleFormat = 'mjs' | 'cjs';
+
 /** One peer with one case, in a process of its own. */
 export class PeerProcess {
   readonly name: string;
@@ -43,6 +46,12 @@ export class PeerProcess {
     if (setup.profiled === true) env['BENCH_PROFILE'] = '1';
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
     return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins);
+  }
+
+  /** Starts the peer's smallest program. */
+  static async startHello(name: string, format: ModuleFormat, base: string | undefined, pins: Pins): Promise<PeerProcess> {
+    const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production', ...(name === 'base' ? { WAYPOST_ROOT: base } : {}) };
+    return PeerProcess.#spawn(name, `hello/hello.${format}`, [name === 'base' ? 'waypost' : name], env, pins);
   }
 
   /** Starts a server that writes what another has answered, and looks at no request. */

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Case, loadCases } from './cases';
 import { renderGrowthChart, renderRatioChart } from './chart';
-import { type Bench, caseSeconds, checkAll, checkSeconds, compareCase, compareStarts, startSeconds } from './comparison';
+import { type Bench, caseSeconds, checkAll, checkSeconds, compareCase } from './comparison';
 import { compareLatencies, latencySeconds } from './latency';
 import { growthSeconds, measureGrowth } from './growth';
 import { Load } from './load';
@@ -14,6 +14,7 @@ import { measureProfiles, profileSeconds, renderProfiles } from './profile';
 import { Progress } from './progress';
 import type { Growth, Measure, Results } from './results';
 import { readSettings, type Settings } from './settings';
+import { compareStarts, startSeconds } from './start';
 import { renderTable } from './table';
 
 async function main(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Router as RouterClass } from './routing/router';
 import { Router as RouterFunction } from './routing/router-constructor';
 
-export { createServer, type Application, type CloseOptions, type FallbackListener, type MountListener } from './application/application';
+export { createServer, type Application, type CloseOptions, type MountListener } from './application/application';
 export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
 export { json, raw, text, urlencoded, type BodyParserOptions, type JsonParserOptions, type TextParserOptions, type UrlencodedParserOptions } from './express/body-parsers';
 export { express } from './express/express';
@@ -9,15 +9,15 @@ export type { Errback, ErrorRequestHandler, Express, Locals, RequestHandler, Req
 export { staticFiles as static, type StaticOptions } from './express/static-files';
 export type { CookieOptions } from './http/cookie';
 export type { SendFileCallback, SendFileOptions } from './http/file/file-options';
-export type { HostApplication, ShownApplication } from './http/host-application';
+export type { HostApplication, RenderCallback, ShownApplication } from './http/host-application';
 export { Request, type MatchedRoute } from './http/request';
 export { Response, type FormatHandler } from './http/response';
 export type { HeaderValue } from './http/response-head';
 export type { StreamSource } from './http/streamed-body';
 export type { ParsedQuery, Presumed, Unchecked, UncheckedTypes } from './http/unchecked';
-export type { RenderCallback } from './http/views';
 export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';
+export type { FallbackListener } from './application/request-way';
 export type { InjectOptions, InjectResponse } from './application/inject';
 export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './logger';
@@ -39,7 +39,8 @@ export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';
 export type { KnownSettings } from './application/settings';
-export { signRequest, type SignRequestOptions } from './signature/sign';
+export { signRequest } from './signature/sign';
+export type { SignRequestOptions } from './signature/sign-options';
 export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';
 export type { XJsonOptions } from './xjson/options';

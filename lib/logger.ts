@@ -55,13 +55,43 @@ const SURROGATE = /[\ud800-\udfff]/;
 /** Fields that pino writes itself, or in its own way. */
 const OWN_FIELDS: readonly string[] = ['level', 'time', 'pid', 'hostname', 'msg', 'err'];
 
+/** The methods of a logger that writes lines of all levels in one way. */
+export abstract class LevelMethods implements Logger {
+  protected abstract write(level: LineLevel, fields: object | string, message: string | undefined): void;
+
+  trace(fields: object | string, message?: string): void {
+    this.write('trace', fields, message);
+  }
+
+  debug(fields: object | string, message?: string): void {
+    this.write('debug', fields, message);
+  }
+
+  info(fields: object | string, message?: string): void {
+    this.write('info', fields, message);
+  }
+
+  warn(fields: object | string, message?: string): void {
+    this.write('warn', fields, message);
+  }
+
+  error(fields: object | string, message?: string): void {
+    this.write('error', fields, message);
+  }
+
+  fatal(fields: object | string, message?: string): void {
+    this.write('fatal', fields, message);
+  }
+}
+
 /** pino, made at the first line that is more than plain data: to load it takes longer than all else at the start of a server. */
-export class LatePino implements Logger {
+export class LatePino extends LevelMethods {
   readonly #level: LogLevel;
   readonly #destination: LogDestination;
   #pino: (Logger & { readonly levelVal: number }) | undefined;
 
   constructor(level: LogLevel, destination: LogDestination) {
+    super();
     this.#level = level;
     this.#destination = destination;
   }
@@ -79,31 +109,7 @@ export class LatePino implements Logger {
     return this.#pino === undefined ? NUMBERS[this.#level] : this.#pino.levelVal;
   }
 
-  trace(fields: object | string, message?: string): void {
-    this.#write('trace', fields, message);
-  }
-
-  debug(fields: object | string, message?: string): void {
-    this.#write('debug', fields, message);
-  }
-
-  info(fields: object | string, message?: string): void {
-    this.#write('info', fields, message);
-  }
-
-  warn(fields: object | string, message?: string): void {
-    this.#write('warn', fields, message);
-  }
-
-  error(fields: object | string, message?: string): void {
-    this.#write('error', fields, message);
-  }
-
-  fatal(fields: object | string, message?: string): void {
-    this.#write('fatal', fields, message);
-  }
-
-  #write(level: (typeof METHODS)[number], fields: object | string, message: string | undefined): void {
+  protected override write(level: LineLevel, fields: object | string, message: string | undefined): void {
     if (NUMBERS[level] < this.levelVal) return;
     const line = this.#pino === undefined ? plainLine(NUMBERS[level], fields, message) : undefined;
     if (line === undefined) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
@@ -136,23 +142,15 @@ function isScalar(value: unknown): boolean {
  * one line at a time to standard output, synchronously: of JSON, or on a
  * terminal in development to be read. A line that can't be written there is lost.
  *
- * @param options.level The lowest level that pino writes. @default 'info'.
- *   A given logger keeps its own level.
- * @param options.logger Any logger in pino's shape.
- * @param options.env Name of the environment. @default 'production'
+ * @param options What of `logging` and `env` it goes by, known to be right.
  * @param destination Where pino writes. @default standard output
- * @throws TypeError when the level is unknown or the logger lacks a method.
  */
 export function createLogger(
   options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly env?: string } = {},
   destination?: LogDestination,
 ): Logger {
   const { level = 'info', logger, env } = options;
-  if (logger !== undefined) return checkLogger(logger, 'logging.logger');
-  if (!LOG_LEVELS.includes(level)) {
-    throw new TypeError(`logging.level must be one of ${LOG_LEVELS.join(', ')}, got ${JSON.stringify(level)}`);
-  }
-  return new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
+  return logger ?? new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { type LineLevel, type Logger, logs } from './logger';
+import { LevelMethods, type LineLevel, type Logger, logs } from './logger';
 
 /** Longest text of a value that a logger could not write, in UTF-16 units. */
 const LONGEST = 10_000;
@@ -10,10 +10,11 @@ const LONGEST = 10_000;
  * fail by itself: a line that it can't write is written with its values as
  * text, else without them, else it is lost. Nothing here throws.
  */
-export class SafeLog implements Logger {
+export class SafeLog extends LevelMethods {
   readonly #logger: Logger;
 
   constructor(logger: Logger) {
+    super();
     this.#logger = logger;
   }
 
@@ -26,31 +27,7 @@ export class SafeLog implements Logger {
     }
   }
 
-  trace(fields: object | string, message?: string): void {
-    this.#write('trace', fields, message);
-  }
-
-  debug(fields: object | string, message?: string): void {
-    this.#write('debug', fields, message);
-  }
-
-  info(fields: object | string, message?: string): void {
-    this.#write('info', fields, message);
-  }
-
-  warn(fields: object | string, message?: string): void {
-    this.#write('warn', fields, message);
-  }
-
-  error(fields: object | string, message?: string): void {
-    this.#write('error', fields, message);
-  }
-
-  fatal(fields: object | string, message?: string): void {
-    this.#write('fatal', fields, message);
-  }
-
-  #write(level: LineLevel, fields: object | string, message: string | undefined): void {
+  protected override write(level: LineLevel, fields: object | string, message: string | undefined): void {
     if (this.#tries(level, fields, message) || typeof fields === 'string') return;
     if (this.#tries(level, inWords(fields), message)) return;
     this.#tries(level, `${message ?? 'A line'} (its fields could not be logged)`, undefined);
@@ -59,8 +36,8 @@ export class SafeLog implements Logger {
   #tries(level: LineLevel, fields: object | string, message: string | undefined): boolean {
     try {
       const written: unknown = (this.#logger[level] as (fields: object | string, message?: string) => unknown)(fields, message);
-      // An asynchronous logger that fails would end the process by its rejection.
-      if (typeof written === 'object' && written !== null) Promise.resolve(written).then(undefined, ignore);
+      // The line of an asynchronous logger that fails is lost; its rejection would end the process.
+      if (typeof written === 'object' && written !== null) Promise.resolve(written).then(undefined, () => undefined);
       return true;
     } catch {
       return false;
@@ -87,8 +64,4 @@ function stackOf(value: unknown): string {
   } catch {
     return 'a value that cannot be read';
   }
-}
-
-function ignore(): void {
-  // The line is lost.
 }

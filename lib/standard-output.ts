@@ -24,7 +24,7 @@ export class StandardOutput {
   #since = -Infinity;
 
   /** @param format Makes what is written of a line of pino's. @default the line */
-  constructor(format: (line: string) => string = asItIs) {
+  constructor(format: (line: string) => string = (line) => line) {
     this.#format = format;
   }
 
@@ -43,15 +43,6 @@ export class StandardOutput {
   }
 
   #isWritten(bytes: Buffer): boolean {
-    try {
-      return this.#writeAll(bytes);
-    } catch {
-      return false;
-    }
-  }
-
-  /** Returns whether all of it was taken. */
-  #writeAll(bytes: Buffer): boolean {
     let from = 0;
     const now = performance.now();
     if (now - this.#since > SECOND) {
@@ -68,15 +59,13 @@ export class StandardOutput {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE);
       }
       return from === bytes.length;
+    } catch {
+      return false;
     } finally {
       // Nothing of it leaves what was before as it is.
       if (from > 0) this.#cut = from < bytes.length;
     }
   }
-}
-
-function asItIs(line: string): string {
-  return line;
 }
 
 /** A line of pino's shape that tells of those that are not there. */

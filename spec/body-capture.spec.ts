@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import express from 'express';
 import fc from 'fast-check';
-import { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from '../lib/http/body/body';
+import { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from '../lib/http/body/capture';
 import { Request } from '../lib/http/request';
 import { requestClass } from './support/request-class';
 import { Running } from './support/running';

@@ -1,7 +1,6 @@
 import bodyParser from 'body-parser';
 import express from 'express';
-import { parseForm } from '../lib/http/body/form';
-import { parseQuery } from '../lib/http/query';
+import { parseForm, parseQuery } from '../lib/http/query';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 import { workOf } from './support/work-meter';

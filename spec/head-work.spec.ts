@@ -2,7 +2,7 @@ import { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Request, Router } from 'waypost';
 import { isFresh } from '../lib/http/etag';
-import { parseForm } from '../lib/http/body/form';
+import { parseForm } from '../lib/http/query';
 import { kSettings } from '../lib/http/request-state';
 import { Path, type PathRules } from '../lib/routing/path';
 import { parsePattern, type Pattern } from '../lib/routing/pattern';

@@ -5,7 +5,6 @@ import { parseContentDigest } from '../lib/signature/v2/content-digest';
 import { canonicalDictionary } from '../lib/signature/v2/dictionary';
 import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import type { ReceivedRequest } from '../lib/signature/scheme';
-import { SharedSecrets } from '../lib/signature/secret-source';
 import { checkHeaders } from '../lib/signature/v1/grammar';
 import { WEBHOOK_FORMATS } from '../lib/signature/webhook/webhook-format';
 import { guardedPart, pathOf, queryOf } from '../lib/target';
@@ -62,7 +61,7 @@ describe('a signed message', () => {
   }
 
   test('is read by work that grows with the fields that it covers and the lines that there are, not with their product', () => {
-    const scheme = new MessageSignatureScheme({ maxAge: 60_000, clockSkew: 0, includeBody: true, includeQuery: true }, new SharedSecrets(['x'.repeat(32)]));
+    const scheme = new MessageSignatureScheme({ secret: ['x'.repeat(32)], maxAge: 60_000, clockSkew: 0, includeBody: true, includeQuery: true, covers: [] });
     const work = (fields: number): number => {
       const request = message(fields);
       expect(refusalOf(scheme, request, 1500)).toBeNull();

@@ -2,7 +2,8 @@ import express from 'express';
 import fc from 'fast-check';
 import http from 'node:http';
 import { resolveOptions } from '../lib/options/resolve';
-import type { CreateServerOptions, ResolvedOptions } from '../lib/options/options';
+import type { CreateServerOptions } from '../lib/options/options';
+import type { ResolvedOptions } from '../lib/options/resolved';
 import { runs } from './support/runs';
 
 const SECRET = 'a secret of more than thirty-two bytes';

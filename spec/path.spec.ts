@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { decodeSegment, decodeStatic, Path } from '../lib/routing/path';
+import { Path } from '../lib/routing/path';
+import { decodeSegment, decodeStatic } from '../lib/routing/pattern-decoding';
 import { anyCharacter } from './support/any-character';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';

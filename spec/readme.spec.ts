@@ -77,7 +77,7 @@ describe('the tables of options', () => {
     ['CreateServerOptions', 'lib/options/options.ts'],
     ['WebhookConfig', 'lib/options/options.ts'],
     ['XJsonOptions', 'lib/xjson/options.ts'],
-    ['SignRequestOptions', 'lib/signature/sign.ts'],
+    ['SignRequestOptions', 'lib/signature/sign-options.ts'],
     ['SendFileOptions', 'lib/http/file/file-options.ts'],
     ['CookieOptions', 'lib/http/cookie.ts'],
     ['ListenOptions', 'lib/application/listen.ts'],

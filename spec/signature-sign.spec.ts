@@ -5,8 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { HmacKey } from '../lib/signature/hmac';
-import { requestTarget, signRequest, type SignRequestOptions } from '../lib/signature/sign';
-import { digest, signedUrl } from '../lib/signature/v1/signed-data';
+import { requestTarget, signRequest } from '../lib/signature/sign';
+import type { SignRequestOptions } from '../lib/signature/sign-options';
+import { digest, signedUrl } from '../lib/signature/v1/grammar';
 import { runs } from './support/runs';
 
 const secret = 'waypost-fixed-vector-secret-0001';

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { Chunks } from '../lib/http/chunks';
-import { type FailureReport, sendXJson } from '../lib/http/xjson-response';
+import type { FailureReport } from '../lib/http/serialization-failure';
+import { sendXJson } from '../lib/http/xjson-response';
 import { Serializer } from '../lib/xjson/serializer';
 import { PlainServer } from './support/plain-server';
 import { runs } from './support/runs';

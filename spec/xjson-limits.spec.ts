@@ -1,6 +1,6 @@
 import { XJsonResponseHandler } from '../lib/http/xjson-response';
 import { checkXJsonOptions, mergeXJsonOptions, XJSON_DEFAULTS, type XJsonOptions } from '../lib/xjson/options';
-import { stringify } from '../lib/xjson/stringify';
+import { stringify } from '../lib/xjson/serializer';
 import { serialize } from './support/xjson-text';
 import { oracle } from './support/xjson-values';
 

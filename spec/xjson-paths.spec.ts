@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { XJsonOptions } from '../lib/xjson/options';
-import { stringify } from '../lib/xjson/stringify';
+import { stringify } from '../lib/xjson/serializer';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';
 import { withProperty } from './support/with-property';

@@ -6,8 +6,7 @@ import * as jsonBigInt from 'json-bigint';
 import { JsonStreamStringify } from 'json-stream-stringify';
 import { configure } from 'safe-stable-stringify';
 import { Chunks } from '../../lib/http/chunks';
-import { Serializer } from '../../lib/xjson/serializer';
-import { stringify } from '../../lib/xjson/stringify';
+import { Serializer, stringify } from '../../lib/xjson/serializer';
 import { rows } from './data';
 import { line, PROCESSES, ratio, ROUNDS } from './figures';
 

@@ -26,62 +26,44 @@ export class AccessLog {
   begin(req: Request, res: Response & { [kLine]?: true }): void {
     if (!this.#logger.writes(this.#level) || res[kLine] === true || !(res instanceof EventEmitter)) return;
     res[kLine] = true;
-    new AccessLine(this.#logger, this.#level, req, res).listen();
-  }
-}
-
-/** The line of one request. */
-class AccessLine {
-  readonly #logger: SafeLog;
-  readonly #level: LineLevel;
-  readonly #req: Request;
-  readonly #res: Response;
-  readonly #begun = performance.now();
-  readonly #scope = new AsyncResource('waypost.accessLine');
-  /** Null while the response waits behind another in a pipeline. */
-  #socket: Socket | null = null;
-  /** Bytes that the connection had sent before this response. */
-  #before = 0;
-
-  constructor(logger: SafeLog, level: LineLevel, req: Request, res: Response) {
-    this.#logger = logger;
-    this.#level = level;
-    this.#req = req;
-    this.#res = res;
+    this.#follow(req, res);
   }
 
-  listen(): void {
-    const res = this.#res;
-    const finished = res.socket === null ? this.#writeAtHome : this.#write;
-    if (res.socket === null) res.once('socket', (socket: Socket) => this.#connect(socket));
-    else this.#connect(res.socket);
+  #follow(req: Request, res: Response): void {
+    const begun = performance.now();
+    /** Null while the response waits behind another in a pipeline. */
+    let socket: Socket | null = null;
+    /** Bytes that the connection had sent before this response. */
+    let before = 0;
+    const connect = (given: Socket): void => {
+      socket = given;
+      before = given.bytesWritten;
+    };
+    const write = (): void => {
+      res.removeListener('finish', write);
+      res.removeListener('finish', writeAtHome);
+      res.removeListener('close', writeAtHome);
+      this.#write(req, res, performance.now() - begun, socket === null ? 0 : socket.bytesWritten - before);
+    };
+    // In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none.
+    const writeAtHome = AsyncResource.bind(write, 'waypost.accessLine');
+    const finished = res.socket === null ? writeAtHome : write;
+    if (res.socket === null) res.once('socket', connect);
+    else connect(res.socket);
     // Before Node's own listener, which gives the connection to the next response.
     res.prependOnceListener('finish', finished);
-    res.once('close', this.#writeAtHome);
+    res.once('close', writeAtHome);
   }
 
-  #connect(socket: Socket): void {
-    this.#socket = socket;
-    this.#before = socket.bytesWritten;
-  }
-
-  /** In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none. */
-  readonly #writeAtHome = (): void => this.#scope.runInAsyncScope(this.#write);
-
-  readonly #write = (): void => {
-    const [req, res] = [this.#req, this.#res];
-    res.removeListener('finish', this.#write);
-    res.removeListener('finish', this.#writeAtHome);
-    res.removeListener('close', this.#writeAtHome);
+  #write(req: Request, res: Response, ms: number, bytes: number): void {
     const aborted = read(res, 'writableFinished') !== true;
     const route = matchedRoute(req);
-    const bytes = this.#socket === null ? 0 : this.#socket.bytesWritten - this.#before;
     this.#logger[this.#level]({
       ...loggedRequest(req),
       ...(route !== undefined && { route }),
       ...(read(res, 'headersSent') === true && { status: read(res, 'statusCode') }),
-      ms: Math.round((performance.now() - this.#begun) * 1000) / 1000,
+      ms: Math.round(ms * 1000) / 1000,
       ...(Number.isFinite(bytes) && { bytes }),
     }, aborted ? 'Request aborted' : 'Request completed');
-  };
+  }
 }

@@ -1,10 +1,11 @@
 import { statusOf } from '../errors';
-import { bodyKind, type CaptureOutcome, hasBody, isBeingRead, kRawBody, parseBody, type ParseOptions, startCapture, tooLarge } from '../http/body/body';
-import { Inflater } from '../http/body/inflate';
+import { bodyKind, parseBody, type ParseOptions } from '../http/body/body';
+import { type CaptureOutcome, hasBody, isBeingRead, kRawBody, startCapture } from '../http/body/capture';
+import { Inflater, tooLarge } from '../http/body/inflate';
 import { closeBehind } from '../http/connection';
 import type { Request } from '../http/request';
 import { kExpectsContinue } from '../http/request-state';
-import type { ResolvedOptions } from '../options/options';
+import type { ResolvedOptions } from '../options/resolved';
 import type { Walk } from '../routing/walk';
 
 /** Captures and parses the bodies that the routes of an application can take. */

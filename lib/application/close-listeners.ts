@@ -6,8 +6,7 @@ export type CloseListener = () => unknown;
 
 /**
  * Calls what listens for an application's end, in order, and waits for what is
- * returned, all together: for as long as the timeout, then it is logged that
- * something is left. What fails is logged; the promise is never rejected.
+ * returned, all together. What fails or is late is logged; never rejected.
  * @param timeout In milliseconds.
  */
 export async function callCloseListeners(app: object, listeners: readonly CloseListener[], timeout: number, logger: SafeLog): Promise<void> {

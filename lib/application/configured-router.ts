@@ -2,9 +2,10 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import type { Unchecked } from '../http/unchecked';
-import type { RenderCallback } from '../http/views';
+import type { RenderCallback } from '../http/host-application';
 import type { SafeLog } from '../safe-log';
-import type { ResolvedOptions, RoutingOptions } from '../options/options';
+import type { RoutingOptions } from '../options/options';
+import type { ResolvedOptions } from '../options/resolved';
 import type { NextFunction, Path, Paths } from '../routing/handler';
 import { kChanged, kUsed, kVet, kVetPaths, type RoutingRules } from '../routing/registration';
 import { kStandsAlone, Router } from '../routing/router';
@@ -22,7 +23,6 @@ export const kRules = Symbol('waypost.application.rules');
 
 type Comparison = Pick<Required<RoutingOptions>, 'caseSensitive' | 'ignoreTrailingSlash'>;
 
-/** With one argument, the value of a setting. */
 interface SettingGetter {
   /** With the name of a setting alone, its value; with a path and handlers, registers a route of GET, and of HEAD. */
   <Name extends keyof KnownSettings>(name: Name): KnownSettings[Name];
@@ -125,7 +125,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
   set(...given: [name: string, value?: unknown]): unknown {
     const [name, value] = given;
     if (typeof name !== 'string') throw new TypeError(`set() needs the name of a setting, got ${inspect(name)}`);
-    if (given.length === 1) return this.#settings.get(name);
+    if (given.length === 1) return this.#settings.values[name];
     const routes = name === 'case sensitive routing' || name === 'strict routing';
     if (routes && Boolean(value) !== this.enabled(name) && signs(this.#options)) {
       const option = name === 'strict routing' ? `ignoreTrailingSlash: ${String(!value)}` : `caseSensitive: ${String(Boolean(value))}`;
@@ -149,7 +149,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
 
   /** Whether a setting is truthy. */
   enabled(name: string): boolean {
-    return Boolean(this.#settings.get(name));
+    return Boolean(this.#settings.values[name]);
   }
 
   /** Whether a setting is falsy. */

@@ -18,9 +18,8 @@ export function isForeign(entry: unknown): entry is ForeignApplication {
 }
 
 /**
- * Tells an application of Express where it is mounted. By itself it would let
- * its requests and responses inherit from those of the application around, and
- * not from Express's: it would lose methods of its own, such as another `render`.
+ * Tells an application of Express where it is mounted, and keeps what its requests
+ * and responses inherit: by itself it would lose methods of its own, such as another `render`.
  */
 export function mountForeign(entry: ForeignApplication, path: Paths, parent: object): void {
   entry.mountpath = path;

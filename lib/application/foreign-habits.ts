@@ -24,11 +24,7 @@ const HABITS: Readonly<Record<string, readonly [framework: string, instead: stri
   basePath: ['Hono', 'write app.use(path, router), with the routes in a Router()'],
 };
 
-/**
- * Looks at what an application is asked to listen for.
- * @returns What to warn of; undefined for nothing.
- * @throws TypeError for a route, as Hono registers it.
- */
+/** What to warn of in what an application is asked to listen for. @throws TypeError for a route, as Hono registers it. */
 export function warningOf(event: unknown, listener: unknown): string | undefined {
   if (typeof listener === 'string') throw new TypeError('app.on() takes an event and a function: write app.get(path, handler) for Hono\'s app.on(method, path, handler)');
   return event === 'error' ? 'app.on("error", …) hears nothing, other than in Koa: write error middleware below the routes, app.use((error, req, res, next) => …)' : undefined;
@@ -40,9 +36,8 @@ const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS)
 }));
 
 /**
- * Has an application answer such calls with a TypeError. Its own properties,
- * not its prototype's: packages look for some of these names on the
- * applications of Express. A program may put its own in their place.
+ * Has an application answer such calls with a TypeError, by its own properties:
+ * packages look for some of these names on the prototype of Express's applications.
  */
 export function answerHabits<App extends object>(app: App): App {
   return Object.defineProperties(app, METHODS);

@@ -14,57 +14,44 @@ export type InjectResponse = Answer;
 /** A request as light-my-request makes it: a stream of the payload, with what Node's parser would have told. */
 type Blueprint = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
 
-/** What light-my-request keeps on its response. */
-interface Recorded {
-  readonly _lightMyRequest: { readonly stream?: Readable; readonly payloadChunks?: Buffer[] };
+/** What answers: an application, the class of its requests, and whether its server has TLS. */
+export interface InjectTarget {
+  readonly listener: RequestListener;
+  readonly Request: new (socket: Socket) => IncomingMessage;
+  readonly encrypted: boolean;
 }
 
 /**
- * Answers requests without a socket. light-my-request makes the request's
- * headers and payload, and the result; in between, request and response are
- * the application's own, as its server would have made them, so that all
- * middleware finds what it looks for.
+ * Answers a request without a socket. light-my-request makes its headers and
+ * payload, and the result; in between, request and response are the
+ * application's own, as its server would have made them, so that all middleware
+ * finds what it looks for.
  */
-export class Injector {
-  readonly #listener: RequestListener;
-  readonly #Request: new (socket: Socket) => IncomingMessage;
-  readonly #encrypted: boolean;
+export async function inject(given: string | InjectOptions, target: InjectTarget): Promise<InjectResponse> {
+  const options = typeof given === 'string' ? { url: given } : given;
+  const payload: unknown = options.payload ?? options.body;
+  const streamed = typeof payload === 'object' && payload !== null && 'pipe' in payload;
+  // Only this function is handed on: given an application with Express's `request` and `response`, the library would change their prototypes.
+  const answer = await lightMyRequest().inject((blueprint, res) => dispatch(blueprint as unknown as Blueprint, res, streamed, target), options);
+  const { res } = answer.raw;
+  Object.assign(answer.raw, { req: res.req });
+  // Node works out the length of a body that is sent in one piece; the library tells only what was set.
+  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
+  if (length !== undefined) answer.headers['content-length'] ??= length;
+  return answer;
+}
 
-  constructor(listener: RequestListener, Request: new (socket: Socket) => IncomingMessage, encrypted: boolean) {
-    this.#listener = listener;
-    this.#Request = Request;
-    this.#encrypted = encrypted;
-  }
-
-  async inject(given: string | InjectOptions): Promise<InjectResponse> {
-    // Only this function is handed on: given an application with Express's
-    // `request` and `response`, the library would change their prototypes.
-    const options = typeof given === 'string' ? { url: given } : given;
-    const streamed = isStream(options.payload ?? options.body);
-    const answer = await lightMyRequest().inject((blueprint, res) => {
-      this.#dispatch(blueprint as unknown as Blueprint, res, streamed);
-    }, options);
-    const { res } = answer.raw;
-    Object.assign(answer.raw, { req: res.req });
-    addLength(answer, res);
-    return answer;
-  }
-
-  #dispatch(blueprint: Blueprint, res: ServerResponse, streamed: boolean): void {
-    const socket = new InjectedSocket(blueprint, this.#encrypted);
-    const req = new this.#Request(socket as unknown as Socket);
-    req.method = blueprint.method;
-    req.url = blueprint.url;
-    req.httpVersionMajor = 1;
-    req.httpVersionMinor = 1;
-    req.httpVersion = '1.1';
-    addHeaderLines(req, headerLines(blueprint, streamed));
-    record(res, req, socket);
-    // What the application sends goes its own way, as on a server: all that is recorded is what comes to the socket.
-    Object.setPrototypeOf(res, ServerResponse.prototype);
-    feed(blueprint, req, socket);
-    this.#listener(req, res);
-  }
+function dispatch(blueprint: Blueprint, res: ServerResponse, streamed: boolean, { listener, Request, encrypted }: InjectTarget): void {
+  const socket = new InjectedSocket(blueprint, encrypted);
+  const req = new Request(socket as unknown as Socket);
+  const { method, url } = blueprint;
+  Object.assign(req, { method, url, httpVersionMajor: 1, httpVersionMinor: 1, httpVersion: '1.1' });
+  addHeaderLines(req, headerLines(blueprint, streamed));
+  record(res, req, socket);
+  // What the application sends goes its own way, as on a server: all that is recorded is what comes to the socket.
+  Object.setPrototypeOf(res, ServerResponse.prototype);
+  feed(blueprint, req, socket);
+  listener(req, res);
 }
 
 /** A socket that leads nowhere. Its address and its state are asked for. */
@@ -127,10 +114,6 @@ class InjectedSocket extends Duplex {
   }
 }
 
-function isStream(payload: unknown): boolean {
-  return typeof payload === 'object' && payload !== null && 'pipe' in payload;
-}
-
 /** Header names and values in turn, with what a client adds to a payload of unknown length. */
 function headerLines({ headers }: Blueprint, streamed: boolean): string[] {
   const lines = Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [name, value] : []));
@@ -155,7 +138,7 @@ function feed(blueprint: Blueprint, req: IncomingMessage, socket: InjectedSocket
 
 /** Makes the library's response keep what is sent, whatever prototypes it gets on its way, and end as one of Node's server. */
 function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocket): void {
-  const { stream, payloadChunks } = (res as unknown as Recorded)._lightMyRequest;
+  const { stream, payloadChunks } = (res as unknown as { _lightMyRequest: { stream?: Readable; payloadChunks?: Buffer[] } })._lightMyRequest;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- they stay methods of the response
   const { writeHead, addTrailers } = Object.getPrototypeOf(res) as ServerResponse;
   const keep = (chunk: unknown, encoding: unknown): void => {
@@ -192,12 +175,6 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
     dropUnread(req);
     detach(res, socket as unknown as Socket);
   });
-}
-
-/** Node works out the length of a body that is sent in one piece; the library tells only what was set. */
-function addLength({ headers }: InjectResponse, res: ServerResponse): void {
-  const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
-  if (length !== undefined) headers['content-length'] ??= length;
 }
 
 function isBodiless({ req, statusCode }: ServerResponse): boolean {

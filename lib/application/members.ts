@@ -1,7 +1,6 @@
 /**
  * Gives a prototype the members of others, as its own, where it has none of the
- * name: programs that mix something into an application look for what it has
- * on itself and on its prototype, where Express has all of it.
+ * name: programs that mix something into an application look for them there.
  */
 export function giveMembers(prototype: object, ...others: object[]): void {
   for (const other of others) {

@@ -48,6 +48,6 @@ function unsigned(table: RouteTable, hooks: readonly SignatureHook[]): string[] 
     return patterns.filter(({ segments }) => segments.length > 0)
       .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
   });
-  const names = new Set(hooks.flatMap((hook) => hook.uncovered(named)).map(({ name }) => name));
+  const names = new Set(hooks.flatMap((hook) => hook.scope.uncovered(named)).map(({ name }) => name));
   return [...names].map((name) => `${name} lies beneath an included path but is not covered by the signature check`);
 }

@@ -2,21 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { read } from '../errors';
 import { assign } from '../http/assignable';
 import { childOf, type Logger } from '../logger';
-import type { ResolvedRequestId } from '../options/options';
+import type { ResolvedRequestId } from '../options/resolved';
 import { crypto } from '../packages';
 import type { SafeLog } from '../safe-log';
 
 /** What may be an id, whoever gave it: no letter that a log, a header or a URL takes for more than itself, and no more than a line bears. */
 const FIT = /^[\w.~:;=+/@-]{1,200}$/;
 
-/** A request that may have been given an id. */
 type Named = IncomingMessage & { readonly id?: unknown };
 
 /**
  * Gives requests `id` and `log`, by their prototype: both are made when they
- * are first asked for, and are the request's own from then on. What is assigned
- * goes before them, or was there when a foreign request was adopted.
- * @param prototype Prototype of an application's requests.
+ * are first asked for, and are the request's own from then on.
  * @param given The application's logger, of which `req.log` is a child.
  * @param logger Told of a `generate` that throws.
  */

@@ -1,34 +1,21 @@
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerResponse } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
 import { closeSparingEnded } from '../http/node/connection-work';
 import { kExpectsContinue } from '../http/request-state';
+import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
 import type { SafeLog } from '../safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import { https as nodeHttps } from '../packages';
-import type { ResolvedServer } from '../options/options';
+import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
 
 /** What an application listens with: Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
 
-/** The classes that a server makes its requests and responses of. */
-export interface MessageClasses {
-  readonly IncomingMessage: typeof IncomingMessage;
-  readonly ServerResponse: typeof ServerResponse;
-}
-
-/** What an application's end is told to, where something listens for it. */
-export interface CloseHost {
-  readonly hasCloseListeners: boolean;
-  /** Resolves when they are done, or the timeout is over. @param timeout In milliseconds. */
-  closed(timeout: number): Promise<void>;
-}
-
-/** As Node's `upgrade` event has it. */
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
@@ -42,25 +29,26 @@ export class Listener {
   readonly #settings: ResolvedServer;
   readonly #logger: SafeLog;
   readonly #listener: RequestListener;
-  readonly #classes: MessageClasses;
+  readonly #classes: ServerOptions;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
   readonly #writeTimeout: WriteTimeout;
   /** Whether each has said that it listens; `server.listening` says so a turn too early. */
   readonly #servers = new Map<NodeServer, boolean>();
-  readonly #host: CloseHost;
+  readonly #closeListeners: () => readonly CloseListener[];
   #closing: Promise<void> | null = null;
-  /** Whether the host was told of the end since a server was made last. */
+  /** Whether they were called since a server was made last. */
   #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: MessageClasses, host: CloseHost) {
+  /** @param listener The application. @param classes Those of its requests and responses. @param closeListeners Returns those that listen for its end by now. */
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: ServerOptions, closeListeners: () => readonly CloseListener[]) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
-    this.#host = host;
+    this.#closeListeners = closeListeners;
     this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
@@ -170,18 +158,17 @@ export class Listener {
   }
 
   /**
-   * Drains: takes no new connections, closes idle ones, tells those in flight
-   * that this was the last response, and cuts off what is left after the
-   * timeout. Node by itself would go on serving connections that are kept
-   * alive, and no longer enforces its time-outs on slow ones. Then what listens
-   * for the application's end is called, and has as much time again.
+   * Drains: takes no new connections, closes idle ones, tells those in flight that
+   * this was the last response, and cuts off what is left after the timeout, which
+   * Node by itself would go on serving. Then what listens for the application's end
+   * is called, and has as much time again.
    * @param timeout in milliseconds. @default 10000
    */
   close(timeout = GRACE): Promise<void> {
     if (this.#closing !== null) return this.#closing;
     const servers = [...this.#servers.keys()];
     // One that has never listened ends too: it may have been used by another server, or in a test.
-    if (servers.length === 0 && (this.#hasClosed || !this.#host.hasCloseListeners)) return Promise.resolve();
+    if (servers.length === 0 && (this.#hasClosed || this.#closeListeners().length === 0)) return Promise.resolve();
     this.#closing = this.#end(servers, timeout).finally(() => {
       this.#closing = null;
     });
@@ -191,7 +178,8 @@ export class Listener {
   async #end(servers: readonly NodeServer[], timeout: number): Promise<void> {
     if (servers.length > 0) await this.#drain(servers, timeout);
     this.#hasClosed = true;
-    if (this.#host.hasCloseListeners) await this.#host.closed(timeout);
+    const listeners = this.#closeListeners();
+    if (listeners.length > 0) await callCloseListeners(this.#listener, listeners, timeout, this.#logger);
   }
 
   async #drain(servers: readonly NodeServer[], timeout: number): Promise<void> {
@@ -212,17 +200,14 @@ export class Listener {
         else server.closeIdleConnections();
       }
     });
-    for (const socket of this.#sockets) this.#release(socket);
+    for (const socket of this.#sockets) {
+      // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
+      if (!drainConnection(socket) && socket.bytesRead === 0) destroyUnasked(socket);
+    }
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await Promise.all(closed);
     clearTimeout(timer);
-  }
-
-  #release(socket: Connection): void {
-    if (drainConnection(socket)) return;
-    // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
-    if (socket.bytesRead === 0) destroyUnasked(socket);
   }
 
   #cutOff(): void {
@@ -238,9 +223,8 @@ function track(sockets: Set<Socket>, socket: Socket): void {
 }
 
 /**
- * Destroys a connection that asks for nothing. Destroyed at once, those of a
- * proxy would be reset with their first request on the way, which the proxy may
- * not send to another server for it where it is a POST.
+ * Destroys a connection that asks for nothing, a while later: a first request of a
+ * proxy may be on its way, which it may not send to another server if it is a POST.
  */
 function destroyUnasked(socket: Socket): void {
   const destroy = (): void => {

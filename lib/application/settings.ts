@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
-import type { EntityTag } from '../http/etag';
-import { strongEntityTag, weakEntityTag } from '../http/etag';
+import { type EntityTag, strongEntityTag, weakEntityTag } from '../http/etag';
 import { type JsonReplacer, jsonWriter } from '../http/json-writer';
 import { KnownFiles } from '../http/file/known-files';
 import { parseQuery } from '../http/query';
 import type { QueryParser, RequestSettings } from '../http/request-state';
 import type { ResponseSettings } from '../http/response-state';
 import { resolveOptions } from '../options/resolve';
-import type { CreateServerOptions, ResolvedOptions, TrustFunction, TrustProxy } from '../options/options';
+import type { TrustFunction, TrustProxy } from '../options/options';
+import type { ResolvedOptions } from '../options/resolved';
 import { qs } from '../packages';
 import { View } from './view';
 import type { ViewClass } from './views';
@@ -59,13 +59,8 @@ export interface KnownSettings {
 /** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
 const SHOWING: readonly string[] = ['development', 'test'];
 
-type Shared = RequestSettings & ResponseSettings;
-
 /** What requests and responses look at: one object that stands on their prototypes, changed in place. */
-export type SharedSettings = { -readonly [Name in keyof Shared]: Shared[Name] };
-
-/** The part of {@link SharedSettings} that no setting changes. */
-export type FixedSettings = Pick<Shared, 'app' | 'discardLimit' | 'logger'>;
+export type SharedSettings = RequestSettings & ResponseSettings;
 
 /**
  * The settings of one application, by name. What they mean for requests is
@@ -82,15 +77,14 @@ export class Settings {
   #setsEtag = false;
   readonly #showing: readonly string[];
 
-  /** @param asExpress Whether what `createServer` decides otherwise than Express is decided as Express does. */
-  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: FixedSettings, asExpress: boolean) {
+  /** @param fixed What no setting changes. @param asExpress Whether what `createServer` decides otherwise than Express is decided as Express does. */
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'logger'>, asExpress: boolean) {
     this.#showing = asExpress ? SHOWING : ['development'];
     this.#trustsByDefault = server.trustProxy === false;
-    const entityTag = entityTagOf(etag);
     Object.assign(this.values, {
       env,
       etag,
-      'etag fn': entityTag,
+      'etag fn': entityTagOf(etag),
       'jsonp callback name': 'callback',
       'query parser': 'simple',
       'query parser fn': parseQuery,
@@ -105,31 +99,19 @@ export class Settings {
     // As in Express what is not asked for is a parent's to say.
     if (!asExpress || routing.caseSensitive) this.values['case sensitive routing'] = routing.caseSensitive;
     if (!asExpress || !routing.ignoreTrailingSlash) this.values['strict routing'] = !routing.ignoreTrailingSlash;
-    this.shared = {
-      ...fixed,
-      asExpress,
-      development: this.#showing.includes(env),
-      etag: entityTag,
-      fileEtag: true,
-      stringify: undefined,
-      files: new KnownFiles(),
-      jsonpCallback: 'callback',
-      queryParser: parseQuery,
-      subdomainOffset: 2,
-      trustProxy: server.trusts,
-    };
-  }
-
-  get(name: string): unknown {
-    return this.values[name];
+    this.shared = { ...fixed, asExpress, files: new KnownFiles(), ...this.#meaning() };
   }
 
   /** @throws TypeError for a value that the setting can't have; nothing has changed then. */
   set(name: string, value: unknown): void {
-    const { values } = this;
-    const made = this.#make(name, value);
-    if (made !== undefined) values[made.name] = made.value;
-    values[name] = value;
+    if (name === 'subdomain offset' && !(Number.isInteger(value) && Number(value) >= 0)) {
+      throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
+    }
+    const make = MAKERS.get(name);
+    if (make !== undefined) this.values[`${name} fn`] = make(value);
+    if (name === 'etag') this.#setsEtag = true;
+    if (name === 'trust proxy') this.#trustsByDefault = false;
+    this.values[name] = value;
     this.#share();
   }
 
@@ -144,49 +126,27 @@ export class Settings {
     this.#share();
   }
 
-  /** Checks the value, and makes the function of those settings that have one. */
-  #make(name: string, value: unknown): { name: string; value: unknown } | undefined {
-    switch (name) {
-      case 'etag':
-        this.#setsEtag = true;
-        return { name: 'etag fn', value: entityTagOf(value) };
-      case 'query parser':
-        return { name: 'query parser fn', value: queryParserOf(value) };
-      case 'trust proxy': {
-        const trusts = trustOf(value);
-        this.#trustsByDefault = false;
-        return { name: 'trust proxy fn', value: trusts };
-      }
-      case 'subdomain offset':
-        if (Number.isInteger(value) && Number(value) >= 0) return undefined;
-        throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
-      default:
-        return undefined;
-    }
-  }
-
-  /** Works out what requests and responses look at, here and in what is mounted here. */
+  /** Tells requests and responses of the settings, here and in what is mounted here. */
   #share(): void {
-    const { shared, values } = this;
-    const made = values['etag fn'];
-    shared.development = this.#showing.includes(values['env'] as string);
-    // False by default with `createServer`, where it is of what is made anew each time.
-    shared.fileEtag = !this.#setsEtag || typeof made === 'function';
-    shared.etag = typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined;
-    shared.stringify = jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape']));
-    shared.jsonpCallback = String(values['jsonp callback name']);
-    shared.queryParser = sharedParser(values['query parser fn']);
-    shared.subdomainOffset = values['subdomain offset'] as number;
-    shared.trustProxy = values['trust proxy fn'] as TrustFunction;
+    Object.assign(this.shared, this.#meaning());
     for (const child of this.#children) child.#share();
   }
-}
 
-const NOWHERE = Object.freeze({});
-
-/** Settings that are options too are read as these. */
-function asOptions(options: CreateServerOptions): ResolvedOptions {
-  return resolveOptions(options, NOWHERE);
+  #meaning(): Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'> {
+    const { values } = this;
+    const made = values['etag fn'];
+    return {
+      development: this.#showing.includes(values['env'] as string),
+      etag: typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined,
+      // False by default with `createServer`, where it is of what is made anew each time.
+      fileEtag: !this.#setsEtag || typeof made === 'function',
+      stringify: jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape'])),
+      jsonpCallback: String(values['jsonp callback name']),
+      queryParser: (values['query parser fn'] ?? (() => Object.create(null) as object)) as QueryParser,
+      subdomainOffset: values['subdomain offset'] as number,
+      trustProxy: values['trust proxy fn'] as TrustFunction,
+    };
+  }
 }
 
 function entityTagOf(given: unknown): EntityTag | undefined {
@@ -212,8 +172,7 @@ function entityTagBy(made: EntityTag): EntityTag {
 
 function trustOf(given: unknown): TrustFunction {
   // As in Express, nothing at all trusts nobody.
-  const trustProxy = (given || false) as TrustProxy;
-  return asOptions({ server: { trustProxy } }).server.trusts;
+  return resolveOptions({ server: { trustProxy: given || false } }, {}).server.trusts;
 }
 
 function queryParserOf(given: unknown): QueryParser | undefined {
@@ -225,24 +184,16 @@ function queryParserOf(given: unknown): QueryParser | undefined {
     case false:
       return undefined;
     case 'extended':
-      return extendedParser();
+      return (text) => qs().parse(text, { allowPrototypes: true });
     default:
       throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
 
-function extendedParser(): QueryParser {
-  return (text) => qs().parse(text, { allowPrototypes: true });
-}
-
-function sharedParser(made: unknown): QueryParser {
-  if (made === undefined) return noQuery;
-  return made as QueryParser;
-}
-
-function noQuery(): Record<string, unknown> {
-  return Object.create(null) as Record<string, unknown>;
-}
+/** By setting, what checks its value and makes the function that the setting of the name with ` fn` holds. */
+const MAKERS: ReadonlyMap<string, (given: unknown) => unknown> = new Map<string, (given: unknown) => unknown>([
+  ['etag', entityTagOf], ['query parser', queryParserOf], ['trust proxy', trustOf],
+]);
 
 function defaultViews(): string {
   try {

@@ -41,7 +41,7 @@ export class Upgrades {
   /** Hands the request on once the hooks from there on let it through. */
   #check(req: Request, socket: Duplex, head: Buffer, from: number): void {
     const path = guardedPart(req.url);
-    const index = this.#hooks.findIndex((hook, at) => at >= from && hook.requires(req.method, path));
+    const index = this.#hooks.findIndex((hook, at) => at >= from && hook.scope.requires(req.method, path));
     const hook = this.#hooks[index];
     if (hook === undefined) {
       this.#call(req, socket, head);

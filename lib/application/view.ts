@@ -1,7 +1,7 @@
 import { statSync, type Stats } from 'node:fs';
 import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path';
 import { isBeneath } from '../http/file/confinement';
-import type { RenderCallback } from '../http/views';
+import type { RenderCallback } from '../http/host-application';
 
 /** Renders a file: engines of Express are such functions. What it returns counts only where it is a promise that is rejected: that is an error. */
 export type ViewEngine = (path: string, options: object, callback: (error?: unknown, rendered?: string) => void) => unknown;

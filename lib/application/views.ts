@@ -1,7 +1,6 @@
 import { posix } from 'node:path';
 import { inspect } from 'node:util';
-import type { HostApplication } from '../http/host-application';
-import type { RenderCallback } from '../http/views';
+import type { HostApplication, RenderCallback } from '../http/host-application';
 import { dotted, missingView, type View, type ViewEngine, type ViewOptions } from './view';
 
 /** What a class in the setting `view` makes: where there is no `path`, there is no such view. */
@@ -30,7 +29,12 @@ export function renderView(host: ViewHost, name: string, options: object | null 
   const locals: Record<string, unknown> = { ...host.locals, ...(options as { _locals?: object } | null | undefined)?._locals, ...options };
   locals['cache'] ??= host.enabled('view cache');
   const failed = done as (error: unknown) => void;
-  const view = (locals['cache'] ? host.cache[name] : undefined) ?? makeView(host, name);
+  const view = (locals['cache'] ? host.cache[name] : undefined) ?? new (host.get('view') as ViewClass)(name, {
+    defaultEngine: host.get('view engine') as string | undefined,
+    root: host.get('views') as string | readonly string[],
+    engines: host.engines,
+    absolute: host.enabled('absolute views'),
+  });
   if (!view.path) {
     failed(missingView(view, name));
     return;
@@ -41,16 +45,6 @@ export function renderView(host: ViewHost, name: string, options: object | null 
   } catch (error) {
     failed(error);
   }
-}
-
-function makeView(host: ViewHost, name: string): RenderableView {
-  const Class = host.get('view') as ViewClass;
-  return new Class(name, {
-    defaultEngine: host.get('view engine') as string | undefined,
-    root: host.get('views') as string | readonly string[],
-    engines: host.engines,
-    absolute: host.enabled('absolute views'),
-  });
 }
 
 /** Whether a name is the usual one of its view: a client that gives names could fill the memory with the others, `a/../a/../index`. */

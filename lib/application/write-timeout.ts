@@ -1,17 +1,19 @@
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { currentResponse } from '../http/node/connection-work';
-import type { NodeServer } from './server';
+
+/** What is asked of a server, plain or with TLS. */
+type Timed = Pick<Server, 'keepAliveTimeout' | 'timeout'>;
 
 /** How often it is looked at the connections within the time that a client has. */
 const LOOKS = 4;
 
 /**
- * Cuts off clients that stop reading: what waits for one stays in memory for as
- * long as it likes, and Node has no limit for it. Node's time-out of a socket
- * counts from the last byte that moved, of one large write too, but would end
- * handlers that take their time as well; so it is set only while bytes wait that
- * the system does not take. What a client sends meanwhile counts as a move;
- * Node ends that by `requestTimeout`, and reads no request behind such a one.
+ * Cuts off clients that stop reading: what waits for one stays in memory, and Node
+ * has no limit for it. Node's time-out of a socket would end handlers that take
+ * their time as well; so it is set only while bytes wait that the system does not
+ * take. What a client sends meanwhile counts as a move; Node ends that by
+ * `requestTimeout`, and reads no request behind such a one.
  */
 export class WriteTimeout {
   readonly #limit: number;
@@ -26,7 +28,7 @@ export class WriteTimeout {
   }
 
   /** @param server The first of an application's; the others are made by the same options. */
-  start(server: NodeServer): void {
+  start(server: Timed): void {
     if (this.#limit === 0 || this.#timer !== undefined) return;
     this.#timer = setInterval(() => this.#look(server), Math.ceil(this.#limit / LOOKS)).unref();
   }
@@ -37,7 +39,7 @@ export class WriteTimeout {
     this.#set.clear();
   }
 
-  #look(server: NodeServer): void {
+  #look(server: Timed): void {
     for (const socket of this.#set) {
       if (socket.destroyed || !isStalled(socket)) this.#unset(socket, server);
     }
@@ -49,7 +51,7 @@ export class WriteTimeout {
     }
   }
 
-  #unset(socket: Socket, server: NodeServer): void {
+  #unset(socket: Socket, server: Timed): void {
     this.#set.delete(socket);
     // Between two requests it is Node's again, with the time that an idle connection is kept.
     const isNodes = currentResponse(socket) === undefined && server.keepAliveTimeout > 0;
@@ -63,6 +65,6 @@ function isStalled(socket: Socket): boolean {
 }
 
 /** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before. */
-function isFreeToSet({ timeout = 0 }: Socket, server: NodeServer, limit: number): boolean {
+function isFreeToSet({ timeout = 0 }: Socket, server: Timed, limit: number): boolean {
   return timeout === 0 || (timeout === server.timeout && timeout > limit);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { markFactory } from '../factory';
+import { markFactory } from '../middleware-factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
 

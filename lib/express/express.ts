@@ -10,7 +10,7 @@ import { Route } from '../routing/route';
 import type { Router as OwnRouter } from '../routing/router';
 import { Router } from '../routing/router-constructor';
 import type { RouterOptions as OwnRouterOptions } from '../routing/router-options';
-import { markFactory } from '../factory';
+import { markFactory } from '../middleware-factory';
 import { json, raw, text, urlencoded } from './body-parsers';
 import type * as types from './express-types';
 import { staticFiles } from './static-files';

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { markFactory } from '../factory';
+import { markFactory } from '../middleware-factory';
 import { serveStatic } from '../packages';
 import type { Handler } from '../routing/handler';
 

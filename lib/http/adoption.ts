@@ -1,10 +1,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
-import { hasOwnWays, layered, WRITES } from './foreign-message';
 import { READS } from './node/injected-message';
-import type { Request } from './request';
+import { Request } from './request';
 import { kSettings as kRequestSettings } from './request-state';
-import type { Response } from './response';
+import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
+
+/** Methods by which a response leaves. */
+const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
 
 /** Goes on with who has called the application as middleware. */
 type Next = (error?: unknown) => void;
@@ -69,10 +71,8 @@ export class Adoption {
 }
 
 /**
- * Gives a request and its response, before any handler runs, the properties
- * that Express makes their own: programs pick them, spread them, and ask with
- * `in` whether they are there. Always in the same order, which V8 makes one
- * shape of.
+ * Gives a request and its response, before any handler runs, the properties that Express makes their own: programs pick,
+ * spread and look for them. Always in the same order, which V8 makes one shape of.
  * @param parses Whether the application parses bodies: `req.body` is there then, as behind a parser of Express.
  */
 export function giveOwnProperties(req: Request, res: Response, parses: boolean): void {
@@ -92,4 +92,35 @@ export function giveOwnTarget(req: Request): void {
 /** For each application that parses: one that has the request before may not. */
 export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
+}
+
+/**
+ * Whether a message is none of Node's class, or of one made of it that reads or
+ * writes otherwise: one of a test without a socket, such as light-my-request's.
+ */
+function hasOwnWays(message: object, node: object, ways: readonly string[]): boolean {
+  const prototype = Object.getPrototypeOf(message) as object | null;
+  // Waypost's own classes are there where another application has put them on.
+  if (prototype === node || prototype === Request.prototype || prototype === Response.prototype) return false;
+  return prototype === null || ways.some((name) => Object.hasOwn(prototype, name)) || hasOwnWays(prototype, node, ways);
+}
+
+/**
+ * A prototype for such a message: first its own ways, then what an application's requests or responses have.
+ * @param own What the application's inherit from. @param node The class of Node's at the end of it.
+ */
+function layered(message: object, own: object, node: object, ways: readonly string[]): object {
+  const foreign = Object.getPrototypeOf(message) as object;
+  const prototype = Object.create(foreign) as object;
+  const chain: object[] = [];
+  for (let each: object | null = own; each !== null && each !== node; each = Object.getPrototypeOf(each) as object | null) chain.unshift(each);
+  for (const each of chain) {
+    for (const key of Reflect.ownKeys(each)) {
+      if (key === 'constructor' || ways.includes(key as string)) continue;
+      Object.defineProperty(prototype, key, Object.getOwnPropertyDescriptor(each, key) as PropertyDescriptor);
+    }
+  }
+  // What is asked for before anything else; a request that somebody has made of nothing may lack it.
+  if (!('rawHeaders' in message)) Object.defineProperty(prototype, 'rawHeaders', { value: [], writable: true, configurable: true });
+  return prototype;
 }

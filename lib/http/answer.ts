@@ -1,14 +1,11 @@
+import type { ServerResponse } from 'node:http';
 import { isFresh } from './etag';
 import { requestOf } from './logged-request';
 import { fieldsOf } from './node/header-fields';
 import { isBodiless } from './own-answer';
 import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 
-/**
- * Longest text, in UTF-16 units, that Node is given as text. It takes three
- * bytes of memory for each unit while it writes; a megabyte costs twice the
- * time of making the bytes first.
- */
+/** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
 
 /** What reports that a response was written to behind its end. */
@@ -41,12 +38,7 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
     }
   }
   if (validator && isStillGood(res)) res.statusCode = 304;
-  const status = res.statusCode;
-  if (status === 204 || status === 205 || status === 304) {
-    stripBody(res, status);
-    body = '';
-  }
-  endWith(res, body);
+  endWith(res, stripContent(res) ? '' : body);
   return res;
 }
 
@@ -64,21 +56,24 @@ export function endWith(res: ConfiguredResponse, body: string | Buffer | undefin
   else res.end(body, 'utf8');
 }
 
-function stripBody(res: ConfiguredResponse, status: number): void {
+/** Takes from a response without content what speaks of one (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5); false where its status has content. */
+export function stripContent(res: ServerResponse): boolean {
+  const { statusCode } = res;
+  if (statusCode !== 204 && statusCode !== 205 && statusCode !== 304) return false;
   res.removeHeader('Transfer-Encoding');
-  if (status === 205) {
-    // RFC 9110 section 15.3.6: there is no content, and it must be said.
+  if (statusCode === 205) {
+    // There it must be said.
     res.setHeader('Content-Length', '0');
-    return;
+  } else {
+    res.removeHeader('Content-Type');
+    res.removeHeader('Content-Length');
   }
-  res.removeHeader('Content-Type');
-  res.removeHeader('Content-Length');
+  return true;
 }
 
 /**
- * Sees to it that bytes which come after the end harm nobody: Node raises an
- * event, which ends the process where nobody listens. Who listens by then hears
- * of it as on Node; else it is logged.
+ * Keeps bytes that come after the end from ending the process, by an event of
+ * Node's that nobody listens for: it is logged, unless somebody does by then.
  */
 export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error: Error) => void }): void {
   // The settings are taken at once: by the time it is raised, another framework may have put its own prototype on.

@@ -1,7 +1,6 @@
 /**
- * Lets a program assign what is worked out when it is asked for: it then has a
- * property of its own. Listeners of plain `node:http` keep things on a request
- * by names of their own choice, and a getter alone would throw.
+ * Lets a program assign what is worked out when it is asked for: listeners of
+ * plain `node:http` keep things on a request by names of their own choice.
  */
 export function makeAssignable(prototype: object, names: readonly string[]): void {
   for (const name of names) {

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream';
 import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection } from './node/last-answer';
-import type { Request } from './request';
 
 /** Set on a connection that ends: the last request that is carried out there. */
 const kLast = Symbol('waypost.socket.last');
@@ -22,9 +21,8 @@ export interface Connection extends Socket {
 }
 
 /**
- * Has a response that waits behind another close with its connection. Node tells
- * only the one whose turn it is; the others would never hear of it, and whoever
- * waits for their `close` or `drain` would wait for ever, `send` with its file open.
+ * Has a response that waits behind another close with its connection: Node tells
+ * only the one whose turn it is, and `send` would wait for ever with its file open.
  */
 export function closeWithConnection(req: IncomingMessage, res: ServerResponse): void {
   const socket = req.socket as Connection | null | undefined;
@@ -62,7 +60,7 @@ export function drainConnection(socket: Connection): boolean {
   }
   const request = lastRequest(socket) ?? first.req;
   // Node answers some requests by itself, and a program may: those have no response here.
-  const last: unknown = request === first.req ? first : (request as Request).res;
+  const last: unknown = request === first.req ? first : (request as { res?: unknown }).res;
   if (last instanceof ServerResponse && !last.headersSent) endConnection(last);
   carryOutLast(socket, request);
   endBehind(socket, first);
@@ -106,11 +104,7 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
   return false;
 }
 
-/**
- * Has a response whose head is not sent end its connection, by halves: closed at
- * once, the answer would be lost to a client that has sent its next request
- * already. That one is not carried out.
- */
+/** Has a response whose head is not sent end its connection, by halves; what the client has sent behind is not carried out. */
 export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
   endConnection(res);
@@ -132,9 +126,8 @@ export function isUpgradeBehindLast(req: IncomingMessage): boolean {
 }
 
 /**
- * Whether this side has closed the connection, while the client goes on: what
- * it sends is not carried out (RFC 9112 section 9.6), for the client sends it
- * again elsewhere. Where the client has ended its side, Node ends the other.
+ * Whether this side has closed the connection, while the client goes on: what it
+ * sends is not carried out. Where the client has ended its side, Node ends the other.
  */
 export function isClosedTo({ socket }: IncomingMessage): boolean {
   return (socket as Socket | null | undefined)?.writableEnded === true && !socket.readableEnded;

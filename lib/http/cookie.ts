@@ -33,38 +33,36 @@ export interface CookieOptions {
 /**
  * Writes a Set-Cookie value. An object is written as `j:` and its JSON, a
  * signed value as `s:` and the value with its HMAC: the forms cookie-parser reads.
- *
  * @throws TypeError for a name, value or option that no cookie can hold.
  * @throws Error when `signed` is asked for and there is no secret.
  */
-export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: string | undefined): string {
+export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: unknown): string {
   const { signed, maxAge, path, ...rest } = given;
   // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is written as JSON
   let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
   // As in Express by any true value: a cookie that was to be signed must not go out unsigned.
   if (signed) text = `s:${cookieSignature().sign(text, secretFor(name, secret))}`;
   const options: SerializeOptions = { ...rest, path: path ?? '/' };
-  if (maxAge !== undefined && maxAge !== null) setLife(options, name, Number(maxAge));
+  if (maxAge !== undefined && maxAge !== null) {
+    const milliseconds = Number(maxAge);
+    if (!Number.isFinite(milliseconds)) {
+      throw new TypeError(`The option maxAge is invalid for cookie "${name}": give a number of milliseconds, got ${milliseconds}`);
+    }
+    options.expires = new Date(Date.now() + milliseconds);
+    options.maxAge = Math.floor(milliseconds / 1000);
+  }
   // Of an object as its name, such as a query may hold, the package would make a cookie with other options.
   return cookie().serialize(String(name), text, options);
 }
 
 /** Writes the Set-Cookie value that makes a browser forget the cookie; `path` and `domain` must be those it was set with. */
-export function formatClearedCookie(name: string, given: CookieOptions, secret: string | undefined): string {
+export function formatClearedCookie(name: string, given: CookieOptions, secret: unknown): string {
   // A life given by mistake would keep alive what is to go.
   const { maxAge: _, ...rest } = given;
   return formatCookie(name, '', { ...rest, expires: new Date(1) }, secret);
 }
 
-function setLife(options: SerializeOptions, name: string, milliseconds: number): void {
-  if (!Number.isFinite(milliseconds)) {
-    throw new TypeError(`The option maxAge is invalid for cookie "${name}": give a number of milliseconds, got ${milliseconds}`);
-  }
-  options.expires = new Date(Date.now() + milliseconds);
-  options.maxAge = Math.floor(milliseconds / 1000);
-}
-
-function secretFor(name: string, secret: string | undefined): string {
+function secretFor(name: string, secret: unknown): string {
   if (typeof secret === 'string' && secret !== '') return secret;
   throw new Error(`cookieParser("secret") required for signed cookies such as "${name}": put app.use(cookieParser(secret)) before the handler that sets it`);
 }

@@ -29,11 +29,9 @@ export function refuse<R extends ConfiguredResponse & { [kFail](error: unknown):
 }
 
 /**
- * Answers for an error that nothing else answers, with the body of every such
- * error: `error` and `message`. The status is the error's own, which may bring
- * headers too, else that of the response if it says that something failed,
- * else 500. A response that `xJson` is still making is its own, and the error
- * is only logged.
+ * Answers for an error that nothing else answers. The status is the error's own,
+ * which may bring headers too, else that of the response if it says that something
+ * failed, else 500. Where `xJson` is still answering, the error is only logged.
  */
 export function answerError(res: ConfiguredResponse, error: unknown): void {
   const { development } = res[kSettings];

@@ -14,10 +14,7 @@ export function strongEntityTag(body: string | Buffer): string {
   return etag()(body, { weak: false });
 }
 
-/**
- * Whether the client's copy is still good, so that 304 answers the request
- * (RFC 9110 section 13). Only a response that carries a validator can tell.
- */
+/** Whether the client's copy is still good, by a validator of the response, so that 304 answers the request (RFC 9110 section 13). */
 export function isFresh(res: ServerResponse): boolean {
   const tag = res.getHeader('etag');
   const modified = res.getHeader('last-modified');

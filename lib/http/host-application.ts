@@ -1,6 +1,11 @@
 import type { ApplicationAdditions } from './additions';
 import type { Unchecked, UncheckedTypes } from './unchecked';
-import type { RenderCallback } from './views';
+
+/** Told what a view has become, or why it can't be rendered; there is no text then. A method's type, so that a program may take the error for one that is there. */
+export type RenderCallback = {
+  /** Called with the text, or with the error. */
+  call(error: Error | null | undefined, html: string): unknown;
+}['call'];
 
 /**
  * What `req.app` and `res.app` show of the application: what middleware of

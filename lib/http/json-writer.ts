@@ -7,9 +7,8 @@ export type JsonWriter = (data: unknown) => string | undefined;
 const ESCAPES: Readonly<Record<string, string>> = { '<': '\\u003c', '>': '\\u003e', '&': '\\u0026' };
 
 /**
- * How `res.json` writes where settings say more than `JSON.stringify` by
- * itself; undefined where they do not. Escaped, the text may stand in HTML: no
- * browser that guesses types finds a tag in it.
+ * How `res.json` writes where settings say more than `JSON.stringify` by itself;
+ * undefined where they do not. Escaped, the text may stand in HTML.
  */
 export function jsonWriter(replacer: JsonReplacer | undefined, spaces: number | string | undefined, escape: boolean): JsonWriter | undefined {
   if (!replacer && !spaces && !escape) return undefined;

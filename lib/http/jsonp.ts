@@ -1,9 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/**
- * The function that a JSONP request asks for, held to what can name one; undefined where it asks for none.
- * @param parameter Name of the query parameter.
- */
+/** The function that a JSONP request asks for by that query parameter, held to what can name one; undefined for none. */
 export function callbackName(req: IncomingMessage, parameter: string): string | undefined {
   const { query } = req as { query?: Readonly<Record<string, unknown>> };
   const asked = query?.[parameter];

@@ -10,32 +10,19 @@ const PARSER_OPTIONS: Readonly<Record<string, string>> = {
   'entity.too.large': 'limit', 'parameters.too.many': 'parameterLimit', 'encoding.unsupported': 'inflate', 'charset.unsupported': 'type',
 };
 
-/** What a line of the log says of its request. */
-export interface LoggedRequest {
-  /** Where the request has an id, or `logging.requestId` gives it one. */
-  readonly reqId?: string | number;
-  readonly method?: unknown;
-  /** As received. */
-  readonly url?: unknown;
-}
-
-/** What lines of the log say of a request. What can't be read is left out: a line may be written where a throw would end the process. */
-export function loggedRequest(req: IncomingMessage): LoggedRequest {
+/** What lines of the log say of a request, with its id where it has one. What can't be read is left out: a line may be written where a throw would end the process. */
+export function loggedRequest(req: IncomingMessage): object {
   const id = read(req, 'id');
   const named = { method: read(req, kOriginalMethod) ?? read(req, 'method'), url: read(req, 'originalUrl') ?? read(req, 'url') };
   return typeof id === 'string' || typeof id === 'number' ? { reqId: id, ...named } : named;
 }
 
 /** The same of a response's request; nothing where a response stands alone. */
-export function requestOf({ req }: Partial<ServerResponse>): LoggedRequest {
+export function requestOf({ req }: Partial<ServerResponse>): object {
   return req === undefined ? {} : loggedRequest(req);
 }
 
-/**
- * What the log says of a body that was refused by 413 or 415: the limit, the
- * option that sets it, and what the client said that it sends. Undefined for
- * any other error.
- */
+/** What the log says of a body that was refused by 413 or 415; undefined for any other error. */
 export function refusedBody(error: unknown, request: Partial<IncomingMessage> | undefined): object | undefined {
   const status = statusOf(error);
   if (status !== 413 && status !== 415) return undefined;

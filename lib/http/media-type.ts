@@ -1,4 +1,6 @@
-import { contentType, mimeTypes } from '../packages';
+import type { IncomingMessage } from 'node:http';
+import { HttpError } from '../errors';
+import { accepts, contentType, mimeTypes } from '../packages';
 
 /** What `res.json` sends when the application named no type of its own (RFC 8259 section 11 has no charset; clients of Express expect one). */
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -20,10 +22,7 @@ export function completeType(value: string): string {
   return mimeTypes().contentType(value) || value;
 }
 
-/**
- * The type with `charset=utf-8`, whatever charset it named before: strings
- * leave the process as UTF-8, and a header that says otherwise is a lie.
- */
+/** The type with `charset=utf-8`, whatever charset it named before: strings leave the process as UTF-8. */
 export function asUtf8(type: string): string {
   if (type === JSON_TYPE || type === HTML_TYPE) return type;
   const parsed = contentType().parse(type);
@@ -40,4 +39,18 @@ export function asUtf8(type: string): string {
 export function essenceOf(name: string): string {
   if (!name.includes('/')) return mimeTypes().lookup(name) || BINARY_TYPE;
   return (name.split(';', 1)[0] ?? name).trim();
+}
+
+/** The first of the types that the client prefers; of a response without a request, the first. */
+export function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
+  if (req === undefined) return types[0];
+  const { accepts: own } = req as { accepts?: (types: string[]) => unknown };
+  // As in Express the request is asked, whose method a program may have replaced.
+  return (own === undefined ? accepts()(req).type(types) : own.call(req, types)) as string | false;
+}
+
+/** The error where the client accepts none of the types (RFC 9110 section 15.5.7). */
+export function notAcceptable(types: readonly string[]): HttpError {
+  const error = HttpError.of('NOT_ACCEPTABLE', `The response can be had as ${types.join(', ') || 'nothing'}`);
+  return Object.assign(error, { types });
 }

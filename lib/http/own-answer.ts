@@ -34,11 +34,10 @@ const node = ServerResponse.prototype as ServerResponse;
 const ASCII = /^[\x00-\x7f]*$/;
 
 /**
- * Sends an answer of the framework's own, whatever a handler or middleware has
- * left on the response: nothing that was said of another body stands. It goes
- * through the response's own methods, so that middleware which replaced them
- * takes part. Where one of those fails it goes through Node's. Where that fails
- * too, or the head is out, the response is cut off. Never throws.
+ * Sends an answer of the framework's own, whatever was left on the response: nothing
+ * that was said of another body stands. It goes through the response's own methods,
+ * so that middleware which replaced them takes part, then through Node's; where
+ * those fail too, or the head is out, the response is cut off. Never throws.
  */
 export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
   if (!((res as unknown) instanceof ServerResponse)) return sendByItself(res, answer, troubled);
@@ -108,9 +107,9 @@ function sendPlainly(res: ServerResponse, answer: OwnAnswer): boolean {
   }
 }
 
-/** What is in the place of Node's methods may have set anything by now. */
+/** What is in the place of Node's methods may have set anything by now. What can't be set has been told of already. */
 function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
-  prepare(res, node, answer, ignore);
+  prepare(res, node, answer, () => undefined);
   node.writeHead.call(res, answer.status);
 }
 
@@ -152,9 +151,8 @@ function isDetached(res: ServerResponse): boolean {
 }
 
 /**
- * Cuts a response off whose head is out: the only way left to tell the client
- * that it is not whole. What was written in this turn is not on its way yet,
- * and is all that the client gets to see, so it is cut in the next.
+ * Cuts a response off whose head is out: the only way left to tell the client that
+ * it is not whole. In the next turn, since what was written in this one is not on its way yet.
  */
 export function cutOff(res: ServerResponse): void {
   try {
@@ -192,8 +190,4 @@ function destroySocket(res: ServerResponse): void {
  */
 export function isBodiless(res: ServerResponse): boolean {
   return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && !sendsBody(res);
-}
-
-function ignore(): void {
-  // It has been told of already.
 }

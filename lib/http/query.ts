@@ -5,7 +5,7 @@ import { fastQuerystring } from '../packages';
 export type QueryValues = Record<string, string | string[]>;
 
 /** Most fields that a form may have, and that are read of a query; as in Express, empty ones count. */
-export const MOST_FIELDS = 1000;
+const MOST_FIELDS = 1000;
 
 /**
  * Parses a query string, flat: no brackets, no dots. Malformed
@@ -17,8 +17,17 @@ export function parseQuery(text: string): QueryValues {
   return parseFlat(end === -1 ? text : text.slice(0, end), false);
 }
 
-/** @param strict Whether a `__proto__` is refused. @throws {HttpError} 400 `FORBIDDEN_KEY` for one. */
-export function parseFlat(text: string, strict: boolean): QueryValues {
+/**
+ * Parses a form, flat as a query.
+ * @throws {HttpError} 413 `TOO_MANY_FIELDS` for more than 1,000, 400 `FORBIDDEN_KEY` for a `__proto__`.
+ */
+export function parseForm(text: string): QueryValues {
+  if (endOfFields(text) !== -1) throw HttpError.of('TOO_MANY_FIELDS', undefined, { limit: MOST_FIELDS, option: 'body' });
+  return parseFlat(text, true);
+}
+
+/** @param strict Whether a `__proto__` is refused. */
+function parseFlat(text: string, strict: boolean): QueryValues {
   const values: QueryValues = {};
   if (text === '') return values;
   // A megabyte of `+` takes the parser's own expression a tenth of a second.
@@ -32,7 +41,7 @@ export function parseFlat(text: string, strict: boolean): QueryValues {
 }
 
 /** Where the first 1,000 fields end, -1 where there are no more. */
-export function endOfFields(text: string): number {
+function endOfFields(text: string): number {
   if (text.length < MOST_FIELDS) return -1;
   let end = -1;
   for (let fields = 0; fields < MOST_FIELDS; fields++) {

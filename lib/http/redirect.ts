@@ -2,18 +2,17 @@ import type { IncomingMessage } from 'node:http';
 import { inspect } from 'node:util';
 import { statuses } from '../packages';
 import { endWith } from './answer';
-import { acceptedOf } from './negotiation';
-import type { Response } from './response';
-import { kSettings } from './response-state';
-import { checkStatus } from './status';
+import { acceptedOf } from './media-type';
+import { checkStatus, type ResponseHead } from './response-head';
+import { type ConfiguredResponse, kSettings } from './response-state';
 
 /** The two bodies a redirect can have; anything else a client asks for gets none. */
 type RedirectForm = 'text' | 'html';
 
-const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
 /** Answers with a redirect. @param given The address, or a status and the address. */
-export function sendRedirect(res: Response, given: readonly unknown[]): void {
+export function sendRedirect(res: ConfiguredResponse & ResponseHead, given: readonly unknown[]): void {
   // As in Express, what counts is how many were given: undefined is a wrong address, not a missing status.
   const [status, url] = given.length < 2 ? [302, given[0]] : given;
   checkStatus(status);
@@ -30,18 +29,13 @@ export function sendRedirect(res: Response, given: readonly unknown[]): void {
 }
 
 /**
- * The note in the body of a redirect, for clients that do not follow it
- * (RFC 9110 section 15.4). It names the address and does not link to it: a
- * `javascript:` address in a link would run in the page's origin.
+ * The note in the body of a redirect (RFC 9110 section 15.4). It names the address
+ * and does not link to it: a `javascript:` address would run in the page's origin.
  */
 function redirectBody(form: RedirectForm | undefined, status: number, address: string): string {
   const reason = statuses().message[status] ?? String(status);
   if (form === 'text') return `${reason}. Redirecting to ${address}`;
   if (form !== 'html') return '';
-  const note = `${reason}. Redirecting to ${escapeHtml(address)}`;
+  const note = `${reason}. Redirecting to ${address.replace(/[&<>"']/g, (character) => ESCAPES[character] as string)}`;
   return `<!DOCTYPE html><head><title>${reason}</title></head><body><p>${note}</p></body>`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }

@@ -28,13 +28,15 @@ export class RequestHead extends IncomingMessage {
 
   /**
    * A header by its name in any case; `Referer` and `Referrer` are one.
-   *
    * @throws {TypeError} where the name is no text, or empty.
    */
   get(name: 'set-cookie' | 'Set-Cookie'): string[] | undefined;
   get(name: string): string | undefined;
   get(name: string): string | string[] | undefined {
-    if (!name || typeof name !== 'string') throw new TypeError(wrongName(name));
+    if (!name || typeof name !== 'string') {
+      const wrong = name ? 'name must be a string to' : 'name argument is required to';
+      throw new TypeError(`${wrong} req.get, got ${inspect(name)}: give it the name of a header, such as 'Content-Type'`);
+    }
     const lower = name.toLowerCase();
     if (lower !== 'referer' && lower !== 'referrer') return this.headers[lower];
     return this.headers['referrer'] || this.headers.referer;
@@ -86,7 +88,6 @@ export class RequestHead extends IncomingMessage {
   /**
    * The Range header against a representation of `size` bytes (RFC 9110
    * section 14.2); undefined where there is none.
-   *
    * @param options `combine`: whether overlapping and adjacent ranges become one. Default false.
    */
   range(size: number, options?: { combine?: boolean }): RangeResult | undefined {
@@ -146,11 +147,6 @@ export class RequestHead extends IncomingMessage {
 }
 
 makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
-
-function wrongName(name: unknown): string {
-  const wrong = name ? `name must be a string to req.get, got ${inspect(name)}` : `name argument is required to req.get, got ${inspect(name)}`;
-  return `${wrong}: give it the name of a header, such as 'Content-Type'`;
-}
 
 function isForwarded(request: RequestHead): boolean {
   return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);

@@ -2,7 +2,7 @@ import type { TrustFunction } from '../options/options';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import { parseQuery } from './query';
 
-/** What the application settles for all its requests; it stands on the prototype of its own subclass. */
+/** On the prototype of an application's own subclass: what it settles for all its requests. */
 export const kSettings = Symbol('waypost.request.settings');
 /** What a request has claimed of a store of used signatures, by digest: what that has answered, or will. */
 export type Claims = Map<string, boolean | Promise<unknown>>;
@@ -12,12 +12,10 @@ export const kClaims = Symbol('waypost.request.claims');
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
-/** Who follows the request, where somebody does: it is to hear of errors that no handler raises. */
+/** Who follows the request, where somebody does. */
 export const kWatch = Symbol('waypost.request.watch');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
-/** Value of `req.path`, once it was assigned. */
-export const kPath = Symbol('waypost.request.path');
 /** Value of `req.query`, once it was asked for or assigned. */
 export const kQuery = Symbol('waypost.request.query');
 /** Target that the query was made of; undefined where it was assigned. */
@@ -25,7 +23,13 @@ export const kQueryUrl = Symbol('waypost.request.queryUrl');
 /** What followed its `?`. */
 export const kQueryText = Symbol('waypost.request.queryText');
 
-/** See {@link kWatch}. */
+/** What a response asks of its request. */
+export interface AnsweredRequest {
+  [kExpectsContinue]?: boolean;
+  next?: ((error?: unknown) => void) | undefined;
+}
+
+/** What follows a request hears of errors that no handler raises. */
 export interface ErrorWatch {
   failed(error: unknown): void;
 }
@@ -33,7 +37,6 @@ export interface ErrorWatch {
 /** Makes `req.query` of what follows the `?`. */
 export type QueryParser = (text: string) => Record<string, unknown>;
 
-/** See {@link kSettings}. */
 export interface RequestSettings {
   /** Whose `X-Forwarded-*` headers are believed. */
   readonly trustProxy: TrustFunction;

@@ -1,12 +1,12 @@
 import type { RequestAdditions } from './additions';
-import { makeAssignable } from './assignable';
+import { assign, makeAssignable } from './assignable';
 import { type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
-import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kPath, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
@@ -55,7 +55,6 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare [kRawBody]: Buffer | undefined;
   /** @internal */
   declare [kCaptured]: CaptureOutcome | undefined;
-  private declare [kPath]: string | undefined;
   private declare [kQuery]: Query | undefined;
   private declare [kQueryUrl]: string | undefined;
   private declare [kQueryText]: string | undefined;
@@ -115,11 +114,11 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
 
   /** Path without query, as sent: not decoded. It follows `url` until something is assigned. */
   get path(): string {
-    return this[kPath] ?? pathOf(this.url);
+    return pathOf(this.url);
   }
 
   set path(path: string) {
-    this[kPath] = path;
+    assign(this, 'path', path);
   }
 
   /** Whether the client's copy is still good, by the validators that the response carries now (RFC 9110 section 13). */
@@ -160,7 +159,6 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
-  [kPath, undefined],
   [kQuery, undefined],
   [kQueryUrl, undefined],
   [kQueryText, undefined],

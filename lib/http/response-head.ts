@@ -5,8 +5,7 @@ import { contentDisposition, encodeUrl, vary } from '../packages';
 import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
 import { isAscii, learnName, setKnown } from './node/header-fields';
 import { completeType, typeOf } from './media-type';
-import { kLatin1, kSettings, type ResponseSettings } from './response-state';
-import { checkStatus } from './status';
+import { kLatin1 } from './response-state';
 import type { Unchecked } from './unchecked';
 
 /** A header field's value as `res.set` takes it. */
@@ -15,13 +14,10 @@ export type HeaderValue = string | number | boolean | readonly (string | number)
 /** The head of a response: its status and its fields (INTERFACE section 2.2). */
 export class ResponseHead extends ServerResponse {
   /** @internal */
-  declare readonly [kSettings]: ResponseSettings;
-  /** @internal */
   declare [kLatin1]: boolean;
 
   /**
    * Sets the status code (INTERFACE section 2.2).
-   *
    * @throws TypeError or RangeError for anything but an integer from 100 to 999.
    */
   status(code: number): this {
@@ -110,7 +106,6 @@ export class ResponseHead extends ServerResponse {
 
   /**
    * Sets a cookie (RFC 6265); objects are written as JSON.
-   *
    * @throws TypeError for what no cookie can hold; Error when `signed` has no secret.
    */
   cookie(name: string, value: unknown, options?: CookieOptions): this {
@@ -148,7 +143,21 @@ function setField(res: ServerResponse, name: string, value: HeaderValue | undefi
   res.setHeader(name, completeType(text));
 }
 
-function cookieSecret(res: ResponseHead): string | undefined {
-  const secret = (res.req as { secret?: unknown } | undefined)?.secret;
-  return typeof secret === 'string' ? secret : res[kSettings].cookieSecrets?.[0];
+/** The one that cookie-parser has left on the request. */
+function cookieSecret(res: ServerResponse): unknown {
+  return (res.req as { secret?: unknown } | undefined)?.secret;
+}
+
+/**
+ * Holds a status code to what Node can send.
+ * @throws TypeError when it is no integer.
+ * @throws RangeError when it is not from 100 to 999.
+ */
+export function checkStatus(code: unknown): asserts code is number {
+  if (!Number.isInteger(code)) {
+    throw new TypeError(`Invalid status code ${inspect(code)}: give an integer from 100 to 999`);
+  }
+  if ((code as number) < 100 || (code as number) > 999) {
+    throw new RangeError(`Invalid status code ${String(code)}: give one from 100 to 999`);
+  }
 }

@@ -40,8 +40,6 @@ export interface ResponseSettings {
   readonly jsonpCallback?: string;
   /** Told of what goes wrong. */
   readonly logger: Pick<SafeLog, 'error' | 'info' | 'warn'>;
-  /** Secrets for signed cookies, the newest first; a `req.secret` from cookie-parser goes before them. */
-  readonly cookieSecrets?: readonly string[];
   /** What all of an application's responses know of files. @default none: each finds out for itself */
   readonly files?: KnownFiles;
   /** The application that `res.app` is. */

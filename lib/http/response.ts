@@ -14,18 +14,16 @@ import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import { FileTransfer, isClientGone } from './file/file-transfer';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
-import type { ShownApplication } from './host-application';
+import type { RenderCallback, ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
-import { asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE } from './media-type';
-import { acceptedOf, notAcceptable } from './negotiation';
+import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
 import { sendRedirect } from './redirect';
-import type { Request } from './request';
-import { kExpectsContinue } from './request-state';
+import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { StreamedBody, type StreamSource } from './streamed-body';
 import type { Unchecked } from './unchecked';
-import { type RenderCallback, sendView } from './views';
+import { sendView } from './views';
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -51,6 +49,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   declare [kCallsBack]: boolean;
   /** @internal */
   declare readonly [kOwn]: OwnMethods;
+  /** @internal */
+  declare readonly [kSettings]: ResponseSettings;
 
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals & Express.Locals;
@@ -79,7 +79,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Answers with the data (INTERFACE section 2.2): a string as HTML unless a
    * type is set, bytes as `application/octet-stream`, null and undefined as no
    * body, anything else as {@link json}.
-   *
    * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
@@ -93,7 +92,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
         throw new TypeError(`res.send cannot send a ${typeof data}: give it a string, a Buffer or data for JSON`);
       default:
         if (data === null) return finish(this, '', undefined);
-        if (ArrayBuffer.isView(data)) return finish(this, bufferOf(data), typeSet(this) ?? BINARY_TYPE);
+        if (ArrayBuffer.isView(data)) return finish(this, Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength), typeSet(this) ?? BINARY_TYPE);
         // What a `json` in its place makes of them is its own affair.
         if (this.json === Response.prototype.json) {
           const unfit = unsendable(data, 'res.send');
@@ -108,7 +107,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * write (big integers, circular references), and what is no data (a stream, a
    * promise), is logged and answered with 500 and the body of INTERFACE section
    * 7.2, or in an Express program raised as an error; it never throws for its data.
-   *
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
   json(data?: ResBody): this {
@@ -161,7 +159,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Answers with any data as JSON (INTERFACE section 4.3): big integers as
    * strings, cycles marked, large responses in chunks. Options given here go
    * before those of XJsonResponseHandler's middleware.
-   *
    * @throws TypeError for a wrong option.
    * @example
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
@@ -187,7 +184,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
     // As in Express, that of the walk: past the other handlers of a route.
-    const next = (this.req as Request | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
+    const next = (this.req as AnsweredRequest | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
     // Whether it is a thenable is for Promise.resolve to find out.
@@ -204,7 +201,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   redirect(url: string | URL): void;
   redirect(status: number, url: string | URL): void;
   redirect(first: number | string | URL, second?: string | URL): void {
-    sendRedirect(this as unknown as Response, arguments.length < 2 ? [first] : [first, second]);
+    sendRedirect(this, arguments.length < 2 ? [first] : [first, second]);
   }
 
   /**
@@ -213,7 +210,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * of it is sent. The callback is told of the end or the error; without one an
    * error goes to error middleware (`status` 404 for no such file), save that a
    * client that went away is nobody's error.
-   *
    * @throws TypeError for a relative path without `root`, and for wrong options.
    */
   sendFile(path: string, callback?: SendFileCallback): void;
@@ -224,7 +220,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
     const fail = this[kFailing]();
     const { asExpress, fileEtag } = this[kSettings];
-    const goOn = asExpress === true ? (this.req as Request | undefined)?.next : undefined;
+    const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
     new FileTransfer(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error, goOn)).start();
   }
 
@@ -249,14 +245,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * Renders a view of the application and sends it as HTML, or hands it to the callback. It is given the locals of the
    * application, those of this response, and the options, the later before the earlier. Without a callback an error
    * goes to error middleware.
-   *
    * @throws Error where it is not known which engine renders it, or that can't be loaded.
    */
   render(view: string, callback?: RenderCallback): void;
   render(view: string, options?: object | null, callback?: RenderCallback): void;
   render(view: string, second?: object | null, third?: RenderCallback): void {
-    if (typeof second === 'function') sendView(this as unknown as Response, view, undefined, second as RenderCallback);
-    else sendView(this as unknown as Response, view, second, third);
+    if (typeof second === 'function') sendView(this, view, undefined, second as RenderCallback);
+    else sendView(this, view, second, third);
   }
 
   /**
@@ -264,7 +259,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * (`(await fetch(url)).body`, `blob.stream()`) or an asynchronous iterable, of bytes or text. It is read as fast as the
    * client takes it, and destroyed when the client goes. An error before the first byte goes to error middleware, as
    * one that is thrown; a later one cuts the response off, too, so that the client sees it is not whole.
-   *
    * @throws TypeError for what is no stream; ERR_HTTP_HEADERS_SENT when the head is out.
    * @example
    * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
@@ -275,8 +269,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   override writeContinue(callback?: () => void): void {
     // Said once, by whoever says it first: a listener of the server, a handler, or the application.
-    const { req } = this as { req?: IncomingMessage };
-    if (req !== undefined) (req as Request)[kExpectsContinue] = false;
+    const { req } = this as { req?: AnsweredRequest };
+    if (req !== undefined) req[kExpectsContinue] = false;
     super.writeContinue(callback);
   }
 
@@ -317,11 +311,7 @@ function typeSet(res: ServerResponse): string | undefined {
   return typeof type === 'string' && type !== '' ? type : undefined;
 }
 
-function bufferOf(view: ArrayBufferView): Buffer {
-  return Buffer.isBuffer(view) ? view : Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-}
-
-function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: Request['next']): void {
+function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: AnsweredRequest['next']): void {
   // It is called from the file system's side, where a throw would end the process.
   if (callback !== undefined) guardedCall(() => callback(error), fail);
   else if (error?.code === 'EISDIR' && goOn !== undefined) goOn();

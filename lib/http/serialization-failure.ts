@@ -12,18 +12,9 @@ export interface FailureReport {
   onError(error: unknown): void;
 }
 
-/** The body for data that could not be serialized (INTERFACE section 7.2). */
-export interface SerializationFailure {
-  error: 'Serialization failed';
-  message: 'Unable to serialize response object';
-  originalError?: string;
-}
-
-/** Makes that body; the error's own message is shown in development only. */
-export function serializationFailure(error: unknown, development: boolean): SerializationFailure {
-  const body: SerializationFailure = { error: 'Serialization failed', message: 'Unable to serialize response object' };
-  if (development) body.originalError = messageOf(error);
-  return body;
+/** The body for data that could not be serialized (INTERFACE section 7.2); the error's own message is shown in development only. */
+export function serializationFailure(error: unknown, development: boolean): { error: string; message: string; originalError?: string } {
+  return { error: 'Serialization failed', message: 'Unable to serialize response object', ...(development && { originalError: messageOf(error) }) };
 }
 
 /** Answers 500 with that body, or cuts off what has begun, whatever was left on the response. Never throws. */

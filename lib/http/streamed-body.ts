@@ -69,7 +69,7 @@ export class StreamedBody {
     // The request itself would take its connection along, and with that the answer: what is left of it is discarded as of any other.
     if (this.#source !== (res as { req?: unknown }).req) {
       // A file that is not there is found out later, and nobody waits for it.
-      this.#source.on('error', ignore);
+      this.#source.on('error', () => undefined);
       this.#source.destroy();
     }
     if (res.destroyed || isTakenOver(res)) return;
@@ -142,8 +142,4 @@ function isWriteOnly(source: unknown): boolean {
 
 function has(value: unknown, name: PropertyKey): boolean {
   return typeof value === 'object' && value !== null && typeof (value as Record<PropertyKey, unknown>)[name] === 'function';
-}
-
-function ignore(): void {
-  // Nobody waits for it.
 }

@@ -4,10 +4,8 @@ import { types } from 'node:util';
 type Kind = readonly [name: string, instead: string, onPlain?: string];
 
 /**
- * The error for what is no data though it looks like it: a stream would be sent
- * as its insides, a promise as `{}`. Undefined for anything that may be data.
- * Plain objects and arrays, which nearly all data are, cost one comparison.
- *
+ * The error for what is no data though it looks like it: a stream would be sent as
+ * its insides, a promise as `{}`. Undefined for anything that may be data.
  * @param method Name of the method that was called, for the message.
  * @param isPlain Whether the response is one of node:http.
  */

@@ -1,24 +1,26 @@
+import type { ServerResponse } from 'node:http';
 import { HttpError } from '../errors';
 import { isAmbiguousPath } from './file/ambiguous-path';
 import { guardedCall } from '../guarded-call';
-import type { Request } from './request';
-import type { Response } from './response';
+import type { HostApplication, RenderCallback } from './host-application';
 import { kFailing } from './response-state';
 
-/** Told what a view has become, or why it can't be rendered; there is no text then. A method's type, so that a program may take the error for one that is there. */
-export type RenderCallback = {
-  /** Called with the text, or with the error. */
-  call(error: Error | null | undefined, html: string): unknown;
-}['call'];
+/** What is asked of a response, and of its request, to render a view. */
+interface Rendering {
+  readonly app: Pick<HostApplication, 'render'>;
+  readonly locals: object;
+  send(html: string): unknown;
+  [kFailing](): (error: unknown) => void;
+}
 
 /** Renders a view of the application, for the callback, or to be sent as HTML. */
-export function sendView(res: Response, name: string, options: object | null | undefined, callback: RenderCallback | undefined): void {
+export function sendView(res: Rendering & ServerResponse, name: string, options: object | null | undefined, callback: RenderCallback | undefined): void {
   const fail = res[kFailing]();
   const done = callback ?? ((error, html) => {
     if (error) throw error;
     res.send(html);
   });
-  const req = res.req as Request | undefined;
+  const req = res.req as Partial<Pick<Rendering, 'app'>> & { originalUrl?: unknown } | undefined;
   // As a path of sendFile: the capture of `/pages/x/../private/key` would lead past a guard of `/pages/private`.
   if (typeof name === 'string' && isAmbiguousPath(name, String(req?.originalUrl))) {
     guardedCall(() => done(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'), ''), fail);

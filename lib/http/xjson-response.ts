@@ -1,17 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import { Chunks } from './chunks';
 import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
 import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
 import { isBodiless } from './own-answer';
 import { kAnswering } from './response-state';
-import { Serializer } from '../xjson/serializer';
+import { Serializer, stringify } from '../xjson/serializer';
 import { sendJson } from './xjson-stream';
-import { stringify } from '../xjson/stringify';
-import { type Sliced, turns } from './turns';
+import { workInSlices } from './turns';
 import { unsendable } from './unsendable';
-
-export { type FailureReport, serializationFailure } from './serialization-failure';
 
 /** Where a response keeps the options that middleware gave for its `xJson`. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');
@@ -26,10 +22,7 @@ interface XJsonResponse extends ServerResponse {
   xJson?: (data: unknown, options?: XJsonOptions) => void;
 }
 
-/**
- * Extended JSON responses with options of one's own (INTERFACE section 2.4),
- * for any `node:http` response.
- */
+/** Extended JSON responses with options of one's own (INTERFACE section 2.4), for any `node:http` response. */
 export class XJsonResponseHandler {
   readonly #options: XJsonOptions;
 
@@ -91,7 +84,6 @@ const STANDALONE: FailureReport = {
  * slices: small data is sent before this returns, large data keeps no other
  * request waiting. Nothing is sent before all is serialized, so that a failure
  * is a clean 500, and data that changes meanwhile harms no length.
- *
  * @param given Options of the call, not checked yet.
  * @param base Options that they go before.
  * @throws TypeError for a wrong option; nothing for the data.
@@ -114,36 +106,18 @@ export function sendXJson(
     return;
   }
   (res as XJsonResponse)[kAnswering] = true;
-  turns.begin(new Answer(res, data, options, report));
-}
-
-/** One response on its way from data to bytes. */
-class Answer implements Sliced {
-  readonly #res: ServerResponse;
-  readonly #options: XJsonOptions;
-  readonly #report: FailureReport;
-  readonly #chunks: Chunks;
-  readonly #serializer: Serializer;
-
-  constructor(res: ServerResponse, data: unknown, options: XJsonOptions, report: FailureReport) {
-    this.#res = res;
-    this.#options = options;
-    this.#report = report;
-    this.#chunks = new Chunks(!isBodiless(res));
-    this.#serializer = new Serializer(data, options, this.#chunks);
-  }
-
-  slice(until: number): boolean {
-    const res = this.#res;
+  const chunks = new Chunks(!isBodiless(res));
+  const serializer = new Serializer(data, options, chunks);
+  workInSlices((until) => {
     try {
       if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
       if (!res.destroyed) {
-        if (!this.#serializer.run(until)) return false;
-        sendJson(res, this.#serializer.text ?? this.#chunks, this.#options);
+        if (!serializer.run(until)) return false;
+        sendJson(res, serializer.text ?? chunks, options);
       }
     } catch (error) {
-      sendFailure(res, error, this.#report);
+      sendFailure(res, error, report);
     }
     return true;
-  }
+  });
 }

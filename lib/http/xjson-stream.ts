@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
-
+import { stripContent } from './answer';
 import { Chunks } from './chunks';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
@@ -15,7 +15,8 @@ import { kLatin1 } from './response-state';
  * called when the head is out.
  */
 export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions): void {
-  if (hasNoContent(res)) {
+  if (stripContent(res)) {
+    res.removeHeader('Content-Type');
     res.end();
     return;
   }
@@ -34,10 +35,9 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
 
 /**
  * Node sends a string in one write with the head, both in one encoding, and a
- * buffer in a second. The head's fields are read as Latin-1, so the encoding is
- * UTF-8 only where the fields are of ASCII alone; with its head made, Node does
- * not count the bytes again. An `end` that was put on the response gets the
- * buffer: it may overlook the encoding.
+ * buffer in a second. The head's fields are read as Latin-1, so UTF-8 is only for
+ * fields of ASCII. An `end` that was put on the response gets the buffer: it may
+ * overlook the encoding.
  */
 function endWith(res: ServerResponse, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
@@ -68,22 +68,10 @@ function chunked(json: string): Chunks {
   return chunks;
 }
 
-/** Takes away what must not stand in a response without content (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5). */
-function hasNoContent(res: ServerResponse): boolean {
-  const { statusCode } = res;
-  if (statusCode !== 204 && statusCode !== 205 && statusCode !== 304) return false;
-  res.removeHeader('Content-Type');
-  res.removeHeader('Transfer-Encoding');
-  if (statusCode === 205) res.setHeader('Content-Length', 0);
-  else res.removeHeader('Content-Length');
-  return true;
-}
-
 /**
- * A large body on its way: a chunk is written when the one before has drained.
- * Waiting for `drain` alone would keep the body for ever when a client goes
- * away, since no drain comes then; so `close` is waited for as well. The socket
- * drains in an async context of its own, or of the response before this one.
+ * A large body on its way: a chunk is written when the one before has drained. No
+ * `drain` comes when the client goes away, so `close` is waited for as well. The
+ * socket drains in an async context of its own, or of the response before.
  */
 class Transfer {
   readonly #res: ServerResponse;

@@ -72,7 +72,9 @@ export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = no
     const source = given === undefined ? {} : plainObject(given, name);
     const prefix = name === ROOT ? '' : `${name}.`;
     for (const key of Object.keys(source)) {
-      if (!Object.hasOwn(fields, key)) judgeUnknown({ key, prefix, known, homeOf, isGuard }, warnings);
+      if (Object.hasOwn(fields, key)) continue;
+      judgeUnknown(key, prefix, known, homeOf, isGuard);
+      warnings.push({ prefix, key });
     }
     const resolved: Partial<T> = {};
     for (const key of known) {
@@ -91,15 +93,7 @@ function plainObject(given: unknown, name: string): Record<string, unknown> {
   return plain ? (given as Record<string, unknown>) : refuse(name, 'a plain object', 'an instance of a class');
 }
 
-interface UnknownKey {
-  readonly key: string;
-  readonly prefix: string;
-  readonly known: readonly string[];
-  readonly homeOf: HomeOf;
-  readonly isGuard: boolean;
-}
-
-function judgeUnknown({ key, prefix, known, homeOf, isGuard }: UnknownKey, warnings: Warning[]): void {
+function judgeUnknown(key: string, prefix: string, known: readonly string[], homeOf: HomeOf, isGuard: boolean): void {
   const { name, edits } = nearestOf(key, known);
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
   const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
@@ -111,7 +105,6 @@ function judgeUnknown({ key, prefix, known, homeOf, isGuard }: UnknownKey, warni
   // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.
   const whole = isGuard ? partOf(key, known) : undefined;
   if (whole !== undefined) throw misspelt(whole);
-  warnings.push({ prefix, key });
 }
 
 /** Whether it may name a header (RFC 9110 section 5.1). */

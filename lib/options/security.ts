@@ -4,9 +4,8 @@ import {
   matching, oneOf, optional, otherwise, refined, refuse, section, type Warning,
 } from './field';
 import { nearestOf, type Sections } from './hint';
-import type {
-  ReplayOptions, ResolvedSecurity, ResolvedSignature, ResolvedWebhook, ScopeEntry, SecretLookup, SecurityOptions, SignatureRoutes, WebhookConfig,
-} from './options';
+import type { ReplayOptions, ScopeEntry, SecretLookup, SecurityOptions, SignatureRoutes, WebhookConfig } from './options';
+import type { ResolvedSecurity, ResolvedSignature, ResolvedWebhook } from './resolved';
 
 /** The guards under `security`. */
 const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks'];

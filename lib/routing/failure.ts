@@ -1,4 +1,5 @@
-import { type Layer, meetsRoute, type Mount, type Place, within } from './layer';
+import { type Layer, type Mount, type Place, within } from './layer';
+import { meetsRoute } from './sibling';
 
 /** An error on its way down the list, and which error middleware it meets. */
 export class Failure {

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import type { Path, Paths } from './handler';
-import { readTokens, type Token } from './pattern-text';
+import { readTokens, type Token } from './pattern-reader';
 
 /** Whether what `use` was given first is a path, or paths in arrays, and no handler. */
 export function isPaths(given: unknown): given is Paths {

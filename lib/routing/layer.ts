@@ -112,17 +112,6 @@ function push(layers: Layer[], handler: AnyHandler, site: CallSite | undefined, 
   layers.push({ order: layers.length, handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
 }
 
-/** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router with routes around it. */
-export function homeOf(mount: Mount): Mount {
-  return mount.bundle && mount.parent !== null ? homeOf(mount.parent) : mount;
-}
-
-/** Whether middleware at a mount is met on the way to a route at another: one of them is the other or lies within it (INTERFACE section 4.1). */
-export function meetsRoute(middleware: Mount, route: Mount): boolean {
-  const home = homeOf(middleware);
-  return within(home, route) || within(route, home);
-}
-
 /** Whether a mount is another or lies within it. */
 export function within(inner: Mount, outer: Mount): boolean {
   for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;

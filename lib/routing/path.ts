@@ -1,3 +1,5 @@
+import { decodeStatic } from './pattern-decoding';
+
 /** How strictly paths are compared; the `routing` options of createServer. */
 export interface PathRules {
   readonly caseSensitive: boolean;
@@ -12,18 +14,6 @@ export interface PathRules {
 }
 
 const ASCII = /^[\x00-\x7f]*$/;
-const ESCAPE = /%[0-9a-fA-F]{2}/g;
-/**
- * Text whose percent-encoding stands for UTF-8, by the grammar of RFC 3629
- * section 4; what the decoders of ECMA-262 take. Asked instead of caught: an
- * exception takes microseconds, and a client can send thousands of malformed
- * segments in one target.
- */
-const ENCODED_UTF8 = new RegExp(
-  '^(?:[^%]|%[0-7]x|%(?:c[2-9a-f]|dx)%T|%e0%[ab]x%T|%(?:e[1-9abcef])%T%T|%ed%[89]x%T|%f0%[9ab]x%T%T|%f[123]%T%T%T|%f4%8x%T%T)*$'
-    .replaceAll('T', '[89ab]x').replaceAll('x', '[0-9a-f]'),
-  'i',
-);
 
 /**
  * A request path cut into segments. `raw` holds them as sent, `text` as static
@@ -166,20 +156,6 @@ function foldLetter(letter: string): string {
 }
 
 /**
- * Decodes a segment for comparing with static text: reserved characters and
- * `%` stay encoded (upper-case hexadecimal). Malformed encoding leaves the
- * segment as it is; no pattern can hold such text, so it equals none.
- */
-export function decodeStatic(segment: string): string {
-  if (!segment.includes('%') || !ENCODED_UTF8.test(segment)) return segment;
-  return decodeURI(segment.replaceAll('%25', '%2525')).replace(ESCAPE, upperCase);
-}
-
-function upperCase(escape: string): string {
-  return escape.toUpperCase();
-}
-
-/**
  * A segment as the engine may see it. The engine decodes what it is given; with
  * every `%` gone it has nothing to decode, and no trap of its decoding is met.
  * Only segments that no static text equals still hold a `%` here, so which
@@ -187,20 +163,4 @@ function upperCase(escape: string): string {
  */
 function engineText(segment: string): string {
   return segment.includes('%') ? segment.replaceAll('%', '\u0000') : segment;
-}
-
-/** Decodes one captured segment; undefined when its percent-encoding is malformed. */
-export function decodeSegment(segment: string): string | undefined {
-  if (!segment.includes('%')) return segment;
-  return ENCODED_UTF8.test(segment) ? decodeURIComponent(segment) : undefined;
-}
-
-/**
- * Decodes the segments that a `**` took. An encoded slash stays encoded, so
- * that a `/` in the capture is always a segment boundary.
- */
-export function decodeSegments(segments: readonly string[]): string | undefined {
-  const joined = segments.join('/');
-  if (!joined.includes('%')) return joined;
-  return decodeSegment(joined.replace(/%2f/gi, '%252F'));
 }

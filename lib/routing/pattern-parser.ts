@@ -1,7 +1,8 @@
-import { ExpressionTail, expressionOf, type Piece, quoted } from './pattern-express';
+import { ExpressionTail, expressionOf, type Piece, quoted } from './pattern-wildcard';
 import type { Tail } from './pattern-segment';
-import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './pattern-text';
-import { decodeSegment, decodeStatic, fold, type PathRules } from './path';
+import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './pattern-reader';
+import { fold, type PathRules } from './path';
+import { decodeSegment, decodeStatic } from './pattern-decoding';
 
 /** One segment of a pattern. */
 export type Segment =

@@ -1,4 +1,5 @@
-import { decoded, type Tail } from './pattern-segment';
+import type { Tail } from './pattern-segment';
+import { decoded } from './pattern-decoding';
 import type { Params } from './pattern';
 import type { Path } from './path';
 

@@ -1,5 +1,5 @@
-import { HttpError } from '../errors';
-import { decodeSegment, foldCase, type Path } from './path';
+import { foldCase, type Path } from './path';
+import { decodeSegment } from './pattern-decoding';
 import type { Params } from './pattern';
 import type { Part, Segment } from './pattern-parser';
 
@@ -39,16 +39,6 @@ export function matchesSegment(segment: Segment, path: Path, index: number): boo
   if (raw === '') return false;
   if (segment.kind === 'param') return true;
   return segment.kind === 'mixed' && captureMixed(segment, decodeSegment(raw) ?? raw, undefined);
-}
-
-/** A captured value. @throws HttpError 400 when `strict` and its percent-encoding is malformed; else it is as sent. */
-export function decoded(raw: string, strict: boolean): string {
-  return decodeSegment(raw) ?? refuseEncoding(raw, strict);
-}
-
-export function refuseEncoding(raw: string, strict: boolean): string {
-  if (strict) throw HttpError.of('MALFORMED_PATH');
-  return raw;
 }
 
 /** Names of what segments capture, in order. */

@@ -1,7 +1,8 @@
 import { types } from 'node:util';
-import { decodeSegments, type Path, type PathRules } from './path';
+import type { Path, PathRules } from './path';
 import { parseAlternatives, type Segment } from './pattern-parser';
-import { captureMixed, decoded, matchesSegment, refuseEncoding, type Tail } from './pattern-segment';
+import { captureMixed, matchesSegment, type Tail } from './pattern-segment';
+import { decoded, decodedDeep } from './pattern-decoding';
 import { RegExpTail } from './pattern-regexp';
 
 const NONE: readonly never[] = Object.freeze([]);
@@ -89,7 +90,7 @@ export class Pattern {
         captureMixed(segment, decoded(path.raw[start] as string, strict), params);
       } else if (segment.kind === 'deep') {
         const taken = path.raw.slice(start, starts[i + 1]);
-        params['**'] = decodeSegments(taken) ?? refuseEncoding(taken.join('/'), strict);
+        params['**'] = decodedDeep(taken, strict);
       } else if (segment.kind === 'tail') {
         segment.capture(path, i, prefix, this.mountLength === i, strict, params);
       }

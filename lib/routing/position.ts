@@ -1,8 +1,9 @@
 import { Failure, isError } from './failure';
 import { History } from './history';
-import { commonLevel, isWithin, type Layer, type Level, meetsRoute, type Mount } from './layer';
+import { commonLevel, isWithin, type Layer, type Level, type Mount } from './layer';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
+import { meetsRoute } from './sibling';
 
 /** Where in the list of its application a request is, and which layers no longer count for it. */
 export class Position {

@@ -1,7 +1,7 @@
 import { Engine, REST, type Captures, type Shape } from './engine';
+import { optionsAnswers } from './express-options-answer';
 import { HeadRoutes } from './head-routes';
-import { layOut, meetsRoute, type Layer, type Level } from './layer';
-import { optionsAnswers } from './options-answer';
+import { layOut, type Layer, type Level } from './layer';
 import { judgeLayer, LayerIndex } from './overlap';
 import { Path } from './path';
 import type { Pattern } from './pattern';
@@ -10,6 +10,7 @@ import { namesOf } from './pattern-segment';
 import { Match, Plan, Step } from './plan';
 import type { RoutingRules } from './registration';
 import type { Router } from './router';
+import { meetsRoute } from './sibling';
 
 /** Stands for all methods that no route names. */
 const OTHER = '';

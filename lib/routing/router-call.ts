@@ -8,7 +8,7 @@ import { Request } from '../http/request';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { pathOf } from '../target';
-import { checkAround, isLedAstray } from './around';
+import { checkAround, isLedAstray } from './guards-around';
 import type { NextFunction } from './handler';
 import type { Params } from './pattern';
 import { RouteTable } from './route-table';

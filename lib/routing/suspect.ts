@@ -1,4 +1,4 @@
-import { kFactory } from '../factory';
+import { kFactory } from '../middleware-factory';
 import type { AnyHandler } from './route';
 import { type Layer, within } from './layer';
 import type { RouteTable } from './route-table';

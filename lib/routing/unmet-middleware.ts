@@ -1,5 +1,6 @@
 import { Engine, type Shape } from './engine';
-import { homeOf, type Layer, meetsRoute, type Mount } from './layer';
+import type { Layer, Mount } from './layer';
+import { homeOf, meetsRoute } from './sibling';
 import type { ListedRoute, RouteDescription } from './listing';
 import { LayerIndex } from './overlap';
 import type { Pattern } from './pattern';

@@ -5,7 +5,7 @@ import type { Response } from '../http/response';
 import { type RpcMetadata, rpcMetadata } from '../open-telemetry';
 import { isTraced, tracing } from '../tracing';
 import { isError } from './failure';
-import { HandlerRun, isAnswered } from './handler-run';
+import { HandlerTrace, isAnswered } from './handler-trace';
 import type { Layer, Place } from './layer';
 import type { Match } from './plan';
 import type { RouteTable } from './route-table';
@@ -19,7 +19,7 @@ export interface Watchman {
   /** Called before the first function of the program's is that is to answer a request. */
   called(watch: RequestWatch): void;
   /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
-  returned(run: HandlerRun): void;
+  returned(run: HandlerTrace): void;
 }
 
 /**
@@ -35,7 +35,7 @@ export class RequestWatch implements ErrorWatch {
   route: string | undefined = undefined;
   readonly #watchman: Watchman | null;
   /** The handlers that have the request, of several the last within the others. */
-  readonly #runs: HandlerRun[] = [];
+  readonly #runs: HandlerTrace[] = [];
   readonly #rpc: RpcMetadata | undefined;
   #hasCalled = false;
   #error: unknown = undefined;
@@ -68,7 +68,7 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** The handler that has the request. */
-  get holder(): HandlerRun | undefined {
+  get holder(): HandlerTrace | undefined {
     return this.#runs.at(-1);
   }
 
@@ -85,21 +85,21 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** Calls a handler, in the async contexts that subscribers have bound to its start. */
-  call(run: HandlerRun, layer: Layer, given: readonly unknown[]): unknown {
+  call(run: HandlerTrace, layer: Layer, given: readonly unknown[]): unknown {
     this.begins();
     this.#runs.push(run);
     return tracing.handlerStart.runStores(run, layer.handler as (...given: unknown[]) => unknown, undefined, ...given);
   }
 
   /** Takes note of what a handler has come to, unless it has gone on meanwhile. */
-  returned(run: HandlerRun): void {
+  returned(run: HandlerTrace): void {
     if (!this.#runs.includes(run)) return;
     if (run.state === 'resolved' || this.isAnswered) run.end();
     if (!this.isAnswered) this.#watchman?.returned(run);
   }
 
   /** A handler has gone on, or failed. */
-  left(run: HandlerRun, error: unknown): void {
+  left(run: HandlerTrace, error: unknown): void {
     const at = this.#runs.lastIndexOf(run);
     if (at !== -1) this.#runs.splice(at, 1);
     run.leave(error);
@@ -148,7 +148,7 @@ export class WalkWatch {
   readonly #walk: Watched;
   /** The path that the application or router is mounted at. */
   readonly #base: string;
-  #run: HandlerRun | null = null;
+  #run: HandlerTrace | null = null;
   #place: Place | null = null;
 
   constructor(request: RequestWatch, walk: Watched) {
@@ -172,7 +172,7 @@ export class WalkWatch {
   /** Calls a handler; what comes of it is what the handler returned, or a promise of the same. */
   call(layer: Layer, given: readonly unknown[]): unknown {
     const { request } = this;
-    const run = (this.#run = new HandlerRun(request.request, request.response, layer, this.#pathOf(layer)));
+    const run = (this.#run = new HandlerTrace(request.request, request.response, layer, this.#pathOf(layer)));
     const result = request.call(run, layer, given);
     if (typeof result !== 'object' || result === null || result === request.response) {
       run.came('returned', result);

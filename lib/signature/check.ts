@@ -4,10 +4,9 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
-import type { PendingCheck } from './scheme';
 
 /** A request on its way, as far as its signatures are concerned. */
-export interface Checked {
+interface Checked {
   readonly req: Request;
   readonly res: Response;
   readonly method: string;
@@ -48,11 +47,11 @@ export class SignatureCheck<C extends Checked> {
     const hook = this.#next(target);
     if (hook === undefined) return this.#host.admitted(target);
     const { req, res } = target;
-    const check = hook.begin(req, res);
-    if (check === undefined) return;
-    if (!hook.readsBody) return this.#finish(target, hook, check, undefined);
+    const pending = hook.begin(req, res);
+    if (pending === undefined) return;
+    if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
     if (!hasBody(req)) {
-      if (forbidBody(req)) this.#finish(target, hook, check, undefined);
+      if (forbidBody(req)) this.#finish(target, hook, pending, undefined);
       else hook.refuseConsumed(req, res);
       return;
     }
@@ -63,33 +62,33 @@ export class SignatureCheck<C extends Checked> {
     }
     this.#host.invite(target);
     // Bound, no closure: one that stands on what it captures costs each request.
-    startCapture(req, this.#limit, this.#captured.bind(this, target, hook, check));
+    startCapture(req, this.#limit, this.#captured.bind(this, target, hook, pending));
   }
 
   /** The next hook whose scope the request is in, and which has not checked it. */
   #next({ method, url, checked }: C): SignatureHook | undefined {
     const path = guardedPart(url);
     for (const hook of this.#hooks) {
-      if (checked?.includes(hook) !== true && hook.requires(method, path)) return hook;
+      if (checked?.includes(hook) !== true && hook.scope.requires(method, path)) return hook;
     }
     return undefined;
   }
 
-  #captured(target: C, hook: SignatureHook, check: PendingCheck, req: Request, outcome: CaptureOutcome): void {
+  #captured(target: C, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
     if (outcome === 'aborted') return;
     try {
       if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
       else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-      else this.#finish(target, hook, check, req[kRawBody]);
+      else this.#finish(target, hook, pending, req[kRawBody]);
     } catch (error) {
       // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
       this.#host.failed(target, error);
     }
   }
 
-  #finish(target: C, hook: SignatureHook, check: PendingCheck, body: Buffer | undefined): void {
-    const admitted = hook.finish(target.req, target.res, check, body);
+  #finish(target: C, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
+    const admitted = hook.finish(target.req, target.res, pending, body);
     if (admitted === true) this.#passed(target, hook);
     else if (admitted !== false) {
       admitted.then((passed) => {

@@ -1,15 +1,13 @@
 import type { SafeLog } from '../safe-log';
-import type { ResolvedSecurity, ResolvedSignature } from '../options/options';
+import type { ResolvedSecurity } from '../options/resolved';
 import { Path, type PathRules } from '../routing/path';
 import { parsePattern, Pattern } from '../routing/pattern';
 import type { Segment } from '../routing/pattern-parser';
 import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
 import { MessageSignatureScheme } from './v2/message-signature';
-import type { SignatureScheme } from './scheme';
 import { SignatureScope } from './scope/scope';
-import { coarseSegments, LOOSE, withoutEmpty } from './scope/scope-entry';
-import { secretSource } from './secret-source';
+import { coarseSegments, LOOSE, shapeOf, withoutEmpty } from './scope/scope-entry';
 import { WebhookScheme } from './webhook/webhook';
 
 /**
@@ -25,22 +23,20 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
   const hooks: SignatureHook[] = [];
   let own: SignatureHook | undefined;
   if (requestSignature !== undefined) {
-    const { debug, replay, timeout } = requestSignature;
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
-    own = new SignatureHook({ scheme: schemeOf(requestSignature), scope, debug, store: replay?.store, timeout }, logger);
+    const scheme = requestSignature.version === 2 ? new MessageSignatureScheme(requestSignature) : new HmacScheme(requestSignature);
+    own = new SignatureHook(scheme, scope, requestSignature, logger);
     hooks.push(own);
   }
   refuseOverlaps(webhooks.map(({ path }) => path));
   for (const webhook of webhooks) {
-    if (own !== undefined && plainPaths(webhook.path, rules).some((path) => own.requires('POST', path))) {
+    if (own !== undefined && plainPaths(webhook.path, rules).some((path) => own.scope.requires('POST', path))) {
       throw new TypeError(
         `security.webhooks: a request to ${JSON.stringify(webhook.path)} would have to pass security.requestSignature as well; `
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
       );
     }
-    const scope = new SignatureScope([webhook.path], [], rules);
-    const { debug, replay, timeout } = webhook;
-    hooks.push(new SignatureHook({ scheme: new WebhookScheme(webhook), scope, debug, store: replay?.store, timeout }, logger));
+    hooks.push(new SignatureHook(new WebhookScheme(webhook), new SignatureScope([webhook.path], [], rules), webhook, logger));
   }
   return hooks;
 }
@@ -93,14 +89,4 @@ function meet(a: Segment, b: Segment): boolean {
   if (a.kind === 'static') return new Pattern('', [b], 0).matches(new Path(`/${a.text}`, LOOSE));
   if (b.kind === 'static') return meet(b, a);
   return shapeOf(a) === shapeOf(b);
-}
-
-/** A segment of several parts, without the names of its parameters. */
-function shapeOf(segment: Segment): string {
-  return segment.kind === 'mixed' ? JSON.stringify(segment.parts.map((part) => (part.kind === 'text' ? part.text.toLowerCase() : [part.constraint]))) : segment.kind;
-}
-
-function schemeOf(config: ResolvedSignature): SignatureScheme {
-  const source = secretSource(config.secret);
-  return config.version === 2 ? new MessageSignatureScheme(config, source) : new HmacScheme(config, source);
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ErrorBody } from '../errors';
-import type { Failure, Rejection } from './rejection';
+import { crypto } from '../packages';
+import type { Rejection } from './rejection';
 
 /** What a signature is checked against: the request as received, before any rewrite. */
 export interface ReceivedRequest {
@@ -26,30 +26,35 @@ export interface Acceptance {
 /** How a check ended. */
 export type Verdict = Rejection | Acceptance;
 
-/** The check of a request whose head is in order. It waits for the body. */
-export interface PendingCheck {
-  /**
-   * Checks the signature over the bytes as received; its age again, since time
-   * has passed meanwhile.
-   * @param body Undefined when there is none.
-   * @param now In milliseconds since the epoch.
-   */
-  finish(body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;
-  /** What is checked, part by part, for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
-  describe(body: Buffer | undefined): Readonly<Record<string, unknown>>;
-}
-
 /**
  * A way of signing requests. Pure: it knows neither server nor scope, and the
- * time is given to it.
+ * time is given to it, in milliseconds since the epoch.
+ * @typeParam P What is kept of a request whose head is in order, until its body has come.
  */
-export interface SignatureScheme {
+export interface SignatureScheme<P extends object = object> {
+  /** The header that is said to be missing, as clients write it. */
+  readonly headerName: string;
   /** The value of `WWW-Authenticate` on a 401 (RFC 9110 section 11.6.1). */
   readonly challenge: string;
   /** Whether the body is part of what is signed, so that its bytes are needed. */
   readonly readsBody: boolean;
   /** Checks what can be checked before a byte of the body is read: presence, grammar, age. */
-  begin(request: ReceivedRequest, now: number): Rejection | PendingCheck;
-  /** The JSON body that answers a failure. */
-  failureBody(failure: Failure): ErrorBody;
+  begin(request: ReceivedRequest, now: number): Rejection | P;
+  /**
+   * Checks the signature over the bytes as received; its age again, since time has passed meanwhile.
+   * @param body Undefined when there is none.
+   */
+  finish(pending: P, body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;
+  /** What is checked, part by part, for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
+  describe(pending: P, body: Buffer | undefined): Readonly<Record<string, unknown>>;
+}
+
+/** A body as the log may show it: how long it is, and which. */
+export function bodyParts(body: Uint8Array = new Uint8Array(0)): { readonly bytes: number; readonly sha256: string } {
+  return { bytes: body.length, sha256: sha256(body) };
+}
+
+/** A hash by which the log tells what it does not show. */
+export function sha256(data: string | Uint8Array): string {
+  return crypto().createHash('sha256').update(data).digest('hex');
 }

@@ -1,5 +1,6 @@
 import { isUint8Array } from 'node:util/types';
-import { signRequest, type SignRequestOptions } from './sign';
+import { signRequest } from './sign';
+import type { SignRequestOptions } from './sign-options';
 
 /** What {@link signedFetch} signs with: the options of {@link signRequest} that do not belong to a single request. */
 export interface SignedFetchOptions extends Omit<SignRequestOptions, OfOneRequest> {

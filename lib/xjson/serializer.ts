@@ -1,6 +1,6 @@
 import { DataWalk } from './data-walk';
 import { LargeData, type Sink } from './large-data';
-import type { XJsonOptions } from './options';
+import { checkXJsonOptions, type XJsonOptions } from './options';
 import { Rules } from './rules';
 import { wholeText } from './text';
 
@@ -35,7 +35,7 @@ export class Serializer {
 
   /**
    * Goes on until all is written, or the time of `performance.now()` has come, in ms. Returns whether all is written.
-   * @throws What a getter, a `toJSON` or a proxy of the data throws; RangeError for a string longer than V8's longest.
+   * @throws What {@link stringify} throws for data.
    */
   run(until: number): boolean {
     if (this.#large === null) {
@@ -49,4 +49,20 @@ export class Serializer {
     }
     return this.#large.run(until);
   }
+}
+
+/**
+ * The JSON text of data as a {@link Serializer} makes it, in one go; `null` for
+ * what has no JSON form, such as `undefined`.
+ * @throws TypeError for a wrong option; RangeError for text longer than V8's
+ * longest string; and what a getter, a `toJSON` or a proxy of the data throws.
+ */
+export function stringify(data: unknown, options?: XJsonOptions): string {
+  const text = wholeText(data, Rules.of(options === undefined ? {} : checkXJsonOptions(options)), Infinity);
+  if (!(text instanceof DataWalk)) return text ?? 'null';
+  const parts: string[] = [];
+  const serializer = new Serializer(data, options ?? {}, { add: (part) => parts.push(part), clear: () => parts.splice(0) });
+  serializer.run(Infinity);
+  // A getter may have returned less this time.
+  return serializer.text ?? parts.join('');
 }

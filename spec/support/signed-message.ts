@@ -1,6 +1,5 @@
 import { isRejection } from '../../lib/signature/rejection';
 import type { Verdict } from '../../lib/signature/scheme';
-import { SharedSecrets } from '../../lib/signature/secret-source';
 import { type MessageSignatureConfig, MessageSignatureScheme } from '../../lib/signature/v2/message-signature';
 import { type MessageToSign, signMessage } from '../../lib/signature/v2/message-sign';
 import { verdictOf } from './verdict';
@@ -9,7 +8,7 @@ export const NOW = 1_700_000_000_000;
 export const SECRET = 'the-secret-of-the-message-specs1';
 export const NONCE = 'a-nonce-of-twenty-si';
 
-export const config: MessageSignatureConfig = { maxAge: 300_000, clockSkew: 30_000, includeBody: true, includeQuery: true };
+export const config: MessageSignatureConfig = { secret: [SECRET], maxAge: 300_000, clockSkew: 30_000, includeBody: true, includeQuery: true, covers: [] };
 
 /** A request as a server receives it. */
 export interface Received {
@@ -19,8 +18,8 @@ export interface Received {
   body?: Buffer | undefined;
 }
 
-export function schemeOf(changes: Partial<MessageSignatureConfig> = {}, secrets: readonly string[] = [SECRET]): MessageSignatureScheme {
-  return new MessageSignatureScheme({ ...config, ...changes }, new SharedSecrets(secrets));
+export function schemeOf(changes: Partial<MessageSignatureConfig> = {}, secret: readonly string[] = [SECRET]): MessageSignatureScheme {
+  return new MessageSignatureScheme({ ...config, secret, ...changes });
 }
 
 /** Signs with signMessage, and answers what then arrives. */

@@ -4,13 +4,13 @@ import type { ReceivedRequest, SignatureScheme, Verdict } from '../../lib/signat
 /** The whole check of a request, head and then body, as a hook makes it. @param finished When the body was in. */
 export async function laterVerdictOf(scheme: SignatureScheme, request: ReceivedRequest, body: Buffer | undefined, now: number, finished = now): Promise<Verdict> {
   const begun = scheme.begin(request, now);
-  return isRejection(begun) ? begun : begun.finish(body, finished);
+  return isRejection(begun) ? begun : scheme.finish(begun, body, finished);
 }
 
 /** The same, where no secret is waited for. */
 export function verdictOf(scheme: SignatureScheme, request: ReceivedRequest, body: Buffer | undefined, now: number, finished = now): Verdict {
   const begun = scheme.begin(request, now);
-  const verdict = isRejection(begun) ? begun : begun.finish(body, finished);
+  const verdict = isRejection(begun) ? begun : scheme.finish(begun, body, finished);
   if (verdict instanceof Promise) throw new Error('the secrets of this scheme have to be waited for');
   return verdict;
 }
@@ -25,5 +25,5 @@ export function refusalOf(scheme: SignatureScheme, request: ReceivedRequest, now
 export function partsOf(scheme: SignatureScheme, request: ReceivedRequest, body: Buffer | undefined, now: number): Readonly<Record<string, unknown>> {
   const begun = scheme.begin(request, now);
   if (isRejection(begun)) throw new Error(begun.reason);
-  return begun.describe(body);
+  return scheme.describe(begun, body);
 }

@@ -1,8 +1,7 @@
 import { crypto } from '../../packages';
 
 /**
- * Making a BigInt takes the square of its digits: one of a megabyte would keep
- * every other request waiting for half a second. Python has the same bound, for
+ * Making a BigInt takes the square of its digits. Python has the same bound, for
  * the same reason (CVE-2020-10735).
  */
 export const MOST_DIGITS = 4300;

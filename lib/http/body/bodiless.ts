@@ -1,14 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * Holds a request to having no body: the first byte of one ends the connection,
- * and nobody is given it. Returns false where bytes have come already.
- *
- * For a request that was checked as one without a body. The headers do not tell
- * for certain: Node hands on only the first thousand of them (or as many as
- * `maxHeadersCount` says), and its parser goes by all, where it does not refuse
- * the request for them as later versions do. A property of the request's own,
- * since another framework's application takes the prototype away.
+ * Holds a request that was checked as one without a body to having none: the
+ * first byte ends the connection, and nobody is given it. Returns false where
+ * bytes have come already. The headers do not tell for certain: Node's parser
+ * goes by all of them, and hands on only the first thousand (`maxHeadersCount`).
+ * A property of the request's own, since another framework's application takes
+ * the prototype away.
  */
 export function forbidBody(request: IncomingMessage): boolean {
   if (request.readableLength > 0 || request.readableDidRead) return false;

@@ -4,10 +4,7 @@ import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
 import { type Inflater, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
-import { parseForm } from './form';
-
-export { tooLarge } from './inflate';
-export { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from './capture';
+import { parseForm } from '../query';
 
 /** The kinds of body that are parsed. */
 export type BodyKind = 'json' | 'form' | 'text';
@@ -22,11 +19,8 @@ export interface ParseOptions {
   readonly inflater: Inflater;
 }
 
-/** A request, as far as it says how its body is to be read. */
-export type BodyHead = Pick<IncomingMessage, 'headers'> & {
-  /** None where an adapter made the request. */
-  readonly socket?: Pick<IncomingMessage['socket'], 'destroyed'> | null | undefined;
-};
+/** A request, as far as it says how its body is to be read; one that an adapter made has no socket. */
+type BodyHead = Pick<IncomingMessage, 'headers'> & { readonly socket?: { readonly destroyed: boolean } | null | undefined };
 
 /** Hears what a body was parsed to, or why it was not. `value` is undefined where the type is none that is parsed. */
 export type ParseListener = (error: unknown, value: unknown) => void;
@@ -57,11 +51,9 @@ function kindOf(type: string): BodyKind | undefined {
 }
 
 /**
- * Parses the captured bytes of a body by the request's headers. JSON may hold
- * any value and must not be empty; a form is flat; text is a string. `done` is
- * called exactly once, before this returns where nothing is to be inflated; not
- * at all where the client went away while the body waited to be inflated.
- *
+ * Parses the captured bytes of a body by the request's headers: JSON of any
+ * value, a flat form, or text. `done` is called once, before this returns where
+ * nothing is to be inflated; not at all where the client went away meanwhile.
  * The error is an HttpError: 400 `MALFORMED_BODY` or `FORBIDDEN_KEY`, 413
  * `BODY_TOO_LARGE` or `TOO_MANY_FIELDS`, 415 `UNSUPPORTED_ENCODING` or
  * `UNSUPPORTED_CHARSET`; or whatever a program has the request's headers throw.
@@ -96,14 +88,10 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
 function finish(bytes: Buffer, kind: BodyKind, charset: Charset, { bigint }: ParseOptions, done: ParseListener): void {
   let value: unknown;
   try {
-    value = parseText(charset.decode(bytes), kind, bigint);
+    const text = charset.decode(bytes);
+    value = kind === 'json' ? parseJson(text, bigint) : kind === 'form' ? parseForm(text) : text;
   } catch (error) {
     return done(error instanceof HttpError ? error : HttpError.of('MALFORMED_BODY', undefined, { cause: error }), undefined);
   }
   done(null, value);
-}
-
-function parseText(text: string, kind: BodyKind, bigint: boolean): unknown {
-  if (kind === 'json') return parseJson(text, bigint);
-  return kind === 'form' ? parseForm(text) : text;
 }

@@ -39,9 +39,8 @@ export type CaptureListener<T extends BodyStream> = (request: T, outcome: Captur
 
 /**
  * Whether the headers announce a body (RFC 9112 section 6.3). By the list of
- * them as received: Node makes the object `headers` when somebody first asks
- * for it, which costs a request without a body a fiftieth of its time, and
- * leaves out of it what is past `maxHeadersCount`.
+ * them as received: the object `headers` is work for Node to make, and lacks what
+ * is past `maxHeadersCount`.
  */
 export function hasBody(request: IncomingMessage): boolean {
   const { rawHeaders } = request;
@@ -66,11 +65,9 @@ export function isBeingRead(request: IncomingMessage): boolean {
 }
 
 /**
- * Captures the body of a request as it arrives, up to `limit` bytes, without
- * consuming it: afterwards the stream holds every byte, and `rawBody` is the
- * same memory. `done` is called exactly once: at once where the outcome is
- * known already, else when the last byte is in.
- *
+ * Captures the body of a request as it arrives, without consuming it: afterwards
+ * the stream holds every byte, and `rawBody` is the same memory. `done` is called
+ * once: at once where the outcome is known already.
  * @param limit Longest body that is kept, in bytes.
  */
 export function startCapture<T extends BodyStream>(request: T, limit: number, done: CaptureListener<T>): void {
@@ -104,13 +101,10 @@ function settle<T extends BodyStream>(request: T, outcome: CaptureOutcome, done:
 }
 
 /**
- * One body on its way in. The bytes are held here and given to the stream in
- * one piece when they are complete: a body sent as a million chunks of one
- * byte would otherwise cost a hundred times its size in Buffer objects.
- *
- * Node's parser brings them in a context of its own, that of the connection;
- * who waits for the end goes on in the one where the wait began, so that
- * AsyncLocalStorage holds what it held.
+ * One body on its way in. The bytes are held here and given to the stream in one
+ * piece: as a million chunks of one byte they would cost a hundred times their
+ * size. Node's parser brings them in the async context of the connection; who
+ * waits for the end goes on in his own.
  */
 class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake {
   readonly #request: T;
@@ -172,9 +166,8 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   }
 
   /**
-   * Makes sixteen times the room, never beyond what the body may come to be: a
-   * room is memory outside of V8's heap, and with four times, two rooms for a
-   * megabyte, collecting them took a sixteenth of its cost. Not all that is
+   * Makes sixteen times the room, since each room is memory to be collected outside
+   * of V8's heap; never beyond what the body may come to be. Not all that is
    * announced at once: two bytes would do to take the limit.
    */
   #grow(length: number): void {

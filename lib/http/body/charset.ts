@@ -24,7 +24,7 @@ export function charsetOf(label: string | undefined): Charset | undefined {
   // There it is little-endian; by RFC 2781 section 4.3 a mark says which, and Express goes by it.
   if (name === 'utf-16') return UTF16;
   try {
-    return new NamedCharset(name);
+    return namedCharset(name);
   } catch {
     return undefined;
   }
@@ -44,20 +44,14 @@ const UTF16: Charset = {
   decode: (bytes) => new TextDecoder(isBigEndian(bytes) ? 'utf-16be' : 'utf-16le').decode(bytes),
 };
 
-class NamedCharset implements Charset {
-  readonly unicode: boolean;
-  readonly #decoder: TextDecoder;
-
-  /** @throws RangeError for a label that is none. */
-  constructor(label: string) {
-    this.#decoder = new TextDecoder(label);
-    this.unicode = this.#decoder.encoding.startsWith('utf-');
-  }
-
-  decode(bytes: Buffer): string {
+/** @throws RangeError for a label that is none. */
+function namedCharset(label: string): Charset {
+  const decoder = new TextDecoder(label);
+  return {
+    unicode: decoder.encoding.startsWith('utf-'),
     // In two steps: in one, Node 20 reads windows-1252 as Latin-1 and loses the euro sign.
-    return this.#decoder.decode(bytes, { stream: true }) + this.#decoder.decode();
-  }
+    decode: (bytes) => decoder.decode(bytes, { stream: true }) + decoder.decode(),
+  };
 }
 
 /** By the mark; without one by where the zeros of ASCII characters stand, as iconv-lite does for body-parser. */

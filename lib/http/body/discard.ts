@@ -6,17 +6,13 @@ import { endUnread } from '../node/unread-request';
 import { type BodyStream, type Intake, kIntake } from './capture';
 
 /**
- * Discards what nobody took of a body, when its response has finished. Up to
- * `limit` bytes the connection lives on; past that it is closed.
- *
- * @param limit Most bytes that are discarded, in bytes.
+ * Discards what nobody took of a body, when its response has finished.
+ * @param limit Bytes up to which the connection lives on; past that it is closed.
  */
 export function discardRest(request: BodyStream, limit: number): void {
   // What a program made without a socket gets no more bytes.
   if (request.complete || !(request as { socket?: Socket | null }).socket) {
-    // Every byte is off the wire, and who has begun to read in this turn keeps
-    // them: Node would take the listeners away. Who has paused before the first
-    // byte was read has not begun.
+    // Every byte is off the wire, and who has begun to read in this turn keeps them: Node would take the listeners away.
     if (request.readableFlowing !== true) endUnread(request);
     return;
   }
@@ -27,10 +23,8 @@ export function discardRest(request: BodyStream, limit: number): void {
 }
 
 /**
- * Counts and drops. It closes by halves (RFC 9112 section 9.6): the answer is
- * sent and ended, and what the client is still sending is dropped for a while.
- * Closing at once would reset the connection, and a client that writes before
- * it reads would lose the answer.
+ * Counts and drops. It closes by halves (RFC 9112 section 9.6): closed at once,
+ * a client that writes before it reads would lose the answer.
  */
 class Discard implements Intake {
   readonly #request: BodyStream;

@@ -39,27 +39,17 @@ export function isInflated(coding: string): boolean {
   return Object.hasOwn(CODINGS, coding);
 }
 
-/**
- * Inflates bodies, few at once and the others in the order in which they came:
- * three thousand of a hundred bytes may stand for gigabytes.
- */
+/** Inflates bodies, few at once and in the order in which they came: three thousand of a hundred bytes may stand for gigabytes. */
 export class Inflater {
   /** In their order; a Set gives up its first without moving the others. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  /**
-   * Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 100 KiB
-   * and 200 times the bytes received; 400 `MALFORMED_BODY`.
-   */
+  /** Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 100 KiB and 200 times the bytes received; 400 `MALFORMED_BODY`. */
   inflate(body: Deflated): void {
     // What frees the place for it is another request, with another context.
     if (this.#running < MOST_AT_ONCE) this.#start(body);
-    else this.#waiting.add(AsyncResource.bind(() => this.#startLate(body)));
-  }
-
-  #startLate(body: Deflated): void {
-    if (!body.isClientGone()) this.#start(body);
+    else this.#waiting.add(AsyncResource.bind(() => body.isClientGone() || this.#start(body)));
   }
 
   #start(body: Deflated): void {

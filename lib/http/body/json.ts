@@ -1,25 +1,24 @@
 import { HttpError } from '../../errors';
-import { type MarkedText, markBigIntegers, MOST_DIGITS } from './big-integers';
+import { markBigIntegers, MOST_DIGITS } from './big-integers';
 
 const LONG_INTEGER = /\d{16}/;
 /** A key that reaches for a prototype, with any of its letters escaped. */
 const ESCAPED_KEY = new RegExp(`"(?:${['__proto__', 'prototype'].map(escapable).join('|')})"`);
 
 /**
- * Parses the JSON text of a request body (RFC 8259), of whatever value. Keys
- * that reach for a prototype, `__proto__` and `constructor` with `prototype`
- * in it, are refused.
- *
- * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused; all else is what
- * JSON.parse makes of it.
- * @throws {HttpError} `MALFORMED_BODY` or `FORBIDDEN_KEY`, both 400.
+ * Parses the JSON text of a request body (RFC 8259), of whatever value.
+ * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused.
+ * @throws {HttpError} 400 `MALFORMED_BODY`, or `FORBIDDEN_KEY` for `__proto__`, and for `constructor` with `prototype` in it.
  */
 export function parseJson(text: string, bigint: boolean): unknown {
   const marked = bigint && LONG_INTEGER.test(text) ? markBigIntegers(text) : undefined;
   const value = parsed(text, marked?.text ?? text);
   const mark = marked?.mark;
   const root = mark !== undefined || isSuspect(text) ? settle(value, mark) : value;
-  if (marked?.tooLong !== undefined) refuseInteger(marked.tooLong);
+  if (marked?.tooLong !== undefined) {
+    const { at, digits } = marked.tooLong;
+    throw HttpError.of('MALFORMED_BODY', `The request body holds an integer of ${digits} digits at position ${at}: at most ${MOST_DIGITS} are taken, send it as a string`);
+  }
   return root;
 }
 
@@ -54,10 +53,6 @@ function refusalOf(text: string): string {
   return '';
 }
 
-function refuseInteger({ at, digits }: Required<MarkedText>['tooLong']): never {
-  throw HttpError.of('MALFORMED_BODY', `The request body holds an integer of ${digits} digits at position ${at}: at most ${MOST_DIGITS} are taken, send it as a string`);
-}
-
 /** An expression for a word in JSON, any letter of which may be escaped. */
 function escapable(word: string): string {
   return word.replace(/./g, (letter) => {
@@ -66,10 +61,7 @@ function escapable(word: string): string {
   });
 }
 
-/**
- * Whether a key that is refused may be in the text: `proto`, which is in both,
- * is one search for most texts.
- */
+/** Whether a key that is refused may be in the text: `proto`, which is in both, is one search for most texts. */
 function isSuspect(text: string): boolean {
   if (text.includes('proto') && (text.includes('"__proto__"') || text.includes('"prototype"'))) return true;
   return text.includes('\\u') && ESCAPED_KEY.test(text);
@@ -77,9 +69,8 @@ function isSuspect(text: string): boolean {
 
 /**
  * Refuses forbidden keys, and makes BigInts of the strings that begin with the
- * mark, in place. Not by a reviver: V8's recurses, and overflows on nesting
- * that JSON.parse itself takes. By index where there is one, since the names
- * of an array's elements are strings made to be asked for.
+ * mark, in place. Not by a reviver: V8's recurses, and overflows on nesting that
+ * JSON.parse itself takes.
  */
 function settle(root: unknown, mark: string | undefined): unknown {
   const top = [root];

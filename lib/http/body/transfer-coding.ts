@@ -29,10 +29,7 @@ function isPlain({ httpVersionMajor, httpVersionMinor }: IncomingMessage, coding
   return codings.trim().toLowerCase() === 'chunked' && (httpVersionMajor !== 1 || httpVersionMinor !== 0);
 }
 
-/**
- * Answers 501, and closes the connection behind it. Who cut the messages apart
- * otherwise sees no second request there, so none is carried out.
- */
+/** Answers 501 and closes the connection behind it, so that who cut the messages apart otherwise has no second request carried out. */
 export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
   const { status, message } = HttpError.of('UNSUPPORTED_TRANSFER_CODING');
   closeBehind(request, res);

@@ -14,11 +14,9 @@ const DECODED: Readonly<Record<string, string>> = { '2e': '.', '2f': '/', '5c': 
  * the file system resolves them. So the capture of `/files/x/../private/key`
  * would lead past a guard of `/files/private`, and so would those of
  * `/files/./private/key` and, where the guard's path is longer, of `//`.
- *
- * A program may well write `../`, `./` and `//` by itself, so these do only
- * where the client has sent such a segment, encoded or not; `..` also where it
- * has sent two dots that a pattern such as `/:name.:type` makes a segment of.
- *
+ * A program may well write these by itself, so they count only where the client
+ * has sent such a segment, encoded or not; `..` also where it has sent two dots
+ * that a pattern such as `/:name.:type` makes a segment of.
  * @param target The request target as received.
  */
 export function isAmbiguousPath(path: string, target: string): boolean {

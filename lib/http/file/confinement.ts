@@ -1,16 +1,13 @@
 import { realpath } from 'node:fs';
 import { sep } from 'node:path';
 
-/** Told whether the file stands beneath the root, or why nobody knows. */
-export type ConfinementListener = (error: NodeJS.ErrnoException | null, inside: boolean) => void;
-
 /**
  * Finds whether a file stands beneath a root by where links lead.
- *
  * @param root An absolute path, normalized.
  * @param path The file, beneath the root by its name.
+ * @param done Told whether it does, or why nobody knows.
  */
-export function findBeneath(root: string, path: string, done: ConfinementListener): void {
+export function findBeneath(root: string, path: string, done: (error: NodeJS.ErrnoException | null, inside: boolean) => void): void {
   realpath.native(path, (error, real) => {
     if (error !== null) {
       done(error, false);

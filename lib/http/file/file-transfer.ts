@@ -3,26 +3,18 @@ import type { ReadStream, Stats } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
 import { toUSVString, types } from 'node:util';
-import type { SendOptions, SendStream } from 'send';
+import type { SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
 import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
+import { checkStatus } from '../response-head';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
-import { checkStatus } from '../status';
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
-
-/** What of a file `send` sends. */
-interface Part {
-  /** First byte, counted from 0. */
-  readonly start: number;
-  /** Last byte; beyond the file where there is nothing to send. */
-  readonly end: number;
-}
 
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
 export class FileTransfer {
@@ -37,10 +29,7 @@ export class FileTransfer {
   /** Undefined until the file is found. */
   #known: KnownFile | undefined;
   #size = 0;
-  /**
-   * Bytes that are to come from the file. Not read from the response's
-   * Content-Length: what middleware makes of that is its own affair.
-   */
+  /** Bytes that are to come from the file, whatever middleware makes of Content-Length. */
   #promised = 0;
   #settled = false;
   /** Undefined until the file is found; false while, or when, there is nothing to stream. */
@@ -58,13 +47,16 @@ export class FileTransfer {
     this.#files = res[kSettings].files ?? new KnownFiles();
   }
 
-  /** Starts sending. */
   start(): void {
     if (this.#isAmbiguous()) return this.#fail(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
-    const file = send()(this.#res.req, encodePath(this.#path), sendOptions(this.#options));
+    // Only the options `send` knows go on: it hands all it gets to fs.createReadStream.
+    const { headers: _, followSymlinks: __, ...known } = this.#options;
+    // A lone surrogate is in no file's name, and encodeURI throws for it.
+    const file = send()(this.#res.req, encodeURI(toUSVString(this.#path)), known);
     const pipe = file.stream.bind(file);
     file.stream = (path, options) => {
-      const { start, end } = options as Part;
+      // Of the first byte and the last, which lies beyond the file where there is nothing to send.
+      const { start, end } = options as { start: number; end: number };
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
       this.#res.removeHeader('Trailer');
@@ -80,10 +72,14 @@ export class FileTransfer {
       this.#confine(file, path, this.#known, () => this.#open(proceed, path, stats));
     };
     file.on('error', (error: Error) => this.#fail(error));
-    file.on('directory', () => this.#fail(directoryError()));
+    file.on('directory', () => this.#fail(new HttpError(404, 'EISDIR', 'The path is a directory')));
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
     file.on('end', () => this.#settle());
-    file.on('headers', () => this.#setHeaders());
+    file.on('headers', () => {
+      for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
+        if (value !== undefined) this.#res.setHeader(name, value);
+      }
+    });
     onFinished()(this.#res, (error) => this.#finish(error));
     file.pipe(this.#res);
   }
@@ -94,11 +90,7 @@ export class FileTransfer {
     return Boolean(this.#options.root) && isAmbiguousPath(this.#path, typeof originalUrl === 'string' ? originalUrl : req.url ?? '');
   }
 
-  /**
-   * `send` checks names, not where links lead. Someone who can change the tree
-   * meanwhile has won anyway; this is for trees that hold links by upload or by
-   * mistake.
-   */
+  /** `send` checks names, not where links lead, which stand in a tree by upload or by mistake. */
   #confine(file: SendStream, path: string, known: KnownFile, proceed: () => void): void {
     const { root, followSymlinks } = this.#options;
     if (root === undefined || root === '' || followSymlinks === true) return proceed();
@@ -128,9 +120,8 @@ export class FileTransfer {
   }
 
   /**
-   * Whether it is no more than a stream would read at once, and nobody has
-   * replaced what it would be written with; or nothing: `send` would read a
-   * byte, which a file may have by now.
+   * Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with; or nothing:
+   * `send` would read a byte, which a file may have by now.
    */
   #readsAtOnce(): boolean {
     const res = this.#res;
@@ -162,16 +153,7 @@ export class FileTransfer {
     }
   }
 
-  #setHeaders(): void {
-    for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
-      if (value !== undefined) this.#res.setHeader(name, value);
-    }
-  }
-
-  /**
-   * A file cut short while it is sent would leave the client waiting for bytes
-   * that the next response on the connection would then supply.
-   */
+  /** A file cut short meanwhile would leave the client waiting for bytes that the next response would then supply. */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
     // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
@@ -227,21 +209,6 @@ export class FileTransfer {
 /** Whether the error says only that the client is gone, which is no fault of the server's. */
 export function isClientGone(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ECONNABORTED' || error.syscall === 'write';
-}
-
-/** A lone surrogate is in no file's name, and encodeURI throws for it. */
-function encodePath(path: string): string {
-  return encodeURI(toUSVString(path));
-}
-
-/** Only the options `send` knows go on: it hands all it gets to fs.createReadStream. */
-function sendOptions(options: SendFileOptions): SendOptions {
-  const { headers: _, followSymlinks: __, ...known } = options;
-  return known;
-}
-
-function directoryError(): Error {
-  return new HttpError(404, 'EISDIR', 'The path is a directory');
 }
 
 function endedEarly(sent: number, promised: number): Error {

@@ -3,17 +3,12 @@ import type { Stats } from 'node:fs';
 import { type PartListener, readPart } from './file-part';
 
 /**
- * What tells a file from another in its place, and from itself before it was
- * changed. Numbers are given again; the time of change can't be set back, but
- * stands still on some file systems, which tell by that of modification.
+ * What tells a file from another in its place, and from itself before a change:
+ * numbers are given again, and on some file systems the time of change stands still.
  */
 type Identity = Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'mtimeMs' | 'size'>;
 
-/**
- * How long what is known of a file holds, in milliseconds: that a directory
- * above it was moved, or that it was written to through mmap, leaves no trace on
- * the file.
- */
+/** How long what is known of a file holds, in milliseconds: a move of a directory above it, or a write through mmap, leaves no trace on the file. */
 const KNOWN_FOR = 1000;
 
 /** Files that are kept in mind; then it begins anew. */
@@ -22,11 +17,7 @@ const MOST_FILES = 1000;
 /** Bytes of files that are kept in mind; then no more are until others are forgotten. */
 const MOST_BYTES = 4_194_304;
 
-/**
- * Steps in which file systems tell times, in milliseconds, at the longest (FAT).
- * A file that was changed within the last of them may be changed again and look
- * the same.
- */
+/** Steps in which file systems tell times, in milliseconds, at the longest (FAT): within one, a file may change again and look the same. */
 const CLOCK_STEP = 2000;
 
 /** A file as it was found. */
@@ -66,10 +57,9 @@ export class KnownFile {
 }
 
 /**
- * What was found out about files within the last second: for a small file that
- * many ask for, where it really stands and what is in it is more work than all
- * the rest. Each is looked at for every request all the same, and what is known
- * of one that has changed is forgotten.
+ * What was found out about files within the last second: of a small one that many
+ * ask for, that is most of the work. Each is looked at for every request all the
+ * same, and what is known of one that has changed is forgotten.
  */
 export class KnownFiles {
   readonly #files = new Map<string, KnownFile>();
@@ -79,10 +69,7 @@ export class KnownFiles {
   /** The timer's, which would else keep alive what a request has in its own. */
   readonly #scope = new AsyncResource('waypost.files');
 
-  /**
-   * @param stats Of the file that the path leads to, just taken.
-   * @returns What is known of it; it is the caller's to fill in.
-   */
+  /** @param stats Just taken. @returns What is known of the file; it is the caller's to fill in. */
   find(path: string, stats: Identity): KnownFile {
     const known = this.#files.get(path);
     if (known !== undefined) {
@@ -94,17 +81,16 @@ export class KnownFiles {
     }
     const found = new KnownFile(stats);
     // Windows has numbers that a double can't tell apart.
-    if (Number.isSafeInteger(stats.ino) && stats.ino !== 0) this.#remember(path, found);
+    if (!Number.isSafeInteger(stats.ino) || stats.ino === 0) return found;
+    if (this.#files.size >= MOST_FILES) {
+      this.#files.clear();
+      this.#bytes = 0;
+    }
+    this.#files.set(path, found);
     return found;
   }
 
-  /**
-   * Reads a part of a file in one piece, which nobody may write to.
-   *
-   * @param file What is known of it.
-   * @param start First byte, counted from 0; an integer.
-   * @param length Bytes to read.
-   */
+  /** Reads a part of a file, as {@link readPart}, into bytes that nobody may write to. @param file What is known of it. */
   read(path: string, file: KnownFile, start: number, length: number, done: PartListener): void {
     if (file.bytes !== undefined) {
       done(null, file.bytes.subarray(start, start + length));
@@ -139,18 +125,8 @@ export class KnownFiles {
     if (this.#bytes > 0) this.#expireLater();
   }
 
-  #remember(path: string, file: KnownFile): void {
-    if (this.#files.size >= MOST_FILES) this.#clear();
-    this.#files.set(path, file);
-  }
-
   #forget(path: string, file: KnownFile): void {
     this.#files.delete(path);
     this.#bytes -= file.bytes?.length ?? 0;
-  }
-
-  #clear(): void {
-    this.#files.clear();
-    this.#bytes = 0;
   }
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
-/** What Node keeps on a connection of an HTTP server. */
 interface Working {
   _httpMessage?: ServerResponse | null;
   /** Null once another protocol has taken it over. */
@@ -32,10 +31,9 @@ export function isFree(socket: Socket | undefined): boolean {
 const BUSY = { finished: false } as object as ServerResponse;
 
 /**
- * Closes a server, and spares connections whose response has ended, though
- * their client still reads and others wait behind it, and those from which
- * nothing was read yet, whose request may be on its way. The fact: Node takes a
- * connection for idle by `finished` of its response; 26 also one without.
+ * Closes a server, and spares connections whose response has ended, though their
+ * client still reads, and those from which nothing was read yet. The fact: Node
+ * takes a connection for idle by `finished` of its response; 26 also one without.
  */
 export function closeSparingEnded(sockets: Iterable<Socket>, close: () => void): void {
   const ended: { finished: boolean }[] = [];

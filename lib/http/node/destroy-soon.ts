@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Has a connection closed in another way behind its last response. The fact:
- * Node calls the socket's `destroySoon` then, on the turn in which the response
- * has finished.
- * @returns Takes it back.
+ * Has a connection closed in another way behind its last response; returns what takes it back.
+ * The fact: Node calls the socket's `destroySoon` then, on the turn in which the response has finished.
  */
 export function closeBy(socket: Socket, close: () => void): () => void {
   const before = Object.getOwnPropertyDescriptor(socket, 'destroySoon');

@@ -2,7 +2,6 @@
  * Whether Node does what its documentation does not promise. Tried out on
  * throw-away objects when the file that rests on it is loaded; where the trial
  * fails or throws, that file goes Node's documented way.
- *
  * @param name The file's. Specs and the benchmark replace this function, to switch one off by its name.
  */
 export function holds(_name: string, trial: () => boolean): boolean {

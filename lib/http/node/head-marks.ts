@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 
-/** What Node keeps on a response, and calls on it. */
 interface Marked {
   /** Whether a body is sent. Clear after the head of a 204 or 304 that was refused. */
   _hasBody?: boolean;
@@ -10,7 +9,6 @@ interface Marked {
   _implicitHeader?(): void;
 }
 
-/** Whether Node sends a body that the response is given. */
 export function sendsBody(res: ServerResponse): boolean {
   return (res as Marked)._hasBody === true;
 }

@@ -29,8 +29,7 @@ const known = new Map<string, string>();
 /**
  * The fields that are set; null for none. The fact: Node keeps them in an object
  * under a symbol of its own, by name in lower case, each with its name as it was
- * written. Each of its public ways to ask for more than one of them makes a list
- * of the names anew.
+ * written. Its public ways to ask for them make a list of the names anew.
  */
 export function fieldsOf(res: ServerResponse): Fields | null {
   const fields = kFields === undefined ? undefined : (res as unknown as Record<symbol, Fields | null | undefined>)[kFields];

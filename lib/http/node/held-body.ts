@@ -7,7 +7,6 @@ import { pushOn } from './parser-push';
 /** The bytes of a body that was captured, while its stream does not have them. */
 const kHeld = Symbol('waypost.request.held');
 
-/** What Node keeps of a request's stream. */
 interface HeldBody extends IncomingMessage {
   [kHeld]?: Buffer | undefined;
   /** Whether Node drops what is left of the body. */
@@ -35,10 +34,9 @@ const asksWhenRead = holds('held-body', () => {
 });
 
 /**
- * Gives a captured body back to its stream. Where nobody reads, only when
- * somebody does: few bodies are read twice, and to have one in the stream and
- * out again unread is work. A property of its own, since another framework's
- * application takes the prototype away.
+ * Gives a captured body back to its stream; where nobody reads, only when somebody
+ * does, since few bodies are read twice. A property of its own, since another
+ * framework's application takes the prototype away.
  */
 export function giveBack(request: IncomingMessage, bytes: Buffer): boolean {
   const stream = request as HeldBody;

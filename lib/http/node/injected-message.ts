@@ -8,10 +8,6 @@ interface Parsed extends IncomingMessage {
   readonly _consuming: boolean;
 }
 
-interface Sent extends ServerResponse {
-  readonly _header: string | null;
-}
-
 /** Gives a request that no parser made its header fields, names and values in turn, as a parser does. */
 export function addHeaderLines(req: IncomingMessage, lines: readonly string[]): void {
   (req as Parsed)._addHeaderLines(lines, lines.length);
@@ -49,7 +45,7 @@ export function dropUnread(req: IncomingMessage): void {
 
 /** The head of a response as it was sent; empty before. Node adds fields to it that no method tells. */
 export function headSent(res: ServerResponse): string {
-  return (res as Sent)._header ?? '';
+  return (res as { readonly _header?: string | null })._header ?? '';
 }
 
 /** Methods by which a request comes to its bytes, of Node's and of others' making. */

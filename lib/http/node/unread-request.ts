@@ -6,23 +6,9 @@ import { holds } from './fact';
 /** True on a response that was given a callback for what it wrote. */
 export const kCallsBack = Symbol('waypost.response.callsBack');
 
-interface CallingBack {
-  readonly [kCallsBack]?: boolean;
-}
-
 /** Emitters count the events that somebody listens for. */
 interface Counted {
   readonly _eventsCount: number;
-}
-
-/** What a stream goes by. */
-interface Marked {
-  readonly _readableState: Record<'ended' | 'endEmitted' | 'destroyed' | 'closed' | 'closeEmitted', boolean>;
-}
-
-/** Node's own way to pull an unread body off the wire, which the response calls when it has finished. */
-interface Dumpable {
-  _dump(): void;
 }
 
 /** The facts: a stream is over once these marks are set, and an emitter counts its events in `_eventsCount`. */
@@ -62,9 +48,9 @@ export function endUnread(request: IncomingMessage): void {
   else dumpByNode(request);
 }
 
-/** Drops what is left of a body as Node does: without end, and without counting. */
+/** Drops what is left of a body as Node does, whose response calls `_dump` when it has finished: without end, and without counting. */
 export function dumpByNode(request: IncomingMessage): void {
-  (IncomingMessage.prototype as unknown as Dumpable)._dump.call(request);
+  (IncomingMessage.prototype as unknown as { _dump(): void })._dump.call(request);
 }
 
 /**
@@ -79,12 +65,12 @@ function isUnheard(request: IncomingMessage): boolean {
     && request.readableLength === 0
     && (request as unknown as Counted)._eventsCount === 0
     && request.emit === emit
-    && res instanceof ServerResponse && (res as CallingBack)[kCallsBack] !== true && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
+    && res instanceof ServerResponse && (res as { readonly [kCallsBack]?: boolean })[kCallsBack] !== true && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
 }
 
 /** Leaves a stream as it is when it has ended, and has told so. */
 function markEnded(stream: Readable): void {
-  const state = (stream as unknown as Marked)._readableState;
+  const state = (stream as unknown as { readonly _readableState: Record<'ended' | 'endEmitted' | 'destroyed' | 'closed' | 'closeEmitted', boolean> })._readableState;
   state.ended = true;
   state.endEmitted = true;
   state.destroyed = true;

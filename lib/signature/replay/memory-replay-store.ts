@@ -84,14 +84,14 @@ export class MemoryReplayStore implements ReplayStore {
     // clock that was set back must not let it in again.
     if (!(expires >= now && expires > this.#forgotten)) return false;
     this.#sweep(SWEPT, now);
-    const key = this.#hash(digest);
-    let slot = this.#find(key);
+    this.#hash(digest);
+    let slot = this.#find();
     const held = this.#expiries[slot] as number;
     if (held >= now) return false;
     if (held !== 0) this.#drop(slot);
     if (this.#size >= this.#maxEntries) this.#makeRoom(now);
-    slot = this.#find(key);
-    this.#keys.set(key, WORDS * slot);
+    slot = this.#find();
+    this.#keys.set(this.#key, WORDS * slot);
     this.#expiries[slot] = expires;
     this.#size += 1;
     return true;
@@ -101,20 +101,20 @@ export class MemoryReplayStore implements ReplayStore {
    * Among a million signatures, one in 2^108 is taken for another, and then
    * refused. Whoever lacks the secret can't aim at that.
    */
-  #hash(digest: string): Uint32Array {
+  #hash(digest: string): void {
     const hash = crypto().createHash('sha256').update(this.#seed).update(digest).digest();
     for (let word = 0; word < WORDS; word++) this.#key[word] = hash.readUInt32LE(4 * word);
-    return this.#key;
   }
 
   /** The slot that holds the key, or the free one where it belongs. */
-  #find(key: Uint32Array): number {
-    let slot = (key[0] as number) % this.#slots;
-    while (this.#expiries[slot] !== 0 && !this.#holds(slot, key)) slot = this.#after(slot);
+  #find(): number {
+    let slot = (this.#key[0] as number) % this.#slots;
+    while (this.#expiries[slot] !== 0 && !this.#holds(slot)) slot = this.#after(slot);
     return slot;
   }
 
-  #holds(slot: number, key: Uint32Array): boolean {
+  #holds(slot: number): boolean {
+    const key = this.#key;
     const keys = this.#keys;
     const at = WORDS * slot;
     return keys[at] === key[0] && keys[at + 1] === key[1] && keys[at + 2] === key[2] && keys[at + 3] === key[3];

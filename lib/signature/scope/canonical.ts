@@ -6,7 +6,7 @@ const ESCAPES = /%[0-9a-fA-F]{2}/g;
 const LEAD = /[\xc2-\xf4][\x80-\xf4]/;
 
 /** What is left of a path in its canonical form, and whether reaching it took more than decoding. */
-export interface Canonical {
+interface Canonical {
   readonly path: string;
   /** The same with a final `.xJson` kept. */
   readonly suffixed: string;
@@ -47,7 +47,7 @@ export function canonical(path: string): Canonical {
  * segments it sees come from these, in this order.
  */
 export function tokens(text: string): string[] {
-  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map(trimmed).map(withoutSuffix).filter(isNotEmpty);
+  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
 }
 
 function isAmbiguous(path: string, decoded: string): boolean {
@@ -155,10 +155,6 @@ function withoutSuffix(segment: string): string {
   let end = segment.length;
   while (segment.endsWith('.xjson', end)) end -= 6;
   return segment.slice(0, end);
-}
-
-function trimmed(text: string): string {
-  return text.trim();
 }
 
 function isNotEmpty(text: string): boolean {

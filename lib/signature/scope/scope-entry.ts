@@ -155,7 +155,7 @@ function read(entry: ScopeEntry): Extract<ScopeEntry, object> {
 }
 
 /** Segments with those in the place of a tail that take at least the same, where there are some; never none. */
-export function plainSegments(segments: readonly Segment[]): readonly Segment[] {
+function plainSegments(segments: readonly Segment[]): readonly Segment[] {
   const last = segments[segments.length - 1];
   if (last?.kind !== 'tail' || last.segments === null) return segments;
   const plain = [...segments.slice(0, -1), ...last.segments];
@@ -199,7 +199,7 @@ function coversSegment(own: Segment, other: Segment | undefined): boolean {
 }
 
 /** A segment without the names of its parameters, as text to compare. */
-function shapeOf(segment: Segment | undefined): string {
+export function shapeOf(segment: Segment | undefined): string {
   if (segment === undefined) return '';
   if (segment.kind === 'static') return `=${segment.text.toLowerCase()}`;
   if (segment.kind === 'tail') return `${segment.kind} ${segment.source}`;

@@ -3,10 +3,8 @@ import { Path, type PathRules } from '../../routing/path';
 import { pathOf, pathStart } from '../../target';
 import { parsePattern, type Pattern } from '../../routing/pattern';
 import type { Segment } from '../../routing/pattern-parser';
-import { canonical, canonicalPath, tokens } from './canonical';
+import { canonical, tokens } from './canonical';
 import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
-
-export { canonicalPath };
 
 // A path that every server reads alike but for the case of its letters: no
 // escape, no backslash, `;`, `?`, `#`, control or non-ASCII character, no empty

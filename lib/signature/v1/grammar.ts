@@ -1,18 +1,16 @@
-import type { RequestSignatureConfig, SignatureAlgorithm } from '../../options/options';
-import { checkAge } from '../age';
-import { type Rejection, rejection } from '../rejection';
-import { signedUrl } from './signed-data';
+import type { SignatureAlgorithm } from '../../options/options';
+import type { ResolvedSignature } from '../../options/resolved';
+import type { HmacKey } from '../hmac';
+import { checkAge, type Rejection, rejection } from '../rejection';
+import type { ReceivedRequest } from '../scheme';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
-/** What of `security.requestSignature` the format needs, completed (INTERFACE section 2.5). */
-export type SignatureConfig = Readonly<Required<Pick<RequestSignatureConfig, Setting>>>;
+/** What of `security.requestSignature` the format needs (INTERFACE section 2.5). */
+export type SignatureConfig = Pick<ResolvedSignature, Setting>;
 
-/** What a signature is checked against: the request as received, before any rewrite. */
-export interface SignedRequest {
-  readonly method: string;
-  /** The request target exactly as sent: path and query. */
-  readonly target: string;
+/** What is checked of a request as received. */
+export interface SignedRequest extends Pick<ReceivedRequest, 'method' | 'target'> {
   /** The value of the signature header. A header sent twice comes as `a, b`, and fails the grammar. */
   readonly signature: string | undefined;
   /** The value of the timestamp header. */
@@ -38,6 +36,23 @@ const BODILESS = new Set(['GET', 'HEAD', 'DELETE']);
 /** Whether a signature is one digest in lower-case hexadecimal. */
 export function isDigest(signature: string, algorithm: SignatureAlgorithm): boolean {
   return DIGEST[algorithm].test(signature);
+}
+
+/**
+ * The HMAC of INTERFACE section 5, in hexadecimal: over method (upper-cased), URL, body and
+ * timestamp, in this order and without separators. A body given as bytes is
+ * hashed as bytes: distinct bytes may decode to one text, so text never stands
+ * in for them.
+ */
+export function digest(key: HmacKey, method: string, url: string, body: string | Uint8Array | undefined, timestamp: string): string {
+  return key.digest(method.toUpperCase() + url, body, timestamp);
+}
+
+/** The part of a request target that is signed: all of it, or what stands before the `?`. */
+export function signedUrl(target: string, includeQuery: boolean): string {
+  if (includeQuery) return target;
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
 }
 
 /**

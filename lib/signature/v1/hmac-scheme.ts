@@ -1,41 +1,39 @@
 import { crypto } from '../../packages';
-import type { ErrorBody } from '../../errors';
-import { checkAge } from '../age';
-import { bodyParts } from '../logged-parts';
-import { type Failure, failureBody, type Rejection, rejection } from '../rejection';
-import type { PendingCheck, ReceivedRequest, SignatureScheme, Verdict } from '../scheme';
-import { isKeyId, type SecretSource, SharedSecrets } from '../secret-source';
+import type { SecretLookup } from '../../options/options';
+import type { ResolvedSignature } from '../../options/resolved';
 import { HmacKey, matchesAny, type Secret } from '../hmac';
-import { checkBody, checkHeaders, isDigest, type SignatureConfig, type SignedRequest } from './grammar';
-import { digest, signedUrl } from './signed-data';
+import { checkAge, type Rejection, rejection } from '../rejection';
+import { bodyParts, type ReceivedRequest, type SignatureScheme, type Verdict } from '../scheme';
+import { isKeyId, secretsOf } from '../secret-source';
+import { checkBody, checkHeaders, digest, isDigest, type SignatureConfig, signedUrl, type SignedRequest } from './grammar';
 
-/** What the scheme needs beside {@link SignatureConfig}. */
-export interface HmacSchemeConfig extends SignatureConfig {
-  /** Name of the header that names the key; looked at where the source asks for one. */
-  readonly keyIdHeaderName: string;
-}
+/** What the scheme needs beside {@link SignatureConfig}: the secrets, and the header that names one where each client has its own. */
+type HmacSchemeConfig = SignatureConfig & Pick<ResolvedSignature, 'secret' | 'keyIdHeaderName'>;
 
-/** What every check of a scheme goes by. */
-interface HmacParts {
-  readonly config: HmacSchemeConfig;
-  readonly source: SecretSource;
-  /** Keys that every client shares; none with a secret for each client. */
-  readonly keys: readonly HmacKey[];
-  /** A secret that nobody has. */
-  readonly decoy: Secret;
+/** A request whose body is awaited. */
+interface NamedRequest extends SignedRequest {
+  /** Undefined where every client has the same keys. */
+  readonly keyId: string | undefined;
 }
 
 /** The format of INTERFACE section 5: one HMAC over method, URL, body and timestamp. */
-export class HmacScheme implements SignatureScheme {
+export class HmacScheme implements SignatureScheme<NamedRequest> {
+  readonly headerName: string;
   readonly challenge: string;
   readonly readsBody: boolean;
-  readonly #parts: HmacParts;
+  readonly #config: HmacSchemeConfig;
+  /** Keys that every client shares; undefined with a secret for each client. */
+  readonly #keys: readonly HmacKey[] | undefined;
+  /** A secret that nobody has. */
+  readonly #decoy: Secret = crypto().randomBytes(32);
   readonly #signatureName: string;
   readonly #timestampName: string;
   readonly #keyIdName: string;
 
-  constructor(config: HmacSchemeConfig, source: SecretSource) {
-    this.#parts = { config, source, keys: keysOf(source instanceof SharedSecrets ? source.find() : [], config), decoy: crypto().randomBytes(32) };
+  constructor(config: HmacSchemeConfig) {
+    this.#config = config;
+    this.#keys = typeof config.secret === 'function' ? undefined : keysOf(config.secret, config);
+    this.headerName = config.headerName;
     this.readsBody = config.includeBody;
     this.challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
     this.#signatureName = config.headerName.toLowerCase();
@@ -43,52 +41,31 @@ export class HmacScheme implements SignatureScheme {
     this.#keyIdName = config.keyIdHeaderName.toLowerCase();
   }
 
-  begin({ method, target, headers }: ReceivedRequest, now: number): Rejection | PendingCheck {
-    const { config, source } = this.#parts;
-    const signed: SignedRequest = {
+  begin({ method, target, headers }: ReceivedRequest, now: number): Rejection | NamedRequest {
+    const pending: NamedRequest = {
       method,
       target,
       signature: headers[this.#signatureName] as string | undefined,
       timestamp: headers[this.#timestampName] as string | undefined,
+      keyId: this.#keys === undefined ? (headers[this.#keyIdName] as string | undefined) : undefined,
     };
-    const rejected = checkHeaders(signed, config, now);
+    const rejected = checkHeaders(pending, this.#config, now);
     if (rejected !== null) return rejected;
-    if (!source.named) return new HmacCheck(this.#parts, signed, undefined);
-    const keyId = headers[this.#keyIdName];
-    if (isKeyId(keyId)) return new HmacCheck(this.#parts, signed, keyId);
-    return rejection('invalid', `the ${config.keyIdHeaderName} header is absent or no key id: 1 to 256 visible ASCII characters, no comma`);
+    if (this.#keys !== undefined || isKeyId(pending.keyId)) return pending;
+    return rejection('invalid', `the ${this.#config.keyIdHeaderName} header is absent or no key id: 1 to 256 visible ASCII characters, no comma`);
   }
 
-  failureBody(failure: Failure): ErrorBody {
-    return failureBody(failure, this.#parts.config.headerName);
-  }
-}
-
-/** The check of one request. */
-class HmacCheck implements PendingCheck {
-  readonly #parts: HmacParts;
-  readonly #signed: SignedRequest;
-  readonly #keyId: string | undefined;
-
-  /** @param keyId Undefined where every client has the same keys. */
-  constructor(parts: HmacParts, signed: SignedRequest, keyId: string | undefined) {
-    this.#parts = parts;
-    this.#signed = signed;
-    this.#keyId = keyId;
-  }
-
-  finish(body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
-    const { config, source, keys } = this.#parts;
-    const rejected = checkAge(Number(this.#signed.timestamp), config, now) ?? checkBody(this.#signed, body, config);
+  finish(pending: NamedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+    const config = this.#config;
+    const rejected = checkAge(Number(pending.timestamp), config, now) ?? checkBody(pending, body, config);
     if (rejected !== null) return rejected;
-    if (this.#keyId === undefined) return this.#compare(body, keys);
-    const secrets = source.find(this.#keyId);
-    return secrets instanceof Promise ? secrets.then((found) => this.#compareNamed(body, found)) : this.#compareNamed(body, secrets);
+    if (this.#keys !== undefined) return this.#compare(pending, body, this.#keys);
+    const secrets = secretsOf(config.secret as SecretLookup, pending.keyId as string);
+    return secrets instanceof Promise ? secrets.then((found) => this.#compareNamed(pending, body, found)) : this.#compareNamed(pending, body, secrets);
   }
 
-  describe(body: Buffer | undefined): Readonly<Record<string, unknown>> {
-    const { algorithm, includeBody, includeQuery } = this.#parts.config;
-    const { method, target, timestamp } = this.#signed;
+  describe({ method, target, timestamp, keyId }: NamedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
+    const { algorithm, includeBody, includeQuery } = this.#config;
     const url = signedUrl(target, includeQuery);
     return {
       algorithm,
@@ -96,24 +73,23 @@ class HmacCheck implements PendingCheck {
       url: { text: url, length: url.length },
       body: includeBody ? bodyParts(body) : 'not signed',
       timestamp,
-      keyId: this.#keyId,
+      keyId,
     };
   }
 
-  #compareNamed(body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
-    const { config, decoy } = this.#parts;
-    if (secrets.length > 0) return this.#compare(body, keysOf(secrets, config));
+  #compareNamed(pending: NamedRequest, body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
+    const config = this.#config;
+    if (secrets.length > 0) return this.#compare(pending, body, keysOf(secrets, config));
     // Where a key is unknown, the answer takes as long as for a known one, whose HmacKey is made anew too.
-    checkDigest(this.#signed, body, config, keysOf([decoy], config));
+    checkDigest(pending, body, config, keysOf([this.#decoy], config));
     return rejection('invalid', 'no secret is known for the key id');
   }
 
-  #compare(body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
-    const { config } = this.#parts;
-    const { signature, timestamp } = this.#signed;
-    const rejected = checkDigest(this.#signed, body, config, keys);
+  #compare(pending: NamedRequest, body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
+    const config = this.#config;
+    const rejected = checkDigest(pending, body, config, keys);
     if (rejected !== null) return rejected;
-    return { digest: signature as string, expires: Number(timestamp) + config.maxAge + config.clockSkew, keyId: this.#keyId };
+    return { digest: pending.signature as string, expires: Number(pending.timestamp) + config.maxAge + config.clockSkew, keyId: pending.keyId };
   }
 }
 

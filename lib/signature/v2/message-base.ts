@@ -47,7 +47,7 @@ export function messageMac(secret: Secret, base: string): Buffer {
 }
 
 /** The lines of each field by its name in lower case, read once: `Signature-Input` can name hundreds of fields, and a head hold thousands of lines. */
-export type FieldLines = ReadonlyMap<string, readonly string[]>;
+type FieldLines = ReadonlyMap<string, readonly string[]>;
 
 /** The lines of a request's fields as received; none where it holds only the values. */
 export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {

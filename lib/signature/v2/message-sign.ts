@@ -2,34 +2,17 @@ import { crypto, structuredHeaders } from '../../packages';
 import { contentDigest } from './content-digest';
 import { isOriginForm, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, NONCE_LENGTH } from './message-input';
-import { isKeyId } from '../secret-source';
 import type { Secret } from '../hmac';
+import { isKeyId } from '../secret-source';
+import type { SignRequestOptions } from '../sign-options';
 
-/** What {@link signMessage} signs, and how: the options of `signRequest`, of which secret, method, url and body have been checked. */
-export interface MessageToSign {
-  readonly secret: Secret;
-  /** HTTP method; upper-cased, as it is sent. */
-  readonly method: string;
+/** What {@link signMessage} signs, and how: options of `signRequest`, of which secret, method, target and body have been checked. */
+export interface MessageToSign extends Pick<SignRequestOptions, 'method' | 'headers' | 'covers' | 'expires' | 'nonce' | 'keyId' | 'includeBody' | 'includeQuery'> {
+  secret: Secret;
   /** Path and query exactly as they are sent. */
-  readonly target: string;
-  /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */
-  readonly body?: string | Uint8Array | undefined;
-  /** The headers that are sent along. Of these `Content-Type`, `Content-Encoding` and what `covers` names are signed. @default {} */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What is to be signed beside what the server asks for: names of `headers`, or `'@authority'` with a `Host` among them. @default [] */
-  readonly covers?: readonly string[] | undefined;
-  /** When it was signed, in milliseconds since the epoch; cut to the second. @default Date.now() */
-  readonly timestamp?: number | undefined;
-  /** Until when it may be used, in milliseconds since the epoch; cut to the second. @default the server's maxAge alone */
-  readonly expires?: number | undefined;
-  /** What no other signature has: 16 or more characters of printable ASCII. @default 128 random bits */
-  readonly nonce?: string | undefined;
-  /** Names the secret, where the server holds one for each client. @default none */
-  readonly keyId?: string | undefined;
-  /** Sign the body too. @default true */
-  readonly includeBody?: boolean | undefined;
-  /** Sign the query too. @default true */
-  readonly includeQuery?: boolean | undefined;
+  target: string;
+  body?: string | Uint8Array | undefined;
+  timestamp?: number | undefined;
 }
 
 const LABEL = 'sig1';

@@ -1,12 +1,12 @@
 import { HttpError } from '../errors';
 import { loggedRequest } from '../http/logged-request';
-import type { ResolvedOptions } from '../options/options';
-import type { HandlerRun } from '../routing/handler-run';
+import type { ResolvedOptions } from '../options/resolved';
+import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../safe-log';
 
 /** Warns of requests that nobody answers, and answers in the place of handlers that take too long. */
-export class Unanswered implements Watchman {
+export class HandlerTimeout implements Watchman {
   /** Whether requests are to be watched. */
   readonly isWatching: boolean;
   readonly #slowAfter: number;
@@ -35,7 +35,7 @@ export class Unanswered implements Watchman {
     if (this.#limit > 0) watch.timers.push(setTimeout(() => this.#late(watch), this.#limit).unref());
   }
 
-  returned(run: HandlerRun): void {
+  returned(run: HandlerTrace): void {
     if (!this.#isDevelopment) return;
     const advice = adviceFor(run);
     if (advice === undefined) return;
@@ -57,7 +57,7 @@ export class Unanswered implements Watchman {
     this.#answer(watch, error);
   }
 
-  #warn(run: HandlerRun | undefined, text: string, fields: object = {}): void {
+  #warn(run: HandlerTrace | undefined, text: string, fields: object = {}): void {
     const place = String(run);
     if (this.#told.has(place)) return;
     this.#told.add(place);
@@ -66,18 +66,18 @@ export class Unanswered implements Watchman {
 }
 
 /** Who has a request, and what it has come to. */
-function stateOf(run: HandlerRun | undefined): string {
+function stateOf(run: HandlerTrace | undefined): string {
   if (run === undefined) return 'no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback';
   if (run.state === 'running') return `the ${String(run)} has it, and still waits`;
   return `the ${String(run)} has ${cameTo(run)} ${kindOf(run)}, and has neither answered nor called next()`;
 }
 
-function cameTo({ state }: HandlerRun): string {
+function cameTo({ state }: HandlerTrace): string {
   return state === 'resolved' ? 'resolved to' : 'returned';
 }
 
 /** What to write instead of a value that nobody sends; undefined where the value may be but a sign of something under way. */
-function adviceFor(run: HandlerRun): string | undefined {
+function adviceFor(run: HandlerTrace): string | undefined {
   try {
     const { value } = run;
     if (isMiddleware(value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
@@ -89,7 +89,7 @@ function adviceFor(run: HandlerRun): string | undefined {
   }
 }
 
-function sentBy({ value }: HandlerRun): readonly [kind: string, method: string] | undefined {
+function sentBy({ value }: HandlerTrace): readonly [kind: string, method: string] | undefined {
   if (typeof value === 'string') return ['a string', 'res.send(…)'];
   if (typeof value !== 'object' || value === null) return undefined;
   if (value instanceof Uint8Array) return ['bytes', 'res.send(…)'];
@@ -114,7 +114,7 @@ function isMiddleware(value: unknown): boolean {
   return typeof value === 'function' && value.length >= 2 && value.length <= 4;
 }
 
-function kindOf({ value }: HandlerRun): string {
+function kindOf({ value }: HandlerTrace): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;

@@ -1,4 +1,5 @@
-import { decoded, type Tail } from './pattern-segment';
+import type { Tail } from './pattern-segment';
+import { decoded } from './pattern-decoding';
 import type { Params } from './pattern';
 import type { Segment } from './pattern-parser';
 import type { Path, PathRules } from './path';

@@ -5,7 +5,7 @@ import { type HandlerEvent, tracing } from '../tracing';
 import type { Layer } from './layer';
 
 /** One call of a handler, from its start to its end; what subscribers of both are given. */
-export class HandlerRun implements HandlerEvent {
+export class HandlerTrace implements HandlerEvent {
   readonly request: Request;
   readonly response: Response;
   readonly name: string;

@@ -1,0 +1,248 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AccessLog } from './access-log';
+import { BodyReader } from './body-reader';
+import { guardedCall } from '../guarded-call';
+import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
+import { answerError, answerUnmatched } from '../http/default-answer';
+import { cutOff } from '../http/own-answer';
+import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
+import { loggedRequest } from '../http/logged-request';
+import type { Request } from '../http/request';
+import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import type { Response } from '../http/response';
+import { takeOver } from '../http/taken-over';
+import { kAnswering } from '../http/response-state';
+import { isCoded, refuseCoding } from '../http/body/transfer-coding';
+import { hasOpenTelemetry } from '../open-telemetry';
+import type { ResolvedOptions } from '../options/resolved';
+import type { OwnClasses } from './own-classes';
+import { HandlerTimeout } from './handler-timeout';
+import { checkAround, isLedAstray } from '../routing/guards-around';
+import type { NextFunction } from '../routing/handler';
+import type { RouteTable } from '../routing/route-table';
+import { Retarget } from '../routing/mounted-rewrite';
+import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import { RequestWatch } from '../routing/watch';
+import type { SafeLog } from '../safe-log';
+import type { Listener } from './server';
+import { type CheckHost, SignatureCheck } from '../signature/check';
+import type { SignatureHook } from '../signature/hook';
+import { pathOf } from '../target';
+import { matchTarget, restoreSuffix } from './xjson-suffix';
+
+/** A listener of plain `node:http`. */
+export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
+/**
+ * A request's way through an application: adopted, matched, checked for its
+ * signature (headers, then bytes), its body captured and parsed when a route
+ * can take it, then walked down its plan; what is left is an error, the
+ * fallback, or not found.
+ */
+export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
+  /** Takes what nothing registered has taken. */
+  fallback: FallbackListener | null = null;
+  readonly #app: object;
+  readonly #options: ResolvedOptions;
+  readonly #logger: SafeLog;
+  readonly #listener: Listener;
+  readonly #makeTable: () => RouteTable;
+  readonly #adoption: Adoption;
+  /** Null where no request needs a signature. */
+  readonly #signatures: SignatureCheck<Walk | Retarget> | null;
+  readonly #bodies: BodyReader;
+  /** Null where no request is to be logged. */
+  readonly #accessLog: AccessLog | null;
+  readonly #handlerTimeout: HandlerTimeout;
+  #table: RouteTable | null = null;
+  /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
+  #isInstrumented = false;
+
+  /** @param makeTable Works out anew all that is registered. */
+  constructor(
+    app: object, options: ResolvedOptions, logger: SafeLog, { Request, Response }: OwnClasses, hooks: readonly SignatureHook[], listener: Listener,
+    makeTable: () => RouteTable,
+  ) {
+    this.#app = app;
+    this.#options = options;
+    this.#logger = logger;
+    this.#listener = listener;
+    this.#makeTable = makeTable;
+    this.#adoption = new Adoption(Request.prototype as object, Response.prototype);
+    this.#signatures = hooks.length === 0 ? null : new SignatureCheck(hooks, options.body.limit, this);
+    this.#bodies = new BodyReader(options.body);
+    const { requests } = options.logging;
+    this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
+    this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerInstead(watch, error));
+  }
+
+  /** All that is registered, worked out when it is first asked for. */
+  table(): RouteTable {
+    if (this.#table !== null) return this.#table;
+    this.#isInstrumented = hasOpenTelemetry();
+    return (this.#table = this.#makeTable());
+  }
+
+  /** To be called when something has been registered. */
+  changed(): void {
+    this.#table = null;
+  }
+
+  /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
+  take(req: Travelling, res: Response, next: NextFunction | undefined): void {
+    const parent = req[kWalk];
+    const leave = this.#adoption.adopt(req, res, next);
+    if (!this.#listener.carriesOut(req, res)) return;
+    const table = this.table();
+    let watch: RequestWatch | null | undefined;
+    req.res = res;
+    // Adapters of others make responses without one.
+    if (res.req !== req) (res as unknown as { req: Request }).req = req;
+    if (req[kOriginalUrl] === undefined) {
+      if (isClosedTo(req) || isBehindLast(req)) {
+        req.resume();
+        return;
+      }
+      if (res.socket === null) closeWithConnection(req, res);
+      giveOwnProperties(req, res, this.#options.body.parse);
+      req[kOriginalUrl] = req.originalUrl;
+      req[kOriginalMethod] = req.method;
+      this.#accessLog?.begin(req, res);
+      watch = this.#watch(req, res);
+      if (isCoded(req)) {
+        refuseCoding(req, res);
+        return;
+      }
+    } else {
+      this.#accessLog?.begin(req, res);
+      if (this.#options.body.parse) giveOwnBody(req);
+      watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
+    }
+    const { url } = req;
+    const match = matchTarget(table, this.#app, req, res, leave !== undefined, parent);
+    const begun = req[kBegun] ?? parent;
+    const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch);
+    if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
+    req[kWalk] = walk;
+    if (begun !== undefined) req[kBegun] = walk;
+    if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    else this.#check(walk);
+  }
+
+  #watch(req: Request, res: Response): RequestWatch | null {
+    return this.#handlerTimeout.isWatching ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
+  }
+
+  /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
+  #answerInstead({ request, response }: RequestWatch, error: unknown): void {
+    for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
+    this.failed({ req: request, res: response }, error);
+    takeOver(response);
+  }
+
+  #check(walk: Walk): void {
+    if (this.#signatures === null) this.#admit(walk);
+    else this.#signatures.run(walk);
+  }
+
+  /** Its signatures are there, or none was needed. */
+  admitted(target: Walk | Retarget): void {
+    if (!(target instanceof Walk)) target.admitted();
+    else this.#admit(target);
+  }
+
+  #admit(walk: Walk): void {
+    if (walk.falls) this.#fall(walk);
+    else this.#bodies.read(walk);
+  }
+
+  invite(target: Walk | Retarget): void {
+    this.#bodies.invite(target);
+  }
+
+  read(walk: Walk): void {
+    this.#bodies.read(walk);
+  }
+
+  obstacle(walk: Walk): unknown {
+    return this.#bodies.obstacle(walk);
+  }
+
+  /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
+  rewritten(walk: Walk): void {
+    walk.match = walk.table.match(walk.method, pathOf(walk.url));
+    checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+  }
+
+  /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */
+  retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
+    if (this.#signatures === null || (!walk.held && method === walk.method && url === walk.url)) admitted();
+    else this.#signatures.run(new Retarget(walk, method, url, admitted));
+  }
+
+  reclaim({ req, res }: Walk): void {
+    this.#adoption.reclaim(req, res);
+  }
+
+  ended(walk: Walk, failed: boolean, error: unknown): void {
+    const { req, outer } = walk;
+    if (outer !== undefined) {
+      restoreSuffix(walk);
+      req[kWalk] = walk.around;
+      outer(failed ? error : undefined);
+    } else if (walk.hasCalled && (failed || this.fallback === null)) {
+      // As in Express, whoever has called next() may still answer on this turn.
+      setImmediate(RequestWay.#conclude, this, walk, failed, error);
+    } else {
+      RequestWay.#conclude(this, walk, failed, error);
+    }
+  }
+
+  static #conclude(this: void, way: RequestWay, walk: Walk, failed: boolean, error: unknown): void {
+    if (failed) return way.failed(walk, error);
+    try {
+      way.#untaken(walk);
+    } catch (failure) {
+      way.failed(walk, failure);
+    }
+  }
+
+  #untaken(walk: Walk): void {
+    const { req, res } = walk;
+    // A handler has answered, or is about to, and called next() besides.
+    if (res.headersSent || res[kAnswering]) return;
+    if (this.fallback === null) {
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? walk.table.methods(walk.match) : null);
+      return;
+    }
+    // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
+    restoreSuffix(walk);
+    walk.view.url = req.url;
+    walk.falls = true;
+    this.#check(walk);
+  }
+
+  #fall(walk: Walk): void {
+    const { req, res } = walk;
+    const listener = this.fallback as FallbackListener;
+    walk.watch?.request.begins();
+    guardedCall(() => listener(req, res), (error) => this.failed(walk, error));
+  }
+
+  /** Whatever a program has left on request and response: a walk may go on from a timer, where a throw would end the process. */
+  failed({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
+    RequestWatch.over(req)?.failed(error);
+    try {
+      if (res.writableEnded) {
+        this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
+        return;
+      }
+      // An Express application that the request was handed to meanwhile has put its own on.
+      if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
+      answerError(res, error);
+    } catch (failure) {
+      this.#logger.error({ err: failure }, 'The response failed');
+      cutOff(res);
+    }
+  }
+}

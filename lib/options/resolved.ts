@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import type { LineLevel, Logger, LogLevel } from '../logger';
+import type {
+  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, TrustFunction, TrustProxy, WebhookConfig,
+} from './options';
+
+/** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
+export interface ResolvedOptions {
+  readonly env: string;
+  readonly etag: false | 'weak' | 'strong';
+  readonly logging: ResolvedLogging;
+  readonly routing: Readonly<Required<RoutingOptions>>;
+  /** `limit` also bounds what is discarded, and what a signature is checked over, when `parse` is false. */
+  readonly body: { readonly parse: boolean; readonly limit: number; readonly bigint: boolean };
+  readonly server: ResolvedServer;
+  readonly security: ResolvedSecurity;
+  /** What is to be logged at start: unknown keys, short secrets, options without effect. */
+  readonly warnings: readonly string[];
+}
+
+/** `logging`, resolved. */
+export interface ResolvedLogging {
+  readonly level: LogLevel;
+  readonly logger: Logger | undefined;
+  readonly requestId: ResolvedRequestId | false;
+  readonly requests: LineLevel | false;
+  readonly slowAfter: number;
+}
+
+/** `logging.requestId`, resolved. */
+export interface ResolvedRequestId {
+  /** In lower case. */
+  readonly header: string | false;
+  readonly generate: ((req: IncomingMessage) => string) | undefined;
+}
+
+type ServerProperty = 'maxHeadersCount' | 'maxRequestsPerSocket' | 'timeout';
+
+/** `server`, resolved. */
+export interface ResolvedServer {
+  readonly host: string | undefined;
+  readonly port: number;
+  readonly writeTimeout: number;
+  readonly handlerTimeout: number;
+  readonly handleSignals: boolean;
+  /** As given. */
+  readonly trustProxy: TrustProxy;
+  /** `trustProxy` as a test. */
+  readonly trusts: TrustFunction;
+  readonly https: Readonly<HttpsOptions> | undefined;
+  /** For `http.createServer`; holds only what was given. */
+  readonly http: Readonly<Omit<HttpServerOptions, ServerProperty>>;
+  /** To assign to the server, whose constructor doesn't take these; holds only what was given. */
+  readonly properties: Readonly<Pick<HttpServerOptions, ServerProperty>>;
+}
+
+/** `security`, resolved. */
+export interface ResolvedSecurity {
+  /** `undefined` when no signature is asked for. */
+  readonly requestSignature: ResolvedSignature | undefined;
+  readonly includeRoutes: readonly ScopeEntry[];
+  readonly excludeRoutes: readonly ScopeEntry[];
+  readonly webhooks: readonly ResolvedWebhook[];
+}
+
+/** `security.requestSignature`, resolved. */
+export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay'>>> {
+  readonly secret: readonly string[] | SecretLookup;
+  readonly replay: ReplayOptions | undefined;
+}
+
+/** An entry of `security.webhooks`, resolved. */
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay'>>> {
+  readonly secrets: readonly string[];
+  readonly replay: ReplayOptions | undefined;
+}
