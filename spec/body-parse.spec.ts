@@ -25,7 +25,7 @@ interface Parsed {
 function parse(raw: Buffer | string, headers: IncomingHttpHeaders = JSON_HEADERS, options: Partial<ParseOptions> = {}): Promise<Parsed> {
   return new Promise((resolve) => {
     const bytes = typeof raw === 'string' ? Buffer.from(raw) : raw;
-    parseBody(bytes, { headers, socket }, { limit: MIB, bigint: false, inflater, ...options }, (error, value) => resolve({ error, value }));
+    parseBody(bytes, { headers, socket }, { limit: MIB, bigint: false, inflater, ...options }, (error, value) => resolve({ error: error as HttpError | null, value }));
   });
 }
 

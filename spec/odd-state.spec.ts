@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { IncomingMessage, ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { type Application, createServer, type CreateServerOptions, express, type Handler, HttpError, type NextFunction, type Request, type Response, Router, signRequest } from 'waypost';
 import { tracing } from '../lib/tracing';
 import { LogRecorder, Running } from './support/running';
@@ -192,4 +193,42 @@ test.each(['parsed', 'signed', 'coded'])('a request that a program has made with
   const res = new ServerResponse(req);
   app(req, res);
   expect([res.writableEnded, res.statusCode]).toEqual([true, kind === 'coded' ? 501 : kind === 'signed' ? 401 : 413]);
+});
+
+describe('a mounted application that parses a body ends nothing by what the one around has left on the request', () => {
+  const inherits = (app: Application, name: string): void => {
+    Object.defineProperty(app.request, name, { configurable: true, get: () => undefined });
+  };
+  const LEFT: Record<string, readonly [change: (req: Request, app: Application) => void, status: number]> = {
+    'req.body that can only be read': [(req) => Object.defineProperty(req, 'body', { get: () => undefined }), 500],
+    'req.rawBody that can only be read': [(req) => Object.defineProperty(req, 'rawBody', { get: () => undefined }), 200],
+    'a rawBody of its own class that can only be read': [(_req, app) => inherits(app, 'rawBody'), 200],
+    'req.rawBody that throws when it is written': [(req) => Object.defineProperty(req, 'rawBody', { get: () => undefined, set: () => { throw new Error('written'); } }), 200],
+    'req.headers that throws, later': [(req) => process.nextTick(throwing, req, 'headers'), 500],
+    'req.headers that throw within, later': [(req) => process.nextTick(() => Object.assign(req, { headers: new Proxy({}, { get: () => { throw new Error('read'); } }) })), 500],
+  };
+
+  test.each(Object.entries(LEFT).flatMap(([name, given]) => [false, true].map((gzips) => [`${name}${gzips ? ', with gzip' : ''}`, ...given, gzips] as const)))('%s', async (_, change, status, gzips) => {
+    const inner = createServer(quiet());
+    inner.post('/', (req, res) => res.json(req.body));
+    let left: () => void = () => undefined;
+    const isLeft = new Promise<void>((resolve) => { left = resolve; });
+    const port = await running.app((app) => {
+      app.get('/well', (_req, res) => res.send('well'));
+      app.use((req, _res, next) => {
+        change(req, inner);
+        next();
+        setImmediate(left);
+      }, inner);
+    }, { ...quiet(), body: false });
+    const body = gzips ? gzipSync('{"a":1}') : Buffer.from('{"a":1}');
+    const wire = await Wire.open(port);
+    wire.write(head('POST /', { 'Content-Type': 'application/json', ...(gzips ? { 'Content-Encoding': 'gzip' } : {}), 'Content-Length': body.length, Connection: 'close' }));
+    // The parser brings the bytes when the program has done its work.
+    await isLeft;
+    wire.write(body);
+    await wire.end;
+    expect(wire.text).toMatch(status === 200 ? /^HTTP\/1\.1 200 [^]*\{"a":1\}$/ : /^HTTP\/1\.1 500 /);
+    expect(await Wire.tell(port, head('GET /well', { Connection: 'close' }))).toMatch(/^HTTP\/1\.1 200 /);
+  });
 });

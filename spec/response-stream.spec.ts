@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent } from 'node:http';
+import { Agent, IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough, Readable, Stream } from 'node:stream';
+import { PassThrough, Readable, Stream, Writable } from 'node:stream';
 import { types } from 'node:util';
 import compression from 'compression';
 import fc from 'fast-check';
@@ -321,6 +322,8 @@ describe('a client that goes', () => {
 
 test.each<[string, unknown, RegExp]>([
   ['data', { a: 1 }, /res\.stream needs a Readable, a ReadableStream or an asynchronous iterable, got an object: other bodies are sent by res\.send and res\.json/],
+  ['what can only be written to', new Writable(), /res\.stream needs a stream to read from, and got one that can only be written to/],
+  ['a response', new ServerResponse(new IncomingMessage(new Socket())), /can only be written to/],
   ['text', 'text', /got a string/], ['nothing', undefined, /got undefined/], ['null', null, /got null/], ['bytes', Buffer.from('x'), /got an object/],
 ])('%s is refused, with what to write', async (_, given, words) => {
   const log = new LogRecorder();

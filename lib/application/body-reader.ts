@@ -54,14 +54,20 @@ export class BodyReader {
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
     parseBody(raw, req, reader.#parse, (error, value) => {
-      if (error === null) {
-        req.body = value;
-        if (walk.watch !== null) walk.watch.request.parsed(raw.length);
-      } else {
-        walk.bodyError = error;
-      }
+      walk.bodyError = error ?? giveBody(req, value);
+      if (walk.bodyError === undefined && walk.watch !== null) walk.watch.request.parsed(raw.length);
       walk.resume(walk.match);
     });
+  }
+}
+
+/** Returns why it can't be given, where a program lets nobody write it: the parser calls, where a throw would end the process. */
+function giveBody(req: Request, value: unknown): unknown {
+  try {
+    req.body = value;
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

@@ -127,11 +127,17 @@ export class StreamedBody {
 }
 
 function readableOf(source: unknown): Readable {
+  if (isWriteOnly(source)) throw new TypeError('res.stream needs a stream to read from, and got one that can only be written to');
   if (has(source, 'pipe')) return has(source, 'destroy') ? (source as Readable) : new Readable().wrap(source as NodeJS.ReadableStream);
   // By what Node's own has, not by its class: to ask for that would have Node load it.
   if (has(source, 'getReader')) return Readable.fromWeb(source as Parameters<typeof Readable.fromWeb>[0]);
   if (has(source, Symbol.asyncIterator)) return Readable.from(source as AsyncIterable<unknown>);
   throw new TypeError(`res.stream needs a Readable, a ReadableStream or an asynchronous iterable, got ${describeKind(source)}: other bodies are sent by res.send and res.json`);
+}
+
+/** Every stream of Node's has `pipe`, also such as can't be read: it would fail by an event, which ends the process. Those of old that can be read say so. */
+function isWriteOnly(source: unknown): boolean {
+  return has(source, 'pipe') && has(source, 'write') && !has(source, 'read') && typeof (source as Partial<NodeJS.ReadableStream>).readable !== 'boolean';
 }
 
 function has(value: unknown, name: PropertyKey): boolean {

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { read } from '../errors';
 
 /** Whom an answer is for: a response, or the socket of an upgrade. */
 export interface Client extends EventEmitter {
@@ -50,6 +51,6 @@ export class BoundedWait {
 
   #isGone(): boolean {
     // A response that waits behind others on its connection is told nothing when that closes.
-    return this.#client.destroyed || this.#req.socket?.destroyed;
+    return this.#client.destroyed || read(read(this.#req, 'socket'), 'destroyed') === true;
   }
 }

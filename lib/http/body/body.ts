@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpError } from '../../errors';
+import { HttpError, read } from '../../errors';
 import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
 import { type Inflater, isInflated, tooLarge } from './inflate';
@@ -23,7 +23,7 @@ export interface ParseOptions {
 type BodyHead = Pick<IncomingMessage, 'headers'> & { readonly socket?: { readonly destroyed: boolean } | null | undefined };
 
 /** Hears what a body was parsed to, or why it was not. `value` is undefined where the type is none that is parsed. */
-export type ParseListener = (error: HttpError | null, value: unknown) => void;
+export type ParseListener = (error: unknown, value: unknown) => void;
 
 const PLAIN_JSON = 'application/json';
 const NO_PARAMETERS: Readonly<Record<string, string>> = {};
@@ -56,10 +56,19 @@ function kindOf(type: string): BodyKind | undefined {
  * nothing is to be inflated; not at all where the client went away meanwhile.
  * The error is an HttpError: 400 `MALFORMED_BODY` or `FORBIDDEN_KEY`, 413
  * `BODY_TOO_LARGE` or `TOO_MANY_FIELDS`, 415 `UNSUPPORTED_ENCODING` or
- * `UNSUPPORTED_CHARSET`.
+ * `UNSUPPORTED_CHARSET`; or whatever a program has the request's headers throw.
  */
 export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions, done: ParseListener): void {
-  const type = request.headers['content-type'];
+  let type: string | undefined;
+  let coding: string;
+  try {
+    const { headers } = request;
+    type = headers['content-type'];
+    coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  } catch (error) {
+    // What a program has put in their place meanwhile: the parser calls, where a throw would end the process.
+    return done(error, undefined);
+  }
   const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type ?? '');
   const kind = kindOf(name);
   if (kind === undefined) return done(null, undefined);
@@ -67,12 +76,11 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
   // JSON is Unicode in every edition of its grammar (RFC 8259 section 8.1).
   if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET', undefined, { option: 'body' }), undefined);
   if (raw.length > options.limit) return done(tooLarge(options.limit), undefined);
-  const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return finish(raw, kind, charset, options, done);
   if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING', undefined, { option: 'body' }), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
-    isClientGone: () => request.socket?.destroyed === true,
+    isClientGone: () => read(read(request, 'socket'), 'destroyed') === true,
     done: (error, bytes) => (error === null ? finish(bytes, kind, charset, options, done) : done(error, undefined)),
   });
 }

@@ -185,7 +185,11 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   #keep(bytes: Buffer): void {
     this.#request[kRawBody] = bytes;
-    this.#request.rawBody = bytes;
+    try {
+      this.#request.rawBody = bytes;
+    } catch {
+      // A program has its own there, and lets nobody write it. The parser calls, where a throw would end the process.
+    }
   }
 
   #complete(): boolean {
