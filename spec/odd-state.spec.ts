@@ -206,9 +206,15 @@ describe('a mounted application that parses a body ends nothing by what the one 
     'req.rawBody that throws when it is written': [(req) => Object.defineProperty(req, 'rawBody', { get: () => undefined, set: () => { throw new Error('written'); } }), 200],
     'req.headers that throws, later': [(req) => process.nextTick(throwing, req, 'headers'), 500],
     'req.headers that throw within, later': [(req) => process.nextTick(() => Object.assign(req, { headers: new Proxy({}, { get: () => { throw new Error('read'); } }) })), 500],
+    'a Content-Type that is no text, later': [(req) => process.nextTick(() => Object.assign(req.headers, { 'content-type': 5 })), 500],
+    'a Content-Length that is no number': [(req) => void (req.headers['content-length'] = 'undefined'), 200],
+    'a Content-Length that is too small': [(req) => void (req.headers['content-length'] = '1'), 200],
   };
+  const SENT = [[false, false], [true, false], [false, true], [true, true]] as const;
 
-  test.each(Object.entries(LEFT).flatMap(([name, given]) => [false, true].map((gzips) => [`${name}${gzips ? ', with gzip' : ''}`, ...given, gzips] as const)))('%s', async (_, change, status, gzips) => {
+  test.each(Object.entries(LEFT).flatMap(([name, given]) => SENT.map(([gzips, divides]) => (
+    [`${name}${gzips ? ', with gzip' : ''}${divides ? ', in two chunks' : ''}`, ...given, gzips, divides] as const
+  ))))('%s', async (_, change, status, gzips, divides) => {
     const inner = createServer(quiet());
     inner.post('/', (req, res) => res.json(req.body));
     let left: () => void = () => undefined;
@@ -221,9 +227,11 @@ describe('a mounted application that parses a body ends nothing by what the one 
         setImmediate(left);
       }, inner);
     }, { ...quiet(), body: false });
-    const body = gzips ? gzipSync('{"a":1}') : Buffer.from('{"a":1}');
+    const whole = gzips ? gzipSync('{"a":1}') : Buffer.from('{"a":1}');
+    const chunks = [whole.subarray(0, 3), whole.subarray(3), Buffer.alloc(0)].map((chunk) => Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]));
+    const [body, framing] = divides ? [Buffer.concat(chunks), { 'Transfer-Encoding': 'chunked' }] : [whole, { 'Content-Length': whole.length }];
     const wire = await Wire.open(port);
-    wire.write(head('POST /', { 'Content-Type': 'application/json', ...(gzips ? { 'Content-Encoding': 'gzip' } : {}), 'Content-Length': body.length, Connection: 'close' }));
+    wire.write(head('POST /', { 'Content-Type': 'application/json', ...(gzips ? { 'Content-Encoding': 'gzip' } : {}), ...framing, Connection: 'close' }));
     // The parser brings the bytes when the program has done its work.
     await isLeft;
     wire.write(body);

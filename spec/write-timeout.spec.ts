@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { type Application, type CreateServerOptions, type Response } from 'waypost';
@@ -106,6 +107,23 @@ describe('a client that stops reading', () => {
     await ask(port);
     await closed;
     expect(await readAll(left, LENGTH, 0)).toBeGreaterThanOrEqual(LENGTH);
+  });
+
+  test('is left alone behind a stream that the program has handed to the server, which has no time-out', async () => {
+    const { port, app, closed } = await serve(answers['send'] as () => unknown);
+    let begun: () => void;
+    const writing = new Promise<void>((resolve) => (begun = resolve));
+    // Takes the head, and then no more.
+    const stream = new Duplex({ read: () => undefined, write: () => begun() });
+    app.server?.emit('connection', stream);
+    stream.push(head('GET /'));
+    await writing;
+    await ask(port);
+    // By then it was looked at all of them.
+    await closed;
+    expect([stream.destroyed, stream.writableLength > 0]).toEqual([false, true]);
+    expect((await fetch(`http://127.0.0.1:${port}/small`)).status).toBe(200);
+    stream.destroy();
   });
 });
 

@@ -47,11 +47,12 @@ export class AccessLog {
     };
     // In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none.
     const writeAtHome = AsyncResource.bind(write, 'waypost.accessLine');
-    const finished = res.socket === null ? writeAtHome : write;
-    if (res.socket === null) res.once('socket', connect);
-    else connect(res.socket);
+    // None at all where a test has made the response.
+    const { socket: current } = res as { socket: Socket | null | undefined };
+    if (current === null) res.once('socket', connect);
+    else if (current !== undefined) connect(current);
     // Before Node's own listener, which gives the connection to the next response.
-    res.prependOnceListener('finish', finished);
+    res.prependOnceListener('finish', current === null ? writeAtHome : write);
     res.once('close', writeAtHome);
   }
 

@@ -64,7 +64,8 @@ function isStalled(socket: Socket): boolean {
   return socket.writableLength > 0 && currentResponse(socket) !== undefined;
 }
 
-/** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before. */
-function isFreeToSet({ timeout = 0 }: Socket, server: Timed, limit: number): boolean {
-  return timeout === 0 || (timeout === server.timeout && timeout > limit);
+/** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before; nor, as in Node, on a stream that a program has handed to the server in a socket's place. */
+function isFreeToSet(socket: Socket, server: Timed, limit: number): boolean {
+  const { timeout = 0 } = socket;
+  return typeof (socket as Partial<Socket>).setTimeout === 'function' && (timeout === 0 || (timeout === server.timeout && timeout > limit));
 }

@@ -3,10 +3,15 @@ import type { Path, Paths } from './given-path';
 import type { Registration, RouteEntry } from './registration';
 import type { AnyHandler } from './handler';
 
+/** A route with its handlers in layers, which a program may change as those of a router. */
+interface PicturedRoute extends MatchedRoute {
+  stack: StackLayer[];
+}
+
 /** Whose picture a {@link StackLayer} is: a registration of a router, or a handler of a route. */
 interface Pictured {
   readonly registration?: Registration;
-  readonly route?: MatchedRoute;
+  readonly route?: PicturedRoute;
   readonly entry?: RouteEntry;
 }
 
@@ -34,7 +39,7 @@ export class StackLayer {
   readonly keys: readonly { readonly name: string }[];
   readonly params = undefined;
   readonly path = undefined;
-  readonly route: MatchedRoute | undefined;
+  readonly route: PicturedRoute | undefined;
   /** Of a route's handler: the method in lower case; undefined for all. */
   readonly method: string | undefined;
   /** @internal */

@@ -148,7 +148,8 @@ export class SignatureHook {
 
   /** Tells who follows requests, then the client. @param reason For the former alone. */
   #answer(request: Request, client: Response | Duplex, status: number, reason: string, body: ErrorBody, fields: readonly AnswerField[] = []): void {
-    const response = 'headersSent' in client ? client : undefined;
+    // By the method that every response is asked for when it is adopted: one of a test may have no more of Node's.
+    const response = 'setHeader' in client ? client : undefined;
     if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
     if (response === undefined) answerSocket(client as Duplex, status, body, fields);
     else if (!isTaken(response)) answerJson(response, status, body, fields);

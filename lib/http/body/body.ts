@@ -59,17 +59,18 @@ function kindOf(type: string): BodyKind | undefined {
  * `UNSUPPORTED_CHARSET`; or whatever a program has the request's headers throw.
  */
 export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions, done: ParseListener): void {
-  let type: string | undefined;
+  let name: string;
+  let parameters: Readonly<Record<string, string>>;
   let coding: string;
   try {
     const { headers } = request;
-    type = headers['content-type'];
+    const type = headers['content-type'] ?? '';
+    ({ type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type));
     coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   } catch (error) {
     // What a program has put in their place meanwhile: the parser calls, where a throw would end the process.
     return done(error, undefined);
   }
-  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type ?? '');
   const kind = kindOf(name);
   if (kind === undefined) return done(null, undefined);
   const charset = charsetOf(parameters['charset']);

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
+import { read } from '../../errors';
 import { peekAll } from '../node/buffered-body';
 import { giveBack, isHeldElsewhere } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
@@ -171,9 +172,10 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
    * announced at once: two bytes would do to take the limit.
    */
   #grow(length: number): void {
-    const announced = this.#request.headers['content-length'];
-    const most = announced === undefined ? this.#limit : Math.min(Number(announced), this.#limit);
-    const room = Buffer.allocUnsafeSlow(Math.max(length, Math.min(length * 16, most)));
+    // A program may have put anything there by now, or what throws: the parser calls, where that would end the process.
+    const announced = read(read(this.#request, 'headers'), 'content-length');
+    const most = typeof announced === 'string' && Number(announced) >= length ? Math.min(Number(announced), this.#limit) : this.#limit;
+    const room = Buffer.allocUnsafeSlow(Math.min(length * 16, most));
     this.#held?.copy(room, 0, 0, this.#length);
     this.#held = room;
   }
