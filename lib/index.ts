@@ -17,7 +17,6 @@ export type { StreamSource } from './http/streamed-body';
 export type { ParsedQuery, Presumed, Unchecked, UncheckedTypes } from './http/unchecked';
 export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';
-export type { FallbackListener } from './application/request-way';
 export type { InjectOptions, InjectResponse } from './application/inject';
 export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './logger';
@@ -27,7 +26,7 @@ export type {
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';
-export type { ErrorHandler, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
+export type { ErrorHandler, FallbackListener, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
 export type { PathParams } from './routing/params-type';
 export type { Path, Paths } from './routing/given-path';
 export type { RouteVerb, Verb } from './routing/verb-types';

@@ -16,8 +16,8 @@ import { delegate, giveMembers } from './members';
 import { type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
-import { type FallbackListener, RequestWay } from './request-way';
-import type { NextFunction } from '../routing/handler';
+import { RequestWay } from './request-way';
+import type { FallbackListener, NextFunction } from '../routing/handler';
 import { type Path, type Paths, refuseStars } from '../routing/given-path';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { optionsAnswers } from '../routing/express-options-answer';
@@ -55,7 +55,7 @@ export interface Application {
 /** What of an emitter's may change whether anybody listens for upgrades. */
 const LISTENING = ['addListener', 'off', 'on', 'prependListener', 'removeAllListeners', 'removeListener'] as const;
 
-/** An application (INTERFACE section 1): registers, listens and ends. What becomes of a request: {@link RequestWay}. */
+/** An application (INTERFACE section 1): registers, listens and ends. */
 export class Application extends ConfiguredRouter {
   readonly #options: ResolvedOptions;
   readonly #apart: boolean;

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { guardedCall } from '../guarded-call';
@@ -18,7 +17,7 @@ import type { ResolvedOptions } from '../options/resolved';
 import type { OwnClasses } from './own-classes';
 import { HandlerTimeout } from './handler-timeout';
 import { checkAround, isLedAstray } from '../routing/guards-around';
-import type { NextFunction } from '../routing/handler';
+import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { RouteTable } from '../routing/route-table';
 import { Retarget } from '../routing/mounted-rewrite';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
@@ -29,9 +28,6 @@ import { type CheckHost, SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
 import { pathOf } from '../target';
 import { matchTarget, restoreSuffix } from './xjson-suffix';
-
-/** A listener of plain `node:http`. */
-export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /**
  * A request's way through an application: adopted, matched, checked for its

@@ -55,6 +55,9 @@ interface ForeignErrorMiddleware<Thrown> {
 }
 /* eslint-enable @typescript-eslint/no-unnecessary-type-parameters */
 
+/** A listener of plain `node:http`. */
+export type FallbackListener = (req: IncomingMessage, res: ServerResponse) => unknown;
+
 /** Handlers of waypost and of other frameworks, and arrays of them. */
 export type MixedHandlers<P = Params> = Handler<P> | ForeignHandler | readonly MixedHandlers<P>[];
 

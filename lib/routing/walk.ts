@@ -325,12 +325,12 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match))));
   }
 
-  /** @internal */
+  /** Whether the parameters' handlers of the layer that is reached are still to go on. */
   waitsFor(run: ParamRun): boolean {
     return run === this.#paramRun && !this.held && !this.#over;
   }
 
-  /** @internal The handlers of parameters have gone on. */
+  /** The handlers of parameters have gone on. */
   passed(run: ParamRun): void {
     // Late: `next` was called elsewhere meanwhile, and what runs by now may be behind other handlers of parameters.
     if (!this.waitsFor(run)) return;
@@ -347,7 +347,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#run();
   }
 
-  /** @internal A handler of a parameter has raised an error, or left: what its layer holds does not run. */
+  /** A handler of a parameter has raised an error, or left: what its layer holds does not run. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void {
     if (this.#over) {
       if (isError(error)) this.host.ended(this, true, error);
