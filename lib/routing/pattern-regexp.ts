@@ -52,8 +52,15 @@ export class RegExpTail implements Tail {
     const sent = path.sent.slice(path.endOf(from)) || '/';
     const taken = this.#find(sent, prefix);
     if (taken !== null) return { taken, isDecoded: false };
-    const other = sent.includes('%') ? this.#find(path.behind(from) || '/', prefix) : null;
+    const read = this.#apart(path.behind(from) || '/');
+    const other = read === sent ? null : this.#find(read, prefix);
     return other && { taken: other, isDecoded: true };
+  }
+
+  /** With the flags "iu" and "iv" two letters beyond ASCII are ones of ASCII: they stay encoded, so that no guard reads them otherwise. */
+  #apart(text: string): string {
+    const { ignoreCase, unicode, unicodeSets } = this.#expression as RegExp & { readonly unicodeSets?: boolean };
+    return ignoreCase && (unicode || unicodeSets === true) ? text.replace(/[\u017f\u212a]/g, encodeURIComponent) : text;
   }
 
   #find(rest: string, prefix: boolean): RegExpExecArray | null {
