@@ -1,5 +1,5 @@
 import { fold, type Path } from './path';
-import { decoded, decodeSegment, decodeStatic } from './pattern-decoding';
+import { decodeSegment } from './pattern-decoding';
 import type { Params } from './pattern-params';
 
 /** One segment of a pattern. */
@@ -11,10 +11,9 @@ export type Segment =
   /**
    * Parameters that share a segment with text, or that have a constraint. What
    * they take is told by `regex` where there is a constraint, by `late` where
-   * they divide the segment as in Express. With `literal` its text holds reserved
-   * characters, and is compared as static text is: `%40` is no `@`.
+   * they divide the segment as in Express.
    */
-  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean; readonly literal: boolean }
+  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean }
   /** `**`: one or more segments, the first not empty. */
   | { readonly kind: 'deep' }
   | Tail;
@@ -62,7 +61,7 @@ export function matchesSegment(segment: Segment, path: Path, index: number): boo
   const raw = path.raw[index] as string;
   if (raw === '') return false;
   if (segment.kind === 'param') return true;
-  return segment.kind === 'mixed' && captureMixed(segment, segment.literal ? decodeStatic(raw) : decodeSegment(raw) ?? raw, undefined);
+  return segment.kind === 'mixed' && captureMixed(segment, decodeSegment(raw) ?? raw, undefined);
 }
 
 /** Names of what segments capture, in order. */
@@ -85,19 +84,8 @@ export function structureOf(segments: readonly Segment[]): string {
   }));
 }
 
-/** What a mixed segment captures of one as sent that it matches. @throws HttpError 400 as {@link decoded} does. */
-export function captureSent(segment: Mixed, raw: string, strict: boolean, params: Params): void {
-  if (!segment.literal) {
-    captureMixed(segment, decoded(raw, strict), params);
-    return;
-  }
-  const found: Params = {};
-  captureMixed(segment, decodeStatic(raw), found);
-  for (const [name, value] of Object.entries(found)) params[name] = decoded(value, strict);
-}
-
 /** Matches one decoded segment against a mixed one; writes what it captures into `params`. */
-function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
+export function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
   if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
   if (segment.late !== undefined) return captureLate(segment.parts, segment.late, text, segment.folded ? fold(text, FOLDED) : text, params);
   return captureBetween(segment.parts, text, segment.folded ? fold(text, FOLDED) : text, params);
