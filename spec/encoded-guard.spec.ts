@@ -46,6 +46,11 @@ describe.each([['createServer', createServer], ['express', express]] as const)('
 
 /** Guards and routes that read a path in two ways, and paths that the guard must meet or the route must not. */
 const PAIRS: Readonly<Record<string, readonly [guard: string | RegExp, route: string | RegExp, targets: readonly string[]]>> = {
+  'a reserved character before a parameter': ['/@admin', '/@:user', ['/%40admin', '/%40%61dmin', '/@%61dmin']],
+  'one behind it': ['/jobs/7:cancel', '/jobs/:id\\:cancel', ['/jobs/7%3Acancel', '/jobs/7%3acancel', '/jobs/%37:cancel']],
+  'one between two': ['/p/1,2', '/p/:a,:b', ['/p/1%2C2', '/p/%31,2']],
+  'one beside a constraint': ['/@7', '/@:id(\\d+)', ['/%407', '/@%37']],
+  'one that a RegExp guards': [/^\/@admin/, '/@:user', ['/%40admin', '/@%61dmin']],
   'a letter that is one of ASCII to a RegExp': ['/secret', /^\/(\w+)$/iu, ['/%C5%BFecret', '/s%65cret']],
   'the Kelvin sign as text': ['/task-secret', '/task-:id', ['/tas%E2%84%AA-secret', '/tas%6B-secret']],
 };
@@ -67,5 +72,16 @@ describe.each([['createServer', createServer], ['express', express]] as const)('
     for (const target of ['//admin/tokens', '//%61dmin//tokens', '/in//secret', '//in//secret']) {
       expect([target, await Wire.tell(port, head(`GET ${target}`, { Connection: 'close' }))]).toEqual([target, expect.not.stringContaining('reached')]);
     }
+  });
+
+  test('what a reserved character stands beside is captured decoded, and no escape is cut in two', async () => {
+    const app = make({ logging: { level: 'silent' } });
+    app.get('/@:user', (req, res) => res.json(req.params)).get('/p/:a,:b', (req, res) => res.json(req.params)).get('/c/\\::x([^]+):y', (req, res) => res.json(req.params));
+    const port = await running.start(app);
+    const answers = [];
+    for (const target of ['/@J%C3%BCrgen%40home%F0%9F%90%A4', '/p/a%2Cb,%2541', '/p/%252C,%20', '/c/:a%2F', '/c/:a%3A']) {
+      answers.push(await (await fetch(`http://127.0.0.1:${port}${target}`)).json());
+    }
+    expect(answers).toEqual([{ user: 'Jürgen@home🐤' }, { a: 'a,b', b: '%41' }, { a: '%2C', b: ' ' }, { x: 'a', y: '/' }, { x: 'a', y: ':' }]);
   });
 });

@@ -1,6 +1,12 @@
 import { HttpError } from '../errors';
 
 const ESCAPE = /%[0-9a-fA-F]{2}/g;
+/** The escapes of `$ & + , : ; = @`. */
+const RESERVED_ESCAPE = /%(?:2[46bc]|3[abd]|40)/gi;
+/** Where the second halves of surrogate pairs begin. */
+const APART = 0xdc00;
+/** What stands for those escapes: such a half without its first. */
+const HALVES = /(?<![\ud800-\udbff])[\udc24-\udc40]/g;
 /**
  * Text whose percent-encoding stands for UTF-8, by the grammar of RFC 3629
  * section 4; what the decoders of ECMA-262 take. Asked instead of caught: an
@@ -31,6 +37,21 @@ function upperCase(escape: string): string {
 export function decodeSegment(segment: string): string | undefined {
   if (!segment.includes('%')) return segment;
   return ENCODED_UTF8.test(segment) ? decodeURIComponent(segment) : undefined;
+}
+
+/**
+ * Decodes a segment as it is compared with text beside a parameter: a reserved
+ * character that was sent as an escape becomes half of a surrogate pair, which
+ * nothing else decodes to, and so equals no text.
+ */
+export function decodeApart(segment: string): string {
+  if (!segment.includes('%') || !ENCODED_UTF8.test(segment)) return segment;
+  return decodeURIComponent(segment.replace(RESERVED_ESCAPE, (escape) => String.fromCharCode(APART + parseInt(escape.slice(1), 16))));
+}
+
+/** Puts the characters themselves back into what was captured of it. */
+export function joinApart(text: string): string {
+  return text.replace(HALVES, (half) => String.fromCharCode(half.charCodeAt(0) - APART));
 }
 
 /**

@@ -7,6 +7,8 @@ import { decodeSegment, decodeStatic } from './pattern-decoding';
 type Tokens = readonly Token[];
 
 const NUMBERED_OR_NAMED = /\\[1-9k]|\(\?<(?![=!])/;
+/** Of what may stand in a segment, what no escape is another spelling of (RFC 3986 section 2.2). */
+const RESERVED = /[;:@&=+$,]/;
 const EMPTY: Segment = Object.freeze({ kind: 'static', text: '' });
 
 /**
@@ -133,18 +135,20 @@ class Parser {
     const rules = this.#rules;
     const folded = !rules.caseSensitive;
     const read = parts.map((part): Part => (part.kind === 'text' ? { kind: 'text', text: fold(decodeSegment(part.text) as string, rules) } : part));
+    const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+    const literal = texts.some((text) => RESERVED.test(text)) && !texts.some((text) => text.includes('%'));
     const params = parts.filter((part) => part.kind === 'param');
     const free = params.filter(({ constraint }) => constraint === undefined).length;
     if (free === params.length) {
       const pieces = read.map((part): Piece => (part.kind === 'text' ? part.text : { name: part.name, wild: false }));
       const late = rules.asExpress === true && free > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
-      return { kind: 'mixed', parts: read, regex: undefined, late, folded };
+      return { kind: 'mixed', parts: read, regex: undefined, late, folded, literal };
     }
     // Two free parameters in one expression would backtrack over each other.
     if (free > 1) refuse(this.#pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
     const source = read.map((part, index) => (part.kind === 'text' ? quoted(part.text) : `(?<waypost${index}>${part.constraint ?? '[^]+?'})`)).join('');
     for (const { name, constraint } of params) if (constraint !== undefined) this.#checkConstraint(name, constraint);
-    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), late: undefined, folded };
+    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), late: undefined, folded, literal };
   }
 
   #checkConstraint(name: string, constraint: string): void {

@@ -1,5 +1,5 @@
 import { fold, type Path } from './path';
-import { decodeSegment } from './pattern-decoding';
+import { decodeApart, decoded, decodeSegment, joinApart } from './pattern-decoding';
 import type { Params } from './pattern-params';
 
 /** One segment of a pattern. */
@@ -11,9 +11,10 @@ export type Segment =
   /**
    * Parameters that share a segment with text, or that have a constraint. What
    * they take is told by `regex` where there is a constraint, by `late` where
-   * they divide the segment as in Express.
+   * they divide the segment as in Express. With `literal` its text holds reserved
+   * characters, of which `%40` and its like are no other spelling.
    */
-  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean }
+  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean; readonly literal: boolean }
   /** `**`: one or more segments, the first not empty. */
   | { readonly kind: 'deep' }
   | Tail;
@@ -61,7 +62,7 @@ export function matchesSegment(segment: Segment, path: Path, index: number): boo
   const raw = path.raw[index] as string;
   if (raw === '') return false;
   if (segment.kind === 'param') return true;
-  return segment.kind === 'mixed' && captureMixed(segment, decodeSegment(raw) ?? raw, undefined);
+  return segment.kind === 'mixed' && captureMixed(segment, segment.literal ? decodeApart(raw) : decodeSegment(raw) ?? raw, undefined);
 }
 
 /** Names of what segments capture, in order. */
@@ -84,8 +85,20 @@ export function structureOf(segments: readonly Segment[]): string {
   }));
 }
 
+/** What a mixed segment captures of one as sent that it matches. @throws HttpError 400 as {@link decoded} does. */
+export function captureSent(segment: Mixed, raw: string, strict: boolean, params: Params): void {
+  const text = decoded(raw, strict);
+  if (!segment.literal) {
+    captureMixed(segment, text, params);
+    return;
+  }
+  const found: Params = {};
+  captureMixed(segment, decodeApart(raw), found);
+  for (const [name, value] of Object.entries(found)) params[name] = joinApart(value);
+}
+
 /** Matches one decoded segment against a mixed one; writes what it captures into `params`. */
-export function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
+function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
   if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
   if (segment.late !== undefined) return captureLate(segment.parts, segment.late, text, segment.folded ? fold(text, FOLDED) : text, params);
   return captureBetween(segment.parts, text, segment.folded ? fold(text, FOLDED) : text, params);

@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import type { Path, PathRules } from './path';
 import { parseAlternatives } from './pattern-parser';
 import type { Params } from './pattern-params';
-import { captureMixed, matchesSegment, type Segment, type Tail } from './pattern-segment';
+import { captureSent, matchesSegment, type Segment, type Tail } from './pattern-segment';
 import { decoded, decodedDeep } from './pattern-decoding';
 import { RegExpTail } from './pattern-regexp';
 
@@ -77,7 +77,7 @@ export class Pattern {
       if (segment.kind === 'param') {
         params[segment.name] = decoded(path.raw[start] as string, strict);
       } else if (segment.kind === 'mixed') {
-        captureMixed(segment, decoded(path.raw[start] as string, strict), params);
+        captureSent(segment, path.raw[start] as string, strict, params);
       } else if (segment.kind === 'deep') {
         const taken = path.raw.slice(start, starts[i + 1]);
         params['**'] = decodedDeep(taken, strict);

@@ -147,7 +147,12 @@ function fitSegment(pieces: readonly Piece[], raw: string, rules: ReferenceRules
     return comparable(text, rules) === comparable(raw, rules) ? [] : null;
   }
   const decoded = decode(raw, false);
-  const fitted = fitPieces(pieces, decoded ?? raw, rules);
+  // Of a reserved character in the text an escape is no other spelling: for the time of fitting it is a letter that no path has.
+  const texts = pieces.flatMap((piece) => ('text' in piece ? [piece.text] : []));
+  const literal = texts.some((text) => /[;:@&=+$,]/.test(text)) && !texts.some((text) => text.includes('%'));
+  const set = decoded !== null && literal ? decode(raw.replace(/%(24|26|2B|2C|3A|3B|3D|40)/gi, (_, digits: string) => String.fromCharCode(0xe000 + parseInt(digits, 16))), false) : decoded;
+  const back = (text: string): string => text.replace(/[\ue024-\ue040]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0xe000));
+  const fitted = fitPieces(pieces, set ?? raw, rules)?.map((capture) => (literal && capture.value !== null ? { ...capture, value: back(capture.value), raw: back(capture.raw as string) } : capture)) ?? null;
   if (fitted === null || decoded !== null) return fitted;
   return fitted.map(({ name, raw: part }) => ({ name, value: null, raw: part }));
 }
