@@ -44,6 +44,15 @@ describe.each([['createServer', createServer], ['express', express]] as const)('
   });
 });
 
+/** With a group that ignores case by itself, where this Node reads one. */
+const SECRET_IN_A_GROUP = ((): RegExp => {
+  try {
+    return new RegExp('^/(?i:secret)$', 'u');
+  } catch {
+    return /^\/secret$/iu;
+  }
+})();
+
 /** Guards and routes that read a path in two ways, and paths that the guard must meet or the route must not. */
 const PAIRS: Readonly<Record<string, readonly [guard: string | RegExp, route: string | RegExp, targets: readonly string[]]>> = {
   'a reserved character before a parameter': ['/@admin', '/@:user', ['/%40admin', '/%40%61dmin', '/@%61dmin']],
@@ -52,8 +61,24 @@ const PAIRS: Readonly<Record<string, readonly [guard: string | RegExp, route: st
   'one beside a constraint': ['/@7', '/@:id(\\d+)', ['/%407', '/@%37']],
   'one that a RegExp guards': [/^\/@admin/, '/@:user', ['/%40admin', '/@%61dmin']],
   'a letter that is one of ASCII to a RegExp': ['/secret', /^\/(\w+)$/iu, ['/%C5%BFecret', '/s%65cret']],
+  'a letter that has two capitals': [/^\/på/i, '/på/x', ['/p%E2%84%AB/x', '/P%C3%85/x']],
+  'a letter that has two small ones': ['/λόγος', /^\/λόγος$/i, ['/%CE%BB%CF%8C%CE%B3%CE%BF%CF%83', '/%CE%9B%CF%8C%CE%B3%CE%BF%CE%A3']],
+  'a letter with two small ones in a constraint': ['/λόγος', '/:name(λόγος)', ['/%CE%BB%CF%8C%CE%B3%CE%BF%CF%83']],
+  'a letter of two code units': [/^\/𐐀/i, '/𐐀', ['/%F0%90%90%A8', '/%F0%90%90%80']],
+  'a letter of two code units to a RegExp': ['/𐐀', /^\/𐐀$/iu, ['/%F0%90%90%A8', '/%F0%90%90%80']],
+  'a sharp s that is a capital': ['/straße', /^\/straße$/iu, ['/stra%E1%BA%9Ee', '/stra%C3%9Fe']],
+  'a letter that a group alone folds': ['/secret', SECRET_IN_A_GROUP, ['/%C5%BFecret', '/s%65cret']],
   'the Kelvin sign as text': ['/task-secret', '/task-:id', ['/tas%E2%84%AA-secret', '/tas%6B-secret']],
 };
+
+test('no letter that has two small ones leads past the check of a signature', async () => {
+  const app = createServer({
+    logging: { level: 'silent' }, routing: { caseSensitive: false }, security: { requestSignature: { secret: 'a secret of 32 bytes and some more' }, routeConfig: { requestSignature: { includeRoutes: ['/λόγος'] } } },
+  });
+  app.get(/^\/λόγος$/i, (_req, res) => res.send('reached'));
+  const port = await running.start(app);
+  for (const target of ['/λόγος', '/λόγοσ', '/ΛΌΓΟΣ']) expect([target, (await fetch(`http://127.0.0.1:${port}${encodeURI(target)}`)).status]).toEqual([target, 401]);
+});
 
 describe.each([['createServer', createServer], ['express', express]] as const)('no route of %s() takes a spelling that a guard of the same text passes over:', (_, make) => {
   test.each(Object.entries(PAIRS))('%s', async (__, [guarded, route, targets]) => {

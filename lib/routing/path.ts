@@ -1,3 +1,4 @@
+import { foldLetters } from './pattern-case';
 import { decodeStatic } from './pattern-decoding';
 
 /** How strictly paths are compared; the `routing` options of createServer. */
@@ -12,8 +13,6 @@ export interface PathRules {
    */
   readonly asExpress?: boolean;
 }
-
-const ASCII = /^[\x00-\x7f]*$/;
 
 /**
  * A request path cut into segments. `raw` holds them as sent, `text` as static
@@ -130,29 +129,9 @@ function prefixEnd(path: string, count: number, rules: PathRules): number {
   return end;
 }
 
-/** Folds text as the rules have it, where they do. As expressions that ignore case have it, no letter beyond ASCII is one of ASCII: the Kelvin sign is no "k". */
+/** Folds text as the rules have it, where they do. */
 export function fold(text: string, rules: PathRules): string {
-  if (rules.caseSensitive) return text;
-  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/gu, foldApart);
-}
-
-function foldApart(letter: string): string {
-  const folded = foldLetter(letter);
-  return ASCII.test(folded) && !ASCII.test(letter) ? letter : folded;
-}
-
-/**
- * Folds letter by letter: a letter whose lower case has another length ("İ")
- * stays, so that positions hold, and one whose lower case depends on its
- * neighbours ("Σ") has but one.
- */
-export function foldCase(text: string): string {
-  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/gu, foldLetter);
-}
-
-function foldLetter(letter: string): string {
-  const lower = letter.toLowerCase();
-  return lower.length === letter.length ? lower : letter;
+  return rules.caseSensitive ? text : foldLetters(text);
 }
 
 /**

@@ -1,10 +1,14 @@
 import type { Tail } from './pattern-segment';
 import { decoded } from './pattern-decoding';
 import type { Params } from './pattern-params';
+import { UnicodeCase } from './pattern-case';
 import type { Path } from './path';
 
 /** An escape, a bracket of a class, or what opens a group that captures. */
 const GROUP = /\\[^]|\[|\]|\((?!\?)|\(\?<(?![=!])([^>\]]+)>/g;
+
+/** A group that ignores case where the expression does not. */
+const MODIFIER = /\(\?[a-z]*i/;
 
 /** A RegExp that a program has given, tested on the path as sent, and where that does not match, decoded; its captures go by the names of their groups, the others by index. */
 export class RegExpTail implements Tail {
@@ -16,10 +20,13 @@ export class RegExpTail implements Tail {
   readonly isGiven = true;
   readonly segments = null;
   readonly #expression: RegExp;
+  readonly #unicodeCase: UnicodeCase | null;
 
   /** @throws TypeError for a group named `__proto__`. */
   constructor(given: RegExp) {
     this.#expression = new RegExp(given);
+    const ignoresCase = given.ignoreCase || MODIFIER.test(given.source);
+    this.#unicodeCase = ignoresCase && /[uv]/.test(given.flags) ? new UnicodeCase(given.source) : null;
     this.source = String(given);
     this.names = namesOf(given);
     if (this.names.includes('__proto__')) throw new TypeError(`the RegExp ${String(given)} may not name a group "__proto__"; choose another name`);
@@ -52,15 +59,10 @@ export class RegExpTail implements Tail {
     const sent = path.sent.slice(path.endOf(from)) || '/';
     const taken = this.#find(sent, prefix);
     if (taken !== null) return { taken, isDecoded: false };
-    const read = this.#apart(path.behind(from) || '/');
+    const decodedRest = path.behind(from) || '/';
+    const read = this.#unicodeCase?.hide(decodedRest) ?? decodedRest;
     const other = read === sent ? null : this.#find(read, prefix);
     return other && { taken: other, isDecoded: true };
-  }
-
-  /** With the flags "iu" and "iv" two letters beyond ASCII are ones of ASCII: they stay encoded, so that no guard reads them otherwise. */
-  #apart(text: string): string {
-    const { ignoreCase, unicode, unicodeSets } = this.#expression as RegExp & { readonly unicodeSets?: boolean };
-    return ignoreCase && (unicode || unicodeSets === true) ? text.replace(/[\u017f\u212a]/g, encodeURIComponent) : text;
   }
 
   #find(rest: string, prefix: boolean): RegExpExecArray | null {

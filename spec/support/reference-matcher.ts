@@ -187,10 +187,14 @@ function expression(constraint: string, rules: ReferenceRules): RegExp {
   return made;
 }
 
-/** Character by character, so that what a letter becomes does not depend on those beside it. */
+/** Code unit by code unit, into the upper case where an expression with the flag "i" takes that for the same. */
 function fold(text: string, rules: ReferenceRules): string {
   if (rules.caseSensitive) return text;
-  return Array.from(text, (char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char)).join('');
+  return text.replace(/[^]/g, (unit) => (expression(hexUnit(unit), rules).test(unit.toUpperCase()) ? unit.toUpperCase() : unit));
+}
+
+function hexUnit(unit: string): string {
+  return '\\u' + unit.charCodeAt(0).toString(16).padStart(4, '0');
 }
 
 /** Equal for paths whose difference is only how a character is written that is not reserved (RFC 3986 section 6.2.2). */

@@ -1,4 +1,4 @@
-import { foldCase } from '../../routing/path';
+import { foldWidely } from '../../routing/pattern-case';
 
 const ESCAPE = /%[0-9a-fA-F]{2}/;
 const ESCAPES = /%[0-9a-fA-F]{2}/g;
@@ -34,7 +34,7 @@ export function canonicalPath(path: string): string {
 /** {@link canonicalPath}, with what {@link Canonical} tells of the way there. */
 export function canonical(path: string): Canonical {
   const decoded = decodeFully(path);
-  const text = foldCase(decoded);
+  const text = foldWidely(decoded);
   const segments = resolveDots(text.replaceAll('\\', '/').split('/').map(withoutParameters));
   const suffixed = '/' + segments.join('/');
   dropSuffix(segments);
@@ -47,7 +47,7 @@ export function canonical(path: string): Canonical {
  * segments it sees come from these, in this order.
  */
 export function tokens(text: string): string[] {
-  return foldCase(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
+  return foldWidely(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
 }
 
 function isAmbiguous(path: string, decoded: string): boolean {

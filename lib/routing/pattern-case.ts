@@ -1,0 +1,73 @@
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** Letters whose only other form is not their lower case: a long s, and three that Unicode folds into their modern forms. */
+const MODERN: ReadonlyMap<string, string> = new Map([['\u017f', 's'], ['\u1fd3', '\u0390'], ['\u1fe3', '\u03b0'], ['\ufb05', '\ufb06']]);
+
+/** An escape of a character in the source of an expression. */
+const ESCAPE = /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2}))/gi;
+
+/** Text in which letters are one where an expression with the flag `i` alone takes them for one, so that no spelling tells a guard from a route. */
+export function foldLetters(text: string): string {
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/g, foldUnit);
+}
+
+/** ECMA-262 section 22.2.2.7.3, Canonicalize: by upper case, where that is one code unit and takes no letter beyond ASCII into it. The Kelvin sign is no "k". */
+function foldUnit(unit: string): string {
+  if (ASCII.test(unit)) return unit.toLowerCase();
+  const upper = unit.toUpperCase();
+  return upper.length > 1 || ASCII.test(upper) ? unit : upper;
+}
+
+/**
+ * Text in which letters are one where {@link foldLetters} or any expression
+ * takes them for one, and a few more. A letter whose lower case has another
+ * length ("İ") stays, so that positions hold.
+ */
+export function foldWidely(text: string): string {
+  return ASCII.test(text) ? text.toLowerCase() : text.replace(/[^]/gu, foldLetter);
+}
+
+function foldLetter(letter: string): string {
+  // By way of upper case, in which "σ" and "ς" are one letter.
+  const lower = letter.toUpperCase().toLowerCase();
+  return lower.length === letter.length ? lower : letter;
+}
+
+/**
+ * Letters that an expression with the flags `iu` or `iv` takes for ones that
+ * {@link foldLetters} keeps apart, the Ångström sign for "å". They are hidden
+ * from it as escapes, but for those that its own source names: of these it is
+ * their other form that is hidden.
+ */
+export class UnicodeCase {
+  readonly #named: ReadonlySet<string>;
+  readonly #others: ReadonlySet<string>;
+
+  /** @param source The source of the expression. */
+  constructor(source: string) {
+    const named = Array.from(source.replace(ESCAPE, (_, long: string | undefined, four: string | undefined, two: string | undefined) => String.fromCodePoint(parseInt((long ?? four ?? two) as string, 16))));
+    this.#named = new Set(named.map(foldLetters));
+    this.#others = new Set(named.map(modernForm).filter((form) => form !== undefined).map(foldLetters));
+  }
+
+  /** Text without the letters that the expression would take for others. */
+  hide(text: string): string {
+    if (ASCII.test(text) && this.#others.size === 0) return text;
+    return text.replace(/[^]/gu, (letter) => (this.#isTakenForAnother(letter) ? escaped(letter) : letter));
+  }
+
+  #isTakenForAnother(letter: string): boolean {
+    const folded = foldLetters(letter);
+    return !this.#named.has(folded) && (this.#others.has(folded) || modernForm(letter) !== undefined);
+  }
+}
+
+/** What Unicode folds a letter into, where {@link foldLetters} keeps the two apart. */
+function modernForm(letter: string): string | undefined {
+  const form = MODERN.get(letter) ?? letter.toLowerCase();
+  return form.length === letter.length && foldLetters(form) !== foldLetters(letter) ? form : undefined;
+}
+
+function escaped(letter: string): string {
+  return Array.from(Buffer.from(letter), (byte) => '%' + byte.toString(16).toUpperCase()).join('');
+}
