@@ -26,16 +26,15 @@ function parsed(text: string, marked: string): unknown {
   try {
     return JSON.parse(marked) as unknown;
   } catch (error) {
-    throw HttpError.of('MALFORMED_BODY', faultMessage(text), { cause: error });
+    throw HttpError.of('MALFORMED_BODY', faultMessage(text, marked === text ? (error as Error).message : refusalOf(text)), { cause: error });
   }
 }
 
 const INVALID = 'The request body is not valid JSON';
 
-/** Says what is wrong with the text, by what V8 says of it: for most faults that is the place, for others the character. */
-function faultMessage(text: string): string {
+/** Says what is wrong with the text. @param said What V8 says of it: for most faults the place, for others the character. */
+function faultMessage(text: string, said: string): string {
   if (text.trim() === '') return `${INVALID}: it is empty`;
-  const said = refusalOf(text);
   // At the end of what V8 says; within it may stand what the client has sent.
   const at = said.startsWith('Unexpected end') ? text.length : Number(/ at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(said)?.[1] ?? NaN);
   if (at >= text.length) return `${INVALID}: it ends too early, at position ${text.length}`;
