@@ -11,6 +11,7 @@ import compression from 'compression';
 import fc from 'fast-check';
 import { express, type NextFunction, type Request, type Response, type StreamSource } from 'waypost';
 import { LogRecorder, Running } from './support/running';
+import { runs } from './support/runs';
 import { ask, head, Wire } from './support/wire';
 
 const running = new Running();
@@ -191,12 +192,107 @@ describe('an error after the first byte', () => {
     expect(heard).toEqual(['of the source']);
   });
 
-  test.each([['fewer', '10'], ['more', '3']])('is one of a source with %s bytes than were announced: the next response is not taken for them', async (_, length) => {
+  test.each([['fewer', '10', 0], ['more', '3', 2]])('is one of a source with %s bytes than were announced: the next response is not taken for them', async (_, length, most) => {
     const log = new LogRecorder();
     const port = await serve(() => Readable.from(['four']), log, (res) => void res.set('Content-Length', length));
-    const text = await Wire.tell(port, head('GET /') + head('GET /'));
-    expect(text.match(/HTTP\/1\.1/g)?.length ?? 0).toBeLessThanOrEqual(1);
-    expect(String(errorsOf(log)[0])).toContain('CONTENT_LENGTH');
+    const text = await Wire.tell(port, head('GET /') + head('GET /', { Connection: 'close' }));
+    expect(text.match(/HTTP\/1\.1 500/g)?.length ?? 0).toBe(most);
+    expect((errorsOf(log)[0] as NodeJS.ErrnoException).code).toBe('ERR_HTTP_CONTENT_LENGTH_MISMATCH');
+  });
+});
+
+describe('a Content-Length that was set', () => {
+  /** What may stand between: nothing, middleware that hands on what is written, and some that looks at the head. */
+  const BETWEEN: Record<string, (res: Response) => void> = {
+    nothing: () => undefined,
+    'write and end of another': (res) => {
+      const { write, end } = res;
+      res.write = ((...args: Parameters<typeof write>) => write.apply(res, args)) as typeof write;
+      res.end = ((...args: Parameters<typeof end>) => end.apply(res, args)) as typeof end;
+    },
+    'writeHead of another': (res) => {
+      const { writeHead } = res;
+      res.writeHead = ((...args: Parameters<typeof writeHead>) => {
+        res.set('X-Seen', '1');
+        return writeHead.apply(res, args);
+      }) as typeof writeHead;
+    },
+  };
+
+  test.each(Object.entries(BETWEEN))('is never gone beyond, and what falls short of it is followed by nothing: behind %s', async (_, between) => {
+    let given = { parts: [''], length: 0 };
+    const log = new LogRecorder();
+    const port = await running.app((app) => {
+      app.get('/', (_req, res) => {
+        between(res);
+        res.set('Content-Length', String(given.length)).stream(Readable.from(given.parts));
+      });
+      app.get('/next', (_req, res) => res.send('next'));
+    }, { logging: { logger: log } });
+    await fc.assert(fc.asyncProperty(fc.array(fc.nat(3), { maxLength: 4 }), fc.integer({ min: -3, max: 3 }), async (lengths, more) => {
+      const parts = lengths.map((length) => 'x'.repeat(length));
+      const whole = parts.join('').length;
+      given = { parts, length: Math.max(0, whole + more) };
+      log.lines.length = 0;
+      const text = await Wire.tell(port, head('GET /') + head('GET /next', { Connection: 'close' }));
+      const found = [];
+      for (let rest = text; rest !== '';) {
+        const [, status, length, after] = /^HTTP\/1\.1 (\d+)(?:.*\r\n)*?Content-Length: (\d+)\r\n(?:.+\r\n)*\r\n([^]*)$/.exec(rest) as unknown as [string, string, string, string];
+        found.push([status, after.slice(0, Number(length))]);
+        rest = after.slice(Number(length));
+      }
+      expect(errorsOf(log).map((error) => (error as NodeJS.ErrnoException).code)).toEqual(given.length === whole ? [] : ['ERR_HTTP_CONTENT_LENGTH_MISMATCH']);
+      if (given.length === whole) expect(found).toEqual([['200', parts.join('')], ['200', 'next']]);
+      else if (found[0]?.[0] === '500') expect([found.length, given.length < whole]).toEqual([2, true]);
+      else expect([found.length <= 1, 'x'.repeat(whole).startsWith(found[0]?.[1] ?? '')]).toEqual([true, true]);
+    }), { numRuns: runs(100), examples: [[[3], -1], [[1, 3], -1], [[], 2], [[3], 2]] });
+  });
+
+  test('has nobody who ends the response when the client has gone met by an error', async () => {
+    const log = new LogRecorder();
+    const ended: unknown[] = [];
+    const events = ['res', 'req', 'socket'];
+    let settled: () => void = () => undefined;
+    const all = new Promise<void>((resolve) => { settled = resolve; });
+    const port = await running.app((app) => app.get('/:event', (req, res) => {
+      const emitter = { res, req, socket: req.socket }[req.params.event as string] as NodeJS.EventEmitter;
+      emitter.once('close', () => {
+        try {
+          ended.push(res.end().destroyed);
+        } catch (error) {
+          ended.push(error);
+        }
+        if (ended.length === events.length) settled();
+      });
+      res.set('Content-Length', '1000000000').stream(new Readable({ read() { this.push(Buffer.alloc(65_536)); } }));
+    }), { logging: { logger: log } });
+    for (const event of events) {
+      const wire = (await Wire.open(port)).write(head(`GET /${event}`));
+      await wire.until('\r\n\r\n');
+      wire.cut();
+    }
+    await all;
+    expect([ended, errorsOf(log)]).toEqual([[true, true, true], []]);
+  });
+
+  test.each(['at once', 'later'])('leaves the response to error middleware where the head is refused: %s', async (when) => {
+    const port = await running.app((app) => {
+      app.get('/trailer', (_req, res) => res.set('Trailer', 'X-Sum').stream(Readable.from(['some', 'rows'])));
+      app.get('/message', (_req, res) => {
+        res.statusMessage = 'a\nb';
+        res.stream(Readable.from(['some', 'rows']));
+      });
+      app.use((_error: Error, _req: Request, res: Response, _next: NextFunction) => {
+        res.removeHeader('Trailer');
+        res.statusMessage = '';
+        const answer = (): unknown => res.set('Content-Length', '4').status(503).stream(Readable.from(['page']));
+        if (when === 'later') setImmediate(() => setImmediate(answer));
+        else answer();
+      });
+    }, { logging: { level: 'silent' } });
+    for (const request of ['GET /trailer HTTP/1.0\r\n\r\n', head('GET /message', { Connection: 'close' })]) {
+      expect(await Wire.tell(port, request)).toMatch(/^HTTP\/1\.1 503 [^]*\r\n\r\npage$/);
+    }
   });
 });
 

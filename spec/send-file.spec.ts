@@ -81,6 +81,8 @@ const FILES: readonly (readonly [string, () => Handler])[] = [
   ['an absolute path beside options', () => (_, res) => res.sendFile(join(root, 'a.txt'), { maxAge: 1000 })],
   ['a type set before', () => (req, res) => { res.type('text/markdown'); return file('a.txt')(req, res); }],
   ['a status set before', () => (req, res) => file('a.txt')(req, res.status(404))],
+  ['a status of text, which Node makes a number of', () => (req, res) => file('a.txt')(req, Object.assign(res, { statusCode: '404' }))],
+  ['a status with a fraction', () => (req, res) => file('a.txt')(req, Object.assign(res, { statusCode: 404.5 }))],
   ['a link within', () => file('in.txt')],
   ['download', () => (_, res) => res.download(join(root, 'a.txt'))],
   ['download under a name', () => (_, res) => res.download(join(root, 'a.txt'), 'fox ü.md')],

@@ -4,7 +4,7 @@ import { types } from 'node:util';
 import { describeKind } from '../options/field';
 import { BINARY_TYPE } from './media-type';
 import { cutOff, isBodiless } from './own-answer';
-import type { ConfiguredResponse } from './response-state';
+import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
 
 /** What `res.stream` sends: a stream of Node's, one of the web's, or what `for await` goes through; of bytes or text. */
@@ -55,9 +55,12 @@ export class StreamedBody {
     });
     // Once for all: in the place of `on` may stand another's, which cannot take back what `once` adds. And in this async context, where the source goes on.
     res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
+    // Not by writableFinished: that is set, too, by whoever ends the response when the client has gone.
+    let isSent = false;
+    res.once('finish', () => { isSent = true; });
     // In this one, too, the source cleans up when the client has gone.
     res.once('close', AsyncResource.bind(() => {
-      this.#isClientGone = !res.writableEnded;
+      this.#isClientGone = !isSent;
       sink.destroy();
     }, 'waypost.stream'));
     pipeline(this.#source, sink, AsyncResource.bind((error: Error | null | undefined) => this.#settle(error), 'waypost.stream'));
@@ -73,34 +76,69 @@ export class StreamedBody {
       this.#source.destroy();
     }
     if (res.destroyed || isTakenOver(res)) return;
-    this.#begin();
+    this.#prepare();
     res.end();
   }
 
-  /** Takes the head in hand, with the first bytes or the end. */
-  #begin(): void {
-    if (this.#begun) return;
+  /** Has the head say what comes, before the first bytes or the end. */
+  #prepare(): void {
     const res = this.#res;
     if (res.headersSent) throw Object.assign(new Error('res.stream cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
-    this.#begun = true;
     if (res.statusCode !== 204 && res.statusCode !== 304 && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', BINARY_TYPE);
-    // A body of another length would leave the client waiting, or be taken for the next response.
-    if (!isBodiless(res)) res.strictContentLength = true;
   }
 
   #write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
     if (typeof chunk !== 'string' && !types.isUint8Array(chunk)) {
       throw new TypeError(`res.stream sends text and bytes, and was given ${describeKind(chunk)} by the stream: for data, write res.xJson`);
     }
-    this.#begin();
-    if (typeof chunk === 'string' ? this.#res.write(chunk, encoding) : this.#res.write(chunk)) done();
+    const length = typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength;
+    if (!this.#begun) this.#begin(length);
+    const isTaken = this.#strictly(() => (typeof chunk === 'string' ? this.#res.write(chunk, encoding) : this.#res.write(chunk)));
+    if (!this.#begun) this.#checkBegun(length);
+    if (isTaken) done();
     else this.#waiting = done;
   }
 
+  /** @param length Of the first bytes: of them Node compares no length, since there is no head yet. */
+  #begin(length: number): void {
+    this.#prepare();
+    const res = this.#res;
+    // What stands in the place of Node's may hold the bytes back, or make others of them.
+    if (res.write !== res[kOwn].write || res.end !== res[kOwn].end) return;
+    if (isBeyond(res, length)) throw tooLong(res, length);
+    // Where the head is refused Node would have counted the bytes by then.
+    res.writeHead(res.statusCode);
+  }
+
+  #checkBegun(length: number): void {
+    this.#begun = true;
+    const res = this.#res;
+    if (!res.headersSent || !isBeyond(res, length)) return;
+    // They wait for the end of this turn, and are not sent.
+    res.destroy();
+    throw tooLong(res, length);
+  }
+
   #end(done: Done): void {
-    this.#begin();
-    this.#res.end();
+    if (!this.#begun) this.#prepare();
+    this.#strictly(() => this.#res.end());
     done();
+  }
+
+  /**
+   * A body of another length would leave the client waiting, or be taken for the
+   * next response. Not for longer than it takes: Node would throw for a program
+   * that ends its response when the client has gone.
+   */
+  #strictly<T>(act: () => T): T {
+    const res = this.#res;
+    const before = res.strictContentLength;
+    res.strictContentLength = true;
+    try {
+      return act();
+    } finally {
+      res.strictContentLength = before;
+    }
   }
 
   #goOn(): void {
@@ -124,6 +162,16 @@ export class StreamedBody {
     // Error middleware that leaves what has begun alone would leave the client waiting.
     if (this.#begun) cutOff(this.#res);
   }
+}
+
+function isBeyond(res: ConfiguredResponse, length: number): boolean {
+  const promised = res.getHeader('Content-Length');
+  return promised !== undefined && length > Number(promised);
+}
+
+function tooLong(res: ConfiguredResponse, length: number): Error {
+  const message = `res.stream sends no more than the Content-Length of ${String(res.getHeader('Content-Length'))} that was set, and was given ${length} bytes`;
+  return Object.assign(new Error(message), { code: 'ERR_HTTP_CONTENT_LENGTH_MISMATCH' });
 }
 
 function readableOf(source: unknown): Readable {

@@ -111,7 +111,7 @@ export class FileTransfer {
     this.#streaming = false;
     try {
       // Writing the head would throw for them later, out of reach.
-      checkStatus(this.#res.statusCode);
+      checkStatus(asNodeHas(this.#res.statusCode));
       if (this.#res.statusMessage) validateHeaderValue('statusMessage', this.#res.statusMessage);
       proceed(path, stats);
     } catch (error) {
@@ -213,6 +213,11 @@ export function isClientGone(error: NodeJS.ErrnoException): boolean {
 
 function endedEarly(sent: number, promised: number): Error {
   return new Error(`The file ended after ${sent} of ${promised} bytes`);
+}
+
+/** Of a text or a fraction Node makes an integer, as it writes the head. */
+function asNodeHas(status: number): number {
+  return status | 0;
 }
 
 /** What was thrown may be anything. */
