@@ -88,7 +88,7 @@ class LinearWalk {
       const here = this.#places[this.#at++] as Place;
       const hit = this.#applies(here);
       if (hit === null || this.#standsBack(here)) continue;
-      if (here.route !== null && this.raised === null && (this.#broken || hit.malformed)) this.#obstruct(here);
+      if (this.raised === null && this.#isObstructed(here, hit)) this.#obstruct(here);
       else this.#call(here, this.#once(here, hit));
     }
   }
@@ -119,10 +119,16 @@ class LinearWalk {
     return true;
   }
 
+  /** Routes are not run for what is malformed; in Express's order middleware is not, either, where it would capture that. */
+  #isObstructed({ route }: Place, { malformed }: Hit): boolean {
+    return route === null ? malformed && !this.#apart : malformed || this.#broken;
+  }
+
   /** Nothing has raised this error: it meets all error middleware; in Express's order what stands below. */
-  #obstruct({ mounts }: Place): void {
-    this.raised = { text: this.#broken ? 'MALFORMED_BODY' : 'MALFORMED_PATH', status: 400, route: null, mounts, alone: this.#apart };
-    this.#broken = false;
+  #obstruct({ mounts, route }: Place): void {
+    const isBody = this.#broken && route !== null;
+    this.raised = { text: isBody ? 'MALFORMED_BODY' : 'MALFORMED_PATH', status: 400, route: null, mounts, alone: this.#apart };
+    if (isBody) this.#broken = false;
     if (this.#apart) this.#at = 0;
   }
 
