@@ -58,7 +58,11 @@ class Parser {
   #segments(tokens: Tokens, grouped: boolean): Segment[] | undefined {
     this.#checkApart(tokens);
     const [first] = tokens;
-    if (first === undefined) return this.#prefix ? [] : [EMPTY];
+    if (first === undefined) {
+      if (this.#prefix) return [];
+      // A path is never empty, and where Express is strict only an empty one would do.
+      return grouped && !this.#loose && this.#rules.asExpress === true ? undefined : [EMPTY];
+    }
     if (first.kind === 'wildcard') return [this.#tail(split(tokens), false)];
     if (first.kind !== 'slash') return undefined;
     let segments = split(tokens.slice(1));
