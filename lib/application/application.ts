@@ -203,7 +203,7 @@ export class Application extends ConfiguredRouter {
   /**
    * Answers a request without a socket, for tests. It goes the whole way of any
    * other request, signature check included.
-   * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` …
+   * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` and more
    */
   inject(request: string | InjectOptions): Promise<InjectResponse> {
     return inject(request, { listener: this, Request: this.#classes.Request, encrypted: this.#options.server.https !== undefined });
