@@ -22,5 +22,5 @@ const bundle = await rollup({
 });
 const { output: [{ code }] } = await bundle.write({ file: 'dist/index.js', format: 'cjs', generatedCode: { preset: 'es2015', symbols: false }, esModule: true });
 // One such character would have V8 hold, and look through, two bytes for each of the file.
-const beyond = /[^\n -~]/.exec(code);
+const beyond = /[^\t\n -~]/.exec(code);
 if (beyond !== null) throw new Error(`dist/index.js holds ${JSON.stringify(beyond[0])} at ${beyond.index}: write it in ASCII, in text as an escape`);
