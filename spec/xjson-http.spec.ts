@@ -49,6 +49,16 @@ describe('res.xJson', () => {
     }
   });
 
+  test('is whole where the write of another returns nothing', async () => {
+    const data = Array.from({ length: 20_000 }, (_, id) => ({ id }));
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      const { write } = res;
+      res.write = ((...args: Parameters<typeof write>) => void write.apply(res, args)) as unknown as typeof write;
+      res.xJson(data, { chunkSize: 1_000 });
+    }));
+    expect((await ask(port, '/')).json).toEqual(data);
+  });
+
   test('answers HEAD with the head alone', async () => {
     const { data, text } = large();
     const port = await running.app((app) => app.get('/', (_req, res) => res.xJson(data)));

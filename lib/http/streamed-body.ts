@@ -24,7 +24,12 @@ export class StreamedBody {
   readonly #res: ConfiguredResponse;
   readonly #source: Readable;
   readonly #fail: (error: unknown) => void;
+  /** Whether the first bytes are written. */
   #begun = false;
+  /** Bytes that were written. */
+  #sent = 0;
+  /** The Content-Length that was set by then. */
+  #promised: number | string | readonly string[] | undefined;
   #isClientGone = false;
   /** Goes on when the response has drained. */
   #waiting: Done | undefined;
@@ -85,60 +90,58 @@ export class StreamedBody {
     const res = this.#res;
     if (res.headersSent) throw Object.assign(new Error('res.stream cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
     if (res.statusCode !== 204 && res.statusCode !== 304 && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', BINARY_TYPE);
+    this.#promised = res.getHeader('Content-Length');
   }
 
   #write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
     if (typeof chunk !== 'string' && !types.isUint8Array(chunk)) {
       throw new TypeError(`res.stream sends text and bytes, and was given ${describeKind(chunk)} by the stream: for data, write res.xJson`);
     }
-    const length = typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength;
-    if (!this.#begun) this.#begin(length);
-    const isTaken = this.#strictly(() => (typeof chunk === 'string' ? this.#res.write(chunk, encoding) : this.#res.write(chunk)));
-    if (!this.#begun) this.#checkBegun(length);
-    if (isTaken) done();
-    else this.#waiting = done;
-  }
-
-  /** @param length Of the first bytes: of them Node compares no length, since there is no head yet. */
-  #begin(length: number): void {
-    this.#prepare();
+    if (!this.#begun) this.#prepare();
     const res = this.#res;
-    // What stands in the place of Node's may hold the bytes back, or make others of them.
-    if (res.write !== res[kOwn].write || res.end !== res[kOwn].end) return;
-    if (isBeyond(res, length)) throw tooLong(res, length);
-    // Where the head is refused Node would have counted the bytes by then.
-    res.writeHead(res.statusCode);
+    const sent = this.#sent + (typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength);
+    if (this.#isBound() && sent > Number(this.#promised)) throw this.#mismatch(sent);
+    const wants = typeof chunk === 'string' ? res.write(chunk, encoding) : res.write(chunk);
+    this.#sent = sent;
+    if (!this.#begun) this.#checkBegun();
+    // What stands in its place may return nothing.
+    if ((wants as boolean | undefined) === false) this.#waiting = done;
+    else done();
   }
 
-  #checkBegun(length: number): void {
+  /** Only now it is known whether what stands in the place of `write` has kept the length. */
+  #checkBegun(): void {
     this.#begun = true;
-    const res = this.#res;
-    if (!res.headersSent || !isBeyond(res, length)) return;
-    // They wait for the end of this turn, and are not sent.
-    res.destroy();
-    throw tooLong(res, length);
+    if (!this.#isBound() || this.#sent <= Number(this.#promised)) return;
+    // The bytes wait for the end of this turn, and are not sent.
+    this.#res.destroy();
+    throw this.#mismatch(this.#sent);
   }
 
   #end(done: Done): void {
     if (!this.#begun) this.#prepare();
-    this.#strictly(() => this.#res.end());
+    if ((this.#isBound() || this.#sent === 0) && this.#sent < Number(this.#promised)) throw this.#mismatch(this.#sent);
+    this.#res.end();
     done();
   }
 
   /**
-   * A body of another length would leave the client waiting, or be taken for the
-   * next response. Not for longer than it takes: Node would throw for a program
-   * that ends its response when the client has gone.
+   * Whether no more and no less than the Content-Length may be sent: a body of
+   * another length would be taken for the next response, or that for the rest of
+   * it. Middleware in the place of `write` may hold bytes back or make others of
+   * them, and then changes the length in the head. Node's own check
+   * (strictContentLength) has no head yet where the first bytes come, and throws
+   * for whoever ends the response when the client has gone.
    */
-  #strictly<T>(act: () => T): T {
+  #isBound(): boolean {
     const res = this.#res;
-    const before = res.strictContentLength;
-    res.strictContentLength = true;
-    try {
-      return act();
-    } finally {
-      res.strictContentLength = before;
-    }
+    if (this.#promised === undefined) return false;
+    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn].write && res.end === res[kOwn].end;
+  }
+
+  #mismatch(sent: number): Error {
+    const message = `res.stream had ${sent} bytes to send, and the Content-Length that was set is ${String(this.#promised)}: set that of the source, or none`;
+    return Object.assign(new Error(message), { code: 'ERR_HTTP_CONTENT_LENGTH_MISMATCH' });
   }
 
   #goOn(): void {
@@ -158,20 +161,11 @@ export class StreamedBody {
   #settle(error: Error | null | undefined): void {
     // That the client went away is nobody's error.
     if (!error || this.#isClientGone) return;
+    const hasHead = this.#res.headersSent;
     this.#fail(error);
     // Error middleware that leaves what has begun alone would leave the client waiting.
-    if (this.#begun) cutOff(this.#res);
+    if (hasHead) cutOff(this.#res);
   }
-}
-
-function isBeyond(res: ConfiguredResponse, length: number): boolean {
-  const promised = res.getHeader('Content-Length');
-  return promised !== undefined && length > Number(promised);
-}
-
-function tooLong(res: ConfiguredResponse, length: number): Error {
-  const message = `res.stream sends no more than the Content-Length of ${String(res.getHeader('Content-Length'))} that was set, and was given ${length} bytes`;
-  return Object.assign(new Error(message), { code: 'ERR_HTTP_CONTENT_LENGTH_MISMATCH' });
 }
 
 function readableOf(source: unknown): Readable {

@@ -105,7 +105,8 @@ class Transfer {
       if (this.#left === 0) {
         this.#stop();
         res.end(chunk);
-      } else if (!res.write(chunk)) {
+      } else if ((res.write(chunk) as boolean | undefined) === false) {
+        // What stands in its place may return nothing.
         return;
       }
     }
