@@ -221,6 +221,10 @@ describe('close', () => {
     await expect((async () => createServer({ logging: { level: 'silent' } }).close({ timeout: timeout as number }))()).rejects.toThrow(/timeout must be a number of milliseconds/);
   });
 
+  test.each([300, () => undefined])('refuses what are no options: %p', (given) => {
+    expect(() => createServer({ logging: { level: 'silent' } }).close(given as never)).toThrow(/close\(\) takes options such as \{ timeout: 5_000 \} and returns a promise, got /);
+  });
+
   test('of an application that another server listens with leaves that server alone', async () => {
     const slow = new Slow();
     const port = await running.serve(slow.app);

@@ -96,6 +96,17 @@ describe('what never answers', () => {
     expect(ran).toEqual([]);
   });
 
+  test('an upgrade whose listeners have gone meanwhile is closed', async () => {
+    const gate = new Gate<string>();
+    const { app, port } = await start({ secret: gate.ask });
+    const wire = (await Wire.open(port)).write(head('GET /a', { ...sign('/a'), ...upgrade }));
+    await gate.asked;
+    app.removeAllListeners('upgrade');
+    await gate.open(SECRET);
+    await wire.end;
+    expect([wire.text, ran]).toEqual(['', []]);
+  });
+
   test('a lookup and a store share the time', async () => {
     const timers = jest.spyOn(globalThis, 'setTimeout');
     const port = await serve({ secret: async () => Promise.resolve(SECRET), timeout: 43_210, replay: { store: { claim: async () => Promise.resolve(true) } } });

@@ -9,6 +9,7 @@ import { answerHabits, warningOf } from './foreign-habits';
 import { inject, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../logger';
+import { describeKind } from '../options/field';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
@@ -183,6 +184,7 @@ export class Application extends ConfiguredRouter {
 
   /** Drains and stops its servers, then calls what listens for `close`, and waits for it. Called again meanwhile, it returns the same promise. */
   close(options: CloseOptions = {}): Promise<void> {
+    if (typeof options !== 'object') throw new TypeError(`close() takes options such as { timeout: 5_000 } and returns a promise, got ${describeKind(options)}`);
     const { timeout } = options;
     if (timeout !== undefined && !(Number.isFinite(timeout) && timeout >= 0)) {
       throw new TypeError(`close(): timeout must be a number of milliseconds, got ${String(timeout)}`);

@@ -57,7 +57,10 @@ export class Upgrades {
   }
 
   #call(req: Request, socket: Duplex, head: Buffer): void {
-    for (const listener of this.#listeners()) {
+    const listeners = this.#listeners();
+    // They may have gone while the signature was checked: nobody else would answer, or close the socket.
+    if (listeners.length === 0) socket.destroy();
+    for (const listener of listeners) {
       guardedCall(() => listener(req, socket, head), (error) => {
         this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
         socket.destroy();
