@@ -226,16 +226,23 @@ describe('inject', () => {
     expect((await app.inject('/')).body).toBe('there');
   });
 
-  test('can be aborted', async () => {
+  test.each<[string, InjectOptions, (res: Response, abort: () => void) => unknown]>([
+    ['in its handler', {}, (_res, abort) => abort()],
+    ['later', {}, () => undefined],
+    ['when its body is there', { method: 'POST', payload: { a: 1 } }, () => undefined],
+    ['when its head is out', {}, (res) => res.write('begun')],
+  ])('can be aborted: %s', async (_, options, begin) => {
     const app = silent();
     const aborts = new AbortController();
-    const gone = new Promise<void>((resolve) => {
-      app.get('/', (_req, res) => {
-        res.on('close', resolve);
-        aborts.abort();
+    const gone = new Promise<unknown>((resolve) => {
+      app.all('/', (req, res) => {
+        const heard = [new Promise((hear) => void req.on('close', hear)), new Promise((hear) => void res.on('close', hear))];
+        begin(res, () => aborts.abort());
+        resolve(Promise.all(heard));
+        setImmediate(() => aborts.abort());
       });
     });
-    await expect(app.inject({ url: '/', signal: aborts.signal })).rejects.toThrow(/abort/);
+    await expect(app.inject({ ...options, url: '/', signal: aborts.signal })).rejects.toThrow(/abort/);
     await gone;
   });
 

@@ -1,6 +1,6 @@
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Duplex, type Readable } from 'node:stream';
+import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
 import { lightMyRequest } from '../packages';
 import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
@@ -13,6 +13,12 @@ export type InjectResponse = Answer;
 
 /** A request as light-my-request makes it: a stream of the payload, with what Node's parser would have told. */
 type Blueprint = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
+
+interface Sending {
+  /** Whether the payload is a stream. */
+  readonly streamed: boolean;
+  readonly signal: AbortSignal | undefined;
+}
 
 /** What answers: an application, the class of its requests, and whether its server has TLS. */
 export interface InjectTarget {
@@ -32,7 +38,7 @@ export async function inject(given: string | InjectOptions, target: InjectTarget
   const payload: unknown = options.payload ?? options.body;
   const streamed = typeof payload === 'object' && payload !== null && 'pipe' in payload;
   // Only this function is handed on: given an application with Express's `request` and `response`, the library would change their prototypes.
-  const answer = await lightMyRequest().inject((blueprint, res) => dispatch(blueprint as unknown as Blueprint, res, streamed, target), options);
+  const answer = await lightMyRequest().inject((blueprint, res) => dispatch(blueprint as unknown as Blueprint, res, { streamed, signal: options.signal as AbortSignal | undefined }, target), options);
   const { res } = answer.raw;
   Object.assign(answer.raw, { req: res.req });
   // Node works out the length of a body that is sent in one piece; the library tells only what was set.
@@ -41,8 +47,10 @@ export async function inject(given: string | InjectOptions, target: InjectTarget
   return answer;
 }
 
-function dispatch(blueprint: Blueprint, res: ServerResponse, streamed: boolean, { listener, Request, encrypted }: InjectTarget): void {
+function dispatch(blueprint: Blueprint, res: ServerResponse, { streamed, signal }: Sending, { listener, Request, encrypted }: InjectTarget): void {
   const socket = new InjectedSocket(blueprint, encrypted);
+  // The library heeds it only while the payload is not read.
+  if (signal !== undefined) addAbortSignal(signal, socket);
   const req = new Request(socket as unknown as Socket);
   const { method, url } = blueprint;
   Object.assign(req, { method, url, httpVersionMajor: 1, httpVersionMinor: 1, httpVersion: '1.1' });
@@ -132,7 +140,7 @@ function feed(blueprint: Blueprint, req: IncomingMessage, socket: InjectedSocket
     if (!req.complete) socket.destroy();
   });
   socket.on('close', () => {
-    if (!req.complete) req.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    req.destroy(req.complete ? undefined : Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
   });
 }
 
