@@ -32,6 +32,8 @@ export class Listener {
   readonly #classes: ServerOptions;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
+  readonly #keep = keeping(this.#sockets);
+  readonly #keepBeneath = keeping(this.#beneath);
   readonly #writeTimeout: WriteTimeout;
   /** Whether each has said that it listens; `server.listening` says so a turn too early. */
   readonly #servers = new Map<NodeServer, boolean>();
@@ -127,14 +129,14 @@ export class Listener {
       server.on('connection', (socket: Socket) => this.#welcome(socket));
     } else {
       // The response knows the socket of TLS; the one beneath counts only for being cut off.
-      server.on('connection', (socket: Socket) => track(this.#beneath, socket));
+      server.on('connection', this.#keepBeneath);
       server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
     }
     return server;
   }
 
   #welcome(socket: Socket): void {
-    track(this.#sockets, socket);
+    this.#keep(socket);
     // Accepted before the drain began, or still shaking hands then.
     if (this.#closing !== null) destroyUnasked(socket);
   }
@@ -217,9 +219,15 @@ export class Listener {
   }
 }
 
-function track(sockets: Set<Socket>, socket: Socket): void {
-  sockets.add(socket);
-  socket.once('close', () => sockets.delete(socket));
+/** Keeps connections while they are open, by one listener for all: one made for each would cost every connection some hundred bytes. */
+function keeping<T extends Socket>(sockets: Set<T>): (socket: T) => void {
+  function forget(this: T): void {
+    sockets.delete(this);
+  }
+  return (socket) => {
+    sockets.add(socket);
+    socket.on('close', forget);
+  };
 }
 
 /**
