@@ -51,11 +51,8 @@ export class RequestView extends TargetView {
     this.showBase(mountPath);
   }
 
-  /**
-   * Middleware sees the URL relative to its path.
-   * @param isFailing Whether it is shown an error: then a malformed capture throws in no program; else it does in an Express program.
-   */
-  enterMiddleware({ layer, base }: Step, match: Match, isFailing: boolean): void {
+  /** Middleware sees the URL relative to its path. In an Express program a malformed capture throws. */
+  enterMiddleware({ layer, base }: Step, match: Match): void {
     const { req } = this;
     if (base === '') {
       if (!this.isWhole) {
@@ -69,7 +66,7 @@ export class RequestView extends TargetView {
     } else {
       const pattern = this.#table.alternative(layer, match) as Pattern;
       const cut = this.#table.cut(match);
-      req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, this.#table.rules.asExpress === true && !isFailing);
+      req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, this.#table.rules.asExpress === true);
       this.showBeneath(pattern.prefixEnd(cut), match.path);
     }
   }

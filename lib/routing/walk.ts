@@ -416,7 +416,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (place === null) {
       this.#captured = null;
       this.#showNext(level);
-      this.view.enterMiddleware(step, this.match, this.failure !== null);
+      this.view.enterMiddleware(step, this.match);
       return;
     }
     const isStrict = this.failure === null;

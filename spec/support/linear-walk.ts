@@ -89,7 +89,8 @@ class LinearWalk {
       const hit = this.#applies(here);
       if (hit === null || this.#standsBack(here)) continue;
       if (this.raised === null && this.#isObstructed(here, hit)) this.#obstruct(here);
-      else this.#call(here, this.#once(here, hit));
+      // In Express's order error middleware is passed over, too, where it would capture what is malformed.
+      else if (here.route !== null || !hit.malformed || this.#apart) this.#call(here, this.#once(here, hit));
     }
   }
 
