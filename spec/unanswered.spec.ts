@@ -1,7 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { ServerResponse } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import cors from 'cors';
 import { type Application, createServer, type CreateServerOptions, type Handler, type Response as OwnResponse, Router } from 'waypost';
@@ -232,6 +233,82 @@ describe('server.handlerTimeout', () => {
     expect(seen).toEqual(['below']);
     wire.cut();
     expect(logger.messages('error')).toHaveLength(2);
+  });
+
+  /** What a handler may still do, of which nothing may reach the client. */
+  const LATE: Record<string, (res: OwnResponse) => unknown> = {
+    json: (res) => res.json({ late: true }),
+    'fields and an end': (res) => res.status(201).set('X-Late', '1').end('late'),
+    'a head': (res) => res.writeHead(200, { 'Content-Length': 4 }).end('late'),
+    write: (res) => res.write('late'),
+    pipe: (res) => Readable.from(['la', 'te']).pipe(res),
+    stream: (res) => res.stream(Readable.from(['la', 'te'])),
+    'a file': (res) => res.sendFile(__filename),
+    xJson: (res) => res.xJson({ late: 1n }),
+    'data that can\'t be written': (res) => res.json({ late: 1n }),
+    'a throw': () => { throw new Error('late'); },
+    'a flush': (res) => res.flushHeaders(),
+  };
+  /** Middleware whose `end` takes a while: as that of sessions, which saves, or of what sends its head then. */
+  const WHILE: Record<string, (res: OwnResponse, done: Promise<void>) => void> = {
+    'the end of another that comes later': (res, done) => {
+      const { end } = res;
+      res.end = ((...given: Parameters<typeof end>) => {
+        void done.then(() => end.apply(res, given));
+        return res;
+      }) as typeof end;
+    },
+    'one that has written its head by then': (res, done) => {
+      const { end, write } = res;
+      res.end = ((given: Buffer | string) => {
+        const chunk = Buffer.from(given ?? 'late');
+        (write as (chunk: Buffer) => boolean).call(res, chunk.subarray(0, -1));
+        void done.then(() => (end as (chunk: Buffer) => OwnResponse).call(res, chunk.subarray(-1)));
+        return res;
+      }) as typeof end;
+    },
+  };
+
+  describe.each(Object.entries(WHILE))('reaches the client whole behind %s, whatever the handler still does:', (_, between) => {
+    test.each(Object.entries(LATE))('%s', async (__, act) => {
+      let ended: () => void = () => undefined;
+      const done = new Promise<void>((resolve) => { ended = resolve; });
+      let goOn: () => void = () => undefined;
+      const over = new Promise<void>((resolve) => { goOn = resolve; });
+      const { port } = await limited((app) => {
+        app.get('/late', (_req, res, next) => {
+          between(res, done);
+          next();
+        }, async (_req, res) => {
+          await over;
+          await act(res);
+        });
+        app.get('/next', (_req, res) => res.send('next'));
+      });
+      const wire = (await Wire.open(port)).write(head('GET /late') + head('GET /next', { Connection: 'close' }));
+      await wire.until('503');
+      goOn();
+      for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+      ended();
+      await wire.end;
+      expect(wire.text).toMatch(/^HTTP\/1\.1 503 .+\r\n(?:.+\r\n)*Content-Length: 63\r\n(?:.+\r\n)*\r\n.{63}HTTP\/1\.1 200 OK\r\n(?:.+\r\n)*\r\nnext$/);
+      expect(wire.text).not.toContain('X-Late');
+    });
+  });
+
+  test('answers in the async context that middleware has opened', async () => {
+    const context = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const { port } = await limited((app) => {
+      app.use((req, _res, next) => context.run(req.url, next));
+      app.use((_req, res, next) => {
+        res.on('finish', () => seen.push(context.getStore()));
+        next();
+      });
+      app.get('/:user', () => new Promise(() => undefined));
+    });
+    const answers = await Promise.all(['/a', '/b'].map((path) => ask(port, path)));
+    expect([answers.map(({ status }) => status), seen.sort()]).toEqual([[503, 503], ['/a', '/b']]);
   });
 
   test('an error that a handler raises later is logged, and not answered', async () => {

@@ -27,6 +27,10 @@ export class HandlerTimeout implements Watchman {
     this.#answer = answer;
   }
 
+  get mayAnswer(): boolean {
+    return this.#limit > 0;
+  }
+
   begun(watch: RequestWatch): void {
     if (this.#slowAfter > 0) watch.timers.push(setTimeout(() => this.#slow(watch), this.#slowAfter).unref());
   }
@@ -54,7 +58,7 @@ export class HandlerTimeout implements Watchman {
   #late(watch: RequestWatch): void {
     if (watch.isAnswered) return;
     const error = HttpError.of('HANDLER_TIMEOUT', `No answer has begun within server.handlerTimeout (${this.#limit} ms): ${stateOf(watch.holder)}`);
-    this.#answer(watch, error);
+    watch.standIn(() => this.#answer(watch, error));
   }
 
   #warn(run: HandlerTrace | undefined, text: string, fields: object = {}): void {

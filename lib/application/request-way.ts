@@ -132,8 +132,8 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
   #answerInstead({ request, response }: RequestWatch, error: unknown): void {
     for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
-    this.failed({ req: request, res: response }, error);
     takeOver(response);
+    this.failed({ req: request, res: response }, error);
   }
 
   #check(walk: Walk): void {

@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import { isFree } from './node/connection-work';
 import { frameByFields, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
+import { isTakenOver } from './taken-over';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -36,11 +37,16 @@ const ASCII = /^[\x00-\x7f]*$/;
 /**
  * Sends an answer of the framework's own, whatever was left on the response: nothing
  * that was said of another body stands. It goes through the response's own methods,
- * so that middleware which replaced them takes part, then through Node's; where
- * those fail too, or the head is out, the response is cut off. Never throws.
+ * so that middleware which replaced them takes part, then through Node's, where
+ * it was taken over from a handler at once; where those fail too, or the head is out, the response is cut off. Never throws.
  */
 export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
   if (!((res as unknown) instanceof ServerResponse)) return sendByItself(res, answer, troubled);
+  // What stands in the place of `end` may take its time, in which whoever still has the response would write into this answer.
+  if (isTakenOver(res)) {
+    if (!sendPlainly(res, answer)) cutOff(res);
+    return;
+  }
   try {
     if (isDetached(res)) throw new Error('The response has been detached from its socket');
     if (!res.headersSent) {

@@ -7,9 +7,9 @@ const kTakenOver = Symbol('waypost.response.takenOver');
 const OF_HEADS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'writeHead', 'writeContinue', 'writeProcessing', 'writeEarlyHints', 'writeInformation'] as const;
 
 /**
- * To be called when a response was answered in the place of a handler that still
- * has it: its methods no longer throw, which in the callback of a database would
- * end the process.
+ * To be called before a response is answered in the place of a handler that
+ * still has it: its methods then no longer throw, which in the callback of a
+ * database would end the process.
  */
 export function takeOver(res: ServerResponse): void {
   // What a program has frozen stays as it is.

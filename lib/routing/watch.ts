@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { read } from '../errors';
 import type { Request } from '../http/request';
 import { type ErrorWatch, kWatch } from '../http/request-state';
@@ -15,6 +16,8 @@ type WatchedRequest = Request & { [kWatch]?: RequestWatch };
 
 /** Who wants to be told of requests that are not answered. */
 export interface Watchman {
+  /** Whether it may answer in the place of a handler, which is then done in that one's async context. */
+  readonly mayAnswer: boolean;
   /** Called when a request comes. */
   begun(watch: RequestWatch): void;
   /** Called before the first function of the program's is that is to answer a request. */
@@ -39,6 +42,8 @@ export class RequestWatch implements ErrorWatch {
   readonly #runs: HandlerTrace[] = [];
   readonly #rpc: RpcMetadata | undefined;
   #hasCalled = false;
+  /** Runs a function in the async context of the handler that was called last. */
+  #inContext: ((act: () => void) => void) | null = null;
   #error: unknown = undefined;
 
   private constructor(request: Request, response: Response, watchman: Watchman | null) {
@@ -85,9 +90,16 @@ export class RequestWatch implements ErrorWatch {
     this.#watchman?.called(this);
   }
 
+  /** Acts in the place of the handler that has the request. */
+  standIn(act: () => void): void {
+    if (this.#inContext === null) act();
+    else this.#inContext(act);
+  }
+
   /** Calls a handler, in the async contexts that subscribers have bound to its start. */
   call(run: HandlerTrace, layer: Layer, given: readonly unknown[]): unknown {
     this.begins();
+    if (this.#watchman?.mayAnswer === true) this.#inContext = AsyncLocalStorage.snapshot();
     this.#runs.push(run);
     return tracing.handlerStart.runStores(run, layer.handler as (...given: unknown[]) => unknown, undefined, ...given);
   }
