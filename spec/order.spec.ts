@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type Application, createServer, type ErrorHandler, express as expressOfWaypost, type Handler, type Logger, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { LinearWalker, type Outcome } from './support/linear-walk';
 import { Pipeline } from './support/pipeline';
-import { build, type Builder, type Func, type Incoming, line, type Registrar, type RouterProgram, type Sent } from './support/program';
+import { build, type Builder, type Func, type Incoming, isRouter, line, type Registrar, type RouterProgram, type Sent } from './support/program';
 import { type Listener, ProgramServer } from './support/program-server';
 import { type Extent, programs, requests } from './support/random-program';
 
@@ -124,6 +124,35 @@ const SHARED: Extent = {
   requestMethods: ['GET', 'GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE'],
 };
 
+/** Where functions rewrite, and nothing fails. */
+const REWRITING: Extent = {
+  ...SHARED,
+  rewrites: 30,
+  applications: true,
+  fills: 0,
+  handlers: 1,
+  acts: ['next', 'answer', 'route', 'router', 'falsy'],
+  // Express leaves out the body that its 404 has announced where a GET was made a HEAD.
+  requestMethods: ['GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE'],
+};
+
+/**
+ * A program whose middleware beneath a path only goes on: it may run though it
+ * stands above a rewriter, as in Express it does not. Routes answer, unless they rewrite.
+ */
+function goingOn({ application, entries }: RouterProgram, beneath = false): RouterProgram {
+  const answering = (func: Func): Func => (func.rewrite === null ? { ...func, act: 'answer' } : func);
+  return {
+    application,
+    entries: entries.map((entry) => {
+      if (entry.kind === 'route') return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map(answering) })) };
+      if (entry.kind === 'fill') return entry;
+      const under = beneath || entry.paths !== null || entry.again !== null;
+      return { ...entry, items: entry.items.map((item) => (isRouter(item) ? goingOn(item, under) : under ? { ...item, act: 'next', rewrite: null } : item)) };
+    }),
+  };
+}
+
 /** Tells alike from not without the cost of an assertion, of which there are hundreds of thousands. */
 function expectSame(request: Sent, got: Outcome | undefined, wanted: Outcome | undefined): void {
   if (JSON.stringify(got) !== JSON.stringify(wanted)) expect({ request, ...got }).toEqual({ request, ...wanted });
@@ -165,6 +194,23 @@ describe('random programs', () => {
       });
     }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
     expect(ran).toBeGreaterThan(RUNS);
+  }, LIMIT + 30_000);
+
+  test('are answered by express() as in Express, wherever they rewrite', async () => {
+    const theirs = new Theirs();
+    const answers = new Set<string>();
+    await fc.assert(fc.asyncProperty(programs(REWRITING).map((program) => goingOn(program)), requests(REWRITING), async (program, sent) => {
+      bench.listener = waypost(program, together);
+      const ours = await bench.ask(sent);
+      bench.listener = theirs.load(program);
+      const wanted = await bench.ask(sent);
+      sent.forEach((request, i) => {
+        const [got, reference] = [ours[i], wanted[i]] as [Outcome, Outcome];
+        if (got.status === reference.status && got.body === reference.body) answers.add(`${reference.status} ${reference.body}`);
+        else expect({ request, ...got }).toEqual({ request, ...reference });
+      });
+    }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
+    expect(answers.size).toBeGreaterThan(5);
   }, LIMIT + 30_000);
 
   test('run alike behind the application\'s own server', async () => {
@@ -229,6 +275,38 @@ describe('what a guard holds', () => {
       app.use(to('/admin/x'));
       app.get('/admin/x', ran('secret', 'answer'));
     }, get('/foo'))).toEqual(['guard 200']);
+  });
+
+  const above = (guard: Handler) => ({
+    'a Router of rules of its own': () => Router({ strict: true }).use('/admin', guard),
+    'an application': () => createServer({ logging: { logger } }).use('/admin', guard),
+    'an Express application': () => express().use('/admin', guard as never) as unknown as Handler,
+    'a Router that middleware calls': () => {
+      const router = Router().use('/admin', guard);
+      return (req: Request, res: Response, next: NextFunction) => router(req, res, next);
+    },
+    'middleware that looks at the path': () => (req: Request, res: Response, next: NextFunction) => (req.path.startsWith('/admin/') ? guard(req, res, next) : next()),
+  });
+
+  test.each([['createServer', apart], ['express', together]] as const)('a rewrite does not lead back up past a guard that has seen the first target only, in %s()', async (_name, make) => {
+    const guarded = above((_req, res) => void res.status(401).end());
+    for (const [name, guard] of Object.entries(guarded)) {
+      for (const route of ['route', 'Router', 'application'] as const) {
+        const app = make();
+        app.use(guard() as never);
+        const secret: Handler = (_req, res) => void res.end('secret');
+        if (route === 'route') app.get('/admin/x', secret);
+        else if (route === 'Router') app.use('/admin', Router().get('/x', secret));
+        else app.use('/admin', createServer({ logging: { logger } }).get('/x', secret));
+        app.use((req, _res, next) => {
+          req.url = req.url.replace(/^\/v1/, '');
+          next();
+        });
+        bench.listener = app as unknown as Listener;
+        const outcomes = await bench.ask([get('/admin/x'), get('/v1/admin/x')]);
+        expect([name, route, ...outcomes.map(({ body }) => body === 'secret')]).toEqual([name, route, false, false]);
+      }
+    }
   });
 
   test('it runs also when the rewrite came with an error that was dealt with', async () => {
@@ -304,7 +382,8 @@ describe('errors', () => {
       app.put('/:x', ran('x', 'answer'));
       app.use(recover);
       app.use(to('/y'));
-    }, { method: 'PUT', url: '/x', body: '{' })).toEqual(['x 200']);
+      app.put('/:y', ran('y', 'answer'));
+    }, { method: 'PUT', url: '/x', body: '{' })).toEqual(['y 200']);
   });
 
   test('of a router that is mounted twice stay in their mount', async () => {

@@ -41,8 +41,19 @@ export class Position {
     return this.current !== null;
   }
 
+  /** Whether what was reached last stands above a rewriter: it is called to guard what stands below that. */
+  get isAboveRewriter(): boolean {
+    return this.current !== null && this.#history?.hasPassed(this.current.order) === true;
+  }
+
+  /** No route of the list is run: what calls it stands above a rewriter. */
+  protected passRoutes(): void {
+    this.#keepHistory().passRoutesAbove(Infinity);
+  }
+
   /** Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser. */
   protected begin(match: Match): void {
+    if (this.current !== null) this.#keepHistory().passRoutesAbove(this.current.order);
     this.match = match;
     this.#restarts = this.failure !== null;
     this.#index = this.#restarts ? this.#below(this.current) : 0;

@@ -117,6 +117,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#prototype = Object.getPrototypeOf(req);
     const enclosing = enclosingAt(parent, req.baseUrl);
     this.parent = enclosing;
+    if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
     this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
     this.before = underWay(begun);
     this.besides = this.before === undefined ? null : besidesOf<Walk>(this);

@@ -55,6 +55,8 @@ class LinearWalk {
   /** What the routes in use have captured: once, for all their handlers. */
   readonly #captured = new Map<object, Hit>();
   readonly #apart: boolean;
+  /** Routes before it have been passed, by a rewrite. */
+  #passed = 0;
   #broken: boolean;
   /** Whether the walk begins anew when the error is dealt with, since guards of a new target were passed over. */
   #restarts = false;
@@ -143,6 +145,7 @@ class LinearWalk {
 
   #matches(here: Place): Hit | null {
     const { route, mounts, patterns } = here;
+    if (route !== null && this.#places.indexOf(here) < this.#passed) return null;
     if (this.#gone.has(here) || (route !== null && this.#gone.has(route)) || mounts.some((mount) => this.#gone.has(mount))) return null;
     const path = cut(this.#path());
     return route === null ? firstHit(patterns, path, true) : firstHit(patterns.filter((pattern) => this.#answers(here, pattern)), path, false);
@@ -199,13 +202,14 @@ class LinearWalk {
   }
 
   /** The target that was left counts from here on. */
-  #goOn({ prefix, rest, seen }: Call, left: Target): void {
+  #goOn({ here, prefix, rest, seen }: Call, left: Target): void {
     const rewritten = left.url !== seen || left.method !== this.method;
     // The slash that stands in for an empty rest goes where it came from.
     const own = rest !== seen && /^\/(\?|$)/.test(left.url) ? left.url.slice(1) : left.url;
     if (left.url !== seen) this.url = prefix + own;
     this.method = left.method;
     if (rewritten) this.#captured.clear();
+    if (rewritten) this.#passed = Math.max(this.#passed, this.#places.indexOf(here));
     this.#restarts ||= rewritten;
     if (this.raised !== null || !this.#restarts) return;
     this.#restarts = false;
@@ -232,9 +236,12 @@ class LinearWalk {
   }
 
   /** An application is middleware with a walk of its own; what it leaves unanswered, error or not, goes on here. */
-  #enter(list: readonly Place[], { route, mounts }: Place, seen: string, base: string): Target {
+  #enter(list: readonly Place[], here: Place, seen: string, base: string): Target {
+    const { route, mounts } = here;
     const inner = new LinearWalk(list, { ...this.#sent, url: seen, method: this.method }, this.#base + base, this.trace, this.#apart);
     inner.context = this.context;
+    // It was called to guard what stands below the rewriter.
+    if (this.#places.indexOf(here) < this.#passed) inner.#passed = Infinity;
     inner.run();
     this.context = inner.context;
     this.answer = inner.answer;
