@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type Application, createServer, type ErrorHandler, express as expressOfWaypost, type Handler, type Logger, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { LinearWalker, type Outcome } from './support/linear-walk';
 import { Pipeline } from './support/pipeline';
-import { build, type Builder, type Func, type Incoming, isRouter, line, type Registrar, type RouterProgram, type Sent } from './support/program';
+import { type Act, build, type Builder, type Func, type Incoming, isRouter, line, type Registrar, type RouterProgram, type Sent } from './support/program';
 import { type Listener, ProgramServer } from './support/program-server';
 import { type Extent, programs, requests } from './support/random-program';
 
@@ -124,33 +124,46 @@ const SHARED: Extent = {
   requestMethods: ['GET', 'GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE'],
 };
 
-/** Where functions rewrite, and nothing fails. */
+/** Where functions rewrite. */
 const REWRITING: Extent = {
   ...SHARED,
   rewrites: 30,
   applications: true,
   fills: 0,
-  handlers: 1,
-  acts: ['next', 'answer', 'route', 'router', 'falsy'],
   // Express leaves out the body that its 404 has announced where a GET was made a HEAD.
   requestMethods: ['GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE'],
 };
 
 /**
- * A program whose middleware beneath a path only goes on: it may run though it
- * stands above a rewriter, as in Express it does not. Routes answer, unless they rewrite.
+ * A program whose middleware only goes on, unless it must have run before what
+ * rewrites: what stands above may run for the new target, as in Express it does
+ * not. Routes answer, unless they rewrite.
+ * @param fails Whether what rewrites may fail: then only one function does.
  */
-function goingOn({ application, entries }: RouterProgram, beneath = false): RouterProgram {
-  const answering = (func: Func): Func => (func.rewrite === null ? { ...func, act: 'answer' } : func);
-  return {
+function rewriting(program: RouterProgram, fails: boolean): RouterProgram {
+  let rewriters = 0;
+  const rewrites = ({ rewrite, act }: Func): boolean => {
+    if (rewrite === null || !(fails ? rewriters === 0 : ['next', 'answer', 'route', 'router', 'falsy'].includes(act))) return false;
+    rewriters++;
+    return true;
+  };
+  const act = (func: Func, act: Act): Func => ({ ...func, act, rewrite: null });
+  const change = (func: Func, where: 'route' | 'beneath' | 'above'): Func => {
+    if (func.catches) return fails ? { ...func, rewrite: null } : func;
+    if (where !== 'beneath' && rewrites(func)) return func;
+    if (where === 'route') return act(func, 'answer');
+    return act(func, where === 'above' && !fails && ['answer', 'router'].includes(func.act) ? func.act : 'next');
+  };
+  const within = ({ application, entries }: RouterProgram, beneath: boolean): RouterProgram => ({
     application,
     entries: entries.map((entry) => {
-      if (entry.kind === 'route') return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map(answering) })) };
+      if (entry.kind === 'route') return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map((func) => change(func, 'route')) })) };
       if (entry.kind === 'fill') return entry;
-      const under = beneath || entry.paths !== null || entry.again !== null;
-      return { ...entry, items: entry.items.map((item) => (isRouter(item) ? goingOn(item, under) : under ? { ...item, act: 'next', rewrite: null } : item)) };
+      const isBeneath = beneath || entry.paths !== null || entry.again !== null;
+      return { ...entry, items: entry.items.map((item) => (isRouter(item) ? within(item, isBeneath) : change(item, isBeneath ? 'beneath' : 'above'))) };
     }),
-  };
+  });
+  return within(program, false);
 }
 
 /** Tells alike from not without the cost of an assertion, of which there are hundreds of thousands. */
@@ -196,10 +209,10 @@ describe('random programs', () => {
     expect(ran).toBeGreaterThan(RUNS);
   }, LIMIT + 30_000);
 
-  test('are answered by express() as in Express, wherever they rewrite', async () => {
+  test.each([['', false], [' and one function fails', true]])('are answered by express() as in Express where they rewrite%s', async (_name, fails) => {
     const theirs = new Theirs();
     const answers = new Set<string>();
-    await fc.assert(fc.asyncProperty(programs(REWRITING).map((program) => goingOn(program)), requests(REWRITING), async (program, sent) => {
+    await fc.assert(fc.asyncProperty(programs(REWRITING).map((program) => rewriting(program, fails)), requests(REWRITING), async (program, sent) => {
       bench.listener = waypost(program, together);
       const ours = await bench.ask(sent);
       bench.listener = theirs.load(program);
@@ -407,6 +420,19 @@ describe('targets', () => {
       app.get('/a', ran('before', 'answer'));
       app.get('/a/x', ran('after', 'answer'));
     }, get('/a'))).toEqual(['first after 200']);
+  });
+
+  test.each([['createServer', apart], ['express', together]] as const)('what a handler of a route makes is for its further handlers too, in %s()', async (_name, make) => {
+    const app = make();
+    app.get('/old', to('/new?x'), (req, res) => void res.end(`${req.url} ${req.originalUrl}`));
+    app.get('/raised', (req) => {
+      req.url = '/elsewhere/x';
+      throw new Error('raised');
+    });
+    app.use('/raised', (_error: unknown, _req: Request, res: Response, _next: NextFunction) => void res.end('at the old target'));
+    app.use('/elsewhere', (_error: unknown, _req: Request, res: Response, _next: NextFunction) => void res.end('at the new target'));
+    bench.listener = app as unknown as Listener;
+    expect((await bench.ask([get('/old'), get('/raised')])).map(({ body }) => body)).toEqual(['/new?x /old', 'at the new target']);
   });
 
   test('HEAD is answered by each alternative of a GET route that has no HEAD route of its shape', async () => {

@@ -52,6 +52,20 @@ const WAYS: Record<string, Way> = {
     app.get('/:any', (_req, res) => res.send('left'));
     app.get('/secret', reached);
   },
+  'a handler of a route, before another of that route': (app, reached) => void app.get('/old', rewrite('/secret'), reached),
+  'a handler of a route, before an application in that route': (app, reached) => {
+    app.get('/old', rewrite('/secret'), createServer(silent).get('/secret', reached) as never);
+  },
+  'a handler of a route in a router that is called as a whole': (app, reached) => {
+    app.use(Router({ strict: true }).get('/old', rewrite('/secret'), reached) as never);
+  },
+  'an async handler of a route that fails, before error middleware of that route': (app, reached) => {
+    app.get('/old', async (req) => {
+      await null;
+      req.url = '/secret';
+      throw new Error('x');
+    }, ((_error: unknown, req: Request, res: Response, next: NextFunction) => reached(req, res, next)) as never);
+  },
   'middleware inside a mounted application': (app, reached) => void app.use(inner('/secret', '/secret', reached)),
   'a Router that a mounted application holds': (app, reached) => {
     const router = Router();

@@ -184,6 +184,7 @@ class Subject {
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },
       retargeted: () => { throw new Error('nothing is mounted'); },
+      retargetedWithin: () => { throw new Error('nothing is mounted'); },
       ended: (_walk, failed, error) => {
         if (!failed) return;
         if (!(error instanceof HttpError) || error.status !== 400) throw error;

@@ -113,6 +113,7 @@ class Ours {
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },
       retargeted: () => { throw new Error('nothing is mounted'); },
+      retargetedWithin: () => { throw new Error('nothing is mounted'); },
       ended: (_walk, failed, error) => { if (failed) throw error; },
     };
     const match = this.#table.match('GET', url);

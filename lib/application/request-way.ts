@@ -176,6 +176,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     else this.#signatures.run(new Retarget(walk, method, url, admitted));
   }
 
+  retargetedWithin(walk: Walk, method: string, url: string, admitted: () => void): void {
+    this.retargeted(walk, method, url, () => checkAround(walk, method, url, admitted));
+  }
+
   reclaim({ req, res }: Walk): void {
     this.#adoption.reclaim(req, res);
   }

@@ -51,9 +51,19 @@ export class Position {
     this.#keepHistory().passRoutesAbove(Infinity);
   }
 
+  /** Passes the routes above what has led to another target, and the route that it is in. */
+  #passRoutesAbove(): void {
+    const { current } = this;
+    if (current === null) return;
+    const history = this.#keepHistory();
+    history.passRoutesAbove(current.order);
+    // Unless a handler of a parameter has: then the route itself has not run.
+    if (current.place !== null && history.skips(current)) history.leaveRoute(current.place);
+  }
+
   /** Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser. */
   protected begin(match: Match): void {
-    if (this.current !== null) this.#keepHistory().passRoutesAbove(this.current.order);
+    this.#passRoutesAbove();
     this.match = match;
     this.#restarts = this.failure !== null;
     this.#index = this.#restarts ? this.#below(this.current) : 0;
@@ -80,6 +90,14 @@ export class Position {
       return step;
     }
     return null;
+  }
+
+  /** Whether another handler of the route whose level the walk is at comes next. */
+  protected get staysInRoute(): boolean {
+    const index = this.#index;
+    const step = this.nextStep();
+    this.#index = index;
+    return step !== null && step.layer.place === this.level.place;
   }
 
   /** Takes back that the last step was reached: it has not run. */
@@ -190,8 +208,10 @@ export class Position {
   protected leaveError(): void {
     if (this.failure === null) return;
     this.failure = null;
-    if (this.#restarts) this.#index = 0;
+    if (!this.#restarts) return;
     this.#restarts = false;
+    this.#passRoutesAbove();
+    this.#index = 0;
   }
 
   /** A guard in one router never leaks into its sibling: INTERFACE section 4.1, "for requests to that router's routes". */

@@ -146,6 +146,11 @@ export class RouterCall implements WalkHost {
   }
 
   /** @internal */
+  retargetedWithin(walk: Walk, method: string, url: string, admitted: () => void): void {
+    checkAround(walk, method, url, admitted);
+  }
+
+  /** @internal */
   reclaim(walk: Walk): void {
     const host = applicationAround(walk);
     if (host === undefined) (walk.req as Adopted)[kAdoption]?.reclaim(walk.req, walk.res);

@@ -75,13 +75,19 @@ export class TargetView {
     if (this.req.baseUrl !== base) this.req.baseUrl = base;
   }
 
-  /** Makes what the program has set `req.url` to the target, and shows all of it. */
-  takeRewrite(): void {
-    const req = this.req;
+  /** The target that the program has made by what it has set `req.url` to. */
+  get rewritten(): string {
     const { url } = this;
-    const given = req.url;
+    const given = this.req.url;
+    if (given === this.#shownUrl) return url;
     const rest = withoutOrigin(given, url.slice(0, this.#from));
-    this.url = given === this.#shownUrl ? url : url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
+    return url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
+  }
+
+  /** Makes that the target, and shows all of it. */
+  takeRewrite(): void {
+    const { req } = this;
+    this.url = this.rewritten;
     this.#shownUrl = req.url = this.url;
     this.showBase('');
     this.#from = this.#to = 0;

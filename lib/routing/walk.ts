@@ -36,6 +36,8 @@ export interface WalkHost {
   rewritten(walk: Walk): void;
   /** Called when what is mounted in the application has made another target of a walk's; calls back when that may go on. */
   retargeted(walk: Walk, method: string, url: string, admitted: () => void): void;
+  /** Called when a route's handler has made another target, and another handler of that route comes next; calls back when that may run. */
+  retargetedWithin(walk: Walk, method: string, url: string, admitted: () => void): void;
   /** Called behind an application of another make, which has put its own prototypes on. */
   reclaim(walk: Walk): void;
   /** Called when the list has ended, and again for an error that comes later; `failed` tells whether an error is left. */
@@ -233,8 +235,22 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   #goOn(rewritten: boolean): void {
-    if (rewritten) this.#rewrite();
-    else this.#run();
+    if (!rewritten) this.#run();
+    else if (this.#captured !== null && this.#captured === this.level.place && this.staysInRoute) this.#rewriteWithin();
+    else this.#rewrite();
+  }
+
+  /** As in Express, the further handlers of a route run whatever target one of them has made, and the walk takes it when it leaves the route. */
+  #rewriteWithin(): void {
+    this.held = true;
+    try {
+      this.host.retargetedWithin(this, this.req.method, this.view.rewritten, () => {
+        this.held = false;
+        if (!this.#over) this.#run();
+      });
+    } catch (error) {
+      this.#interrupt(error);
+    }
   }
 
   /** Takes a call of `next` with an empty stack. All of it waits for that, as in Express: another may come before it, and what it is worth depends on where that has led. */
@@ -312,8 +328,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // Not so where what is mounted was left before it had ended.
     if (this.req[kWalk] !== this) this.req[kWalk] = this;
     try {
-      if (entered) this.view.showRoute(step, this.match);
-      else this.#enter(step);
+      if (!entered) this.#enter(step);
+      else if (!this.isRewritten) this.view.showRoute(step, this.match);
       if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
     } catch (error) {
       // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.
@@ -407,8 +423,10 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (this.#over) return this.host.ended(this, true, raised);
     if (this.held) return this.#interrupt(raised);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
+    // What a walk within shows of the URL is no rewrite.
+    const rewritten = this.req[kWalk] === this && this.isRewritten;
     this.enterThrown(raised, layer);
-    this.#run();
+    this.#goOn(rewritten);
   }
 
   /** Shows the request as the step's layer is to see it. */

@@ -61,6 +61,8 @@ class LinearWalk {
   /** Whether the walk begins anew when the error is dealt with, since guards of a new target were passed over. */
   #restarts = false;
   #at = 0;
+  /** What a handler has made of the target for the further handlers of its route; taken when the route is left. */
+  #made: Target | null = null;
   /** What was called last, and what it sees. */
   #current: Call | null = null;
   /** Whether what was called last has answered, and not gone on. */
@@ -204,23 +206,39 @@ class LinearWalk {
   /** The target that was left counts from here on. */
   #goOn({ here, prefix, rest, seen }: Call, left: Target): void {
     const rewritten = left.url !== seen || left.method !== this.method;
+    if (this.raised === null && this.#restarts) this.#restart(here);
+    this.#made = rewritten && this.#staysInRoute(here) ? left : null;
+    if (this.#made !== null) return;
     // The slash that stands in for an empty rest goes where it came from.
     const own = rest !== seen && /^\/(\?|$)/.test(left.url) ? left.url.slice(1) : left.url;
     if (left.url !== seen) this.url = prefix + own;
     this.method = left.method;
     if (rewritten) this.#captured.clear();
     if (rewritten) this.#passed = Math.max(this.#passed, this.#places.indexOf(here));
+    if (rewritten && here.route !== null) this.#gone.add(here.route);
     this.#restarts ||= rewritten;
-    if (this.raised !== null || !this.#restarts) return;
+    if (this.raised === null && this.#restarts) this.#restart(here);
+  }
+
+  #restart(here: Place): void {
     this.#restarts = false;
+    this.#passed = Math.max(this.#passed, this.#places.indexOf(here));
     this.#at = 0;
+  }
+
+  /** Whether another handler of the route comes next: it runs whatever target has been made. */
+  #staysInRoute({ route }: Place): boolean {
+    if (route === null) return false;
+    const next = this.#places.slice(this.#at).find((place) => this.#applies(place) !== null && !this.#standsBack(place));
+    return next?.route === route;
   }
 
   /** Does what the program says of a function. */
   #perform(func: Func, here: Place, seen: string, base: string, { params }: Hit): Target {
     const { act, rewrite, id } = func;
     const { route, mounts } = here;
-    if (id !== 0) this.trace.push(inContext(line(id, this.method, seen, this.#base + base, params, this.raised?.text ?? null), this.context));
+    const { url, method } = this.#made ?? { url: seen, method: this.method };
+    if (id !== 0) this.trace.push(inContext(line(id, method, url, this.#base + base, params, this.raised?.text ?? null), this.context));
     if (func.late !== null) this.#again.push({ func, level: here.level, context: func.opens ? id : this.context });
     // What is thrown is caught outside.
     if (func.opens && (act !== 'throw' || func.timing === 'callback' || func.timing === 'timer')) this.context = id;
@@ -232,7 +250,7 @@ class LinearWalk {
     else this.raised = null;
     if (act === 'route' && route !== null) this.#gone.add(route);
     if (act === 'router') this.#gone.add(mounts[mounts.length - 1] as object);
-    return { url: rewrite?.url ?? seen, method: rewrite?.method ?? this.method };
+    return { url: rewrite?.url ?? url, method: rewrite?.method ?? method };
   }
 
   /** An application is middleware with a walk of its own; what it leaves unanswered, error or not, goes on here. */
