@@ -4,6 +4,7 @@ import { isFree } from './node/connection-work';
 import { frameByFields, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
+import { destroyInTurn, sendHeadInTurn } from './turn';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -105,6 +106,7 @@ function sendPlainly(res: ServerResponse, answer: OwnAnswer): boolean {
     if (res.headersSent) return res.writableEnded;
     if (isDetached(res)) return false;
     writePlainHead(res, answer);
+    sendHeadInTurn(res);
     if (answer.body === undefined || answer.isHead) node.end.call(res, undefined, 'utf8');
     else node.end.call(res, Buffer.from(answer.body), 'utf8');
     return true;
@@ -172,6 +174,7 @@ export function cutOff(res: ServerResponse): void {
 /** Whatever stands in the way: a response may be frozen, and its `destroy` another. */
 function destroy(res: ServerResponse): void {
   try {
+    if (!res.destroyed) destroyInTurn(res);
     res.destroy();
     node.destroy.call(res);
     if (isDetached(res)) res.req.socket.destroy();

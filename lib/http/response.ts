@@ -22,6 +22,7 @@ import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
 import { StreamedBody, type StreamSource } from './streamed-body';
+import { destroyInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
 import { sendView } from './views';
 
@@ -274,11 +275,17 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     super.writeContinue(callback);
   }
 
+  override destroy(error?: Error): this {
+    if (!this.destroyed) destroyInTurn(this, error);
+    return super.destroy(error);
+  }
+
   override write(chunk: unknown, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
     if (typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     if (this.writableEnded) hearLateWrite(this);
+    else if (this.socket === null) sendHeadInTurn(this);
     return super.write(chunk, second as BufferEncoding, third as () => void);
   }
 
@@ -287,6 +294,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
   override end(first?: unknown, second?: unknown, third?: unknown): this {
     if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
+    else if (this.socket === null) sendHeadInTurn(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     return super.end(first, second as BufferEncoding, third as () => void);
   }
