@@ -143,6 +143,62 @@ describe.each(Object.entries(HOSTS))('a response that waits behind another, call
   });
 });
 
+/** What a handler does with a response whose connection has closed before its turn. */
+const LATE: Readonly<Record<string, (res: ServerResponse) => unknown>> = {
+  'a body written, and ended in another turn': async (res) => {
+    res.setHeader('Content-Length', 4);
+    res.write('body');
+    await new Promise(setImmediate);
+    res.end();
+  },
+  'a head sent, and ended in another turn': async (res) => {
+    res.setHeader('Content-Length', 4).flushHeaders();
+    await new Promise(setImmediate);
+    res.end();
+  },
+  'a head of 204': (res) => {
+    res.writeHead(204).flushHeaders();
+    res.end();
+  },
+  'a body written and ended': (res) => {
+    res.setHeader('Content-Length', 4);
+    res.write('body');
+    res.end();
+  },
+  'chunks': async (res) => {
+    res.write('body');
+    await new Promise(setImmediate);
+    res.end('end');
+  },
+  'an end': (res) => res.end('body'),
+};
+
+describe.each(Object.entries(HOSTS))('a response whose turn never comes does not finish, called by %s', (_, host) => {
+  test.each(Object.entries(LATE))('%s', async (_name, act) => {
+    let finished = false;
+    const acted: Promise<unknown>[] = [];
+    const app = createServer({ env: 'test', logging: { level: 'silent' } });
+    app.get('/kill', (req) => void req.socket.destroy());
+    app.get('/wait', () => undefined);
+    app.get('/late', (req, res) => {
+      res.on('finish', () => (finished = true));
+      const begin = async (): Promise<void> => void (await act(res));
+      if (req.socket.destroyed) acted.push(begin());
+      else acted.push(new Promise((resolve) => void req.socket.once('close', resolve)).then(begin));
+    });
+    const port = await host(app);
+    await Wire.tell(port, head('GET /kill') + head('GET /late'));
+    const wire = await Wire.open(port);
+    const { length } = acted;
+    wire.write(head('GET /wait') + head('GET /late'));
+    while (acted.length === length) await new Promise(setImmediate);
+    wire.reset();
+    await Promise.all(acted);
+    await new Promise(setImmediate);
+    expect([acted.length, finished]).toEqual([2, false]);
+  });
+});
+
 test('one whose connection has closed already closes at once', async () => {
   const req = new IncomingMessage(new Socket().destroy());
   const res = new ServerResponse(req);

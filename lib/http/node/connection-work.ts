@@ -17,9 +17,22 @@ export function lastRequest(socket: Socket): IncomingMessage | undefined {
   return (socket as Working).parser?.incoming ?? undefined;
 }
 
-/** Closes a response that no connection has had: with a socket that has closed, Node tells it what it tells the one whose turn it is. */
+/**
+ * Closes a response whose turn has not come when its connection closes. It is
+ * told of a socket that has closed, for packages that listen there, but does not
+ * get it: Node would end the process by an assertion when the response finishes
+ * on another socket than its request's. Before 24, Node says no `close` by itself.
+ */
 export function closeUnassigned(res: ServerResponse): void {
-  res.assignSocket(new Socket().destroy());
+  res.destroy();
+  res.emit('socket', new Socket().destroy());
+  process.nextTick(sayClosed, res);
+}
+
+function sayClosed(res: ServerResponse): void {
+  if (res.closed) return;
+  (res as { _closed?: boolean })._closed = true;
+  res.emit('close');
 }
 
 /** Whether a connection of an HTTP server waits for its next request, as far as it shows. */
