@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import bodyParser from 'body-parser';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request, Router } from 'waypost';
 import { noise } from './support/noise';
 import { Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
@@ -184,6 +184,46 @@ describe('body.limit', () => {
     expect((await post(port, '/large/x', body)).json).toBe(body.length);
     expect((await post(port, '/small/x', '[123456]')).status).toBe(413);
     expect((await post(port, '/other', body)).status).toBe(413);
+  });
+
+  const LONG = 1_200_000;
+  const HOSTS: Record<string, (routes: (app: Pick<Application, 'post'>) => unknown) => Promise<number>> = {
+    'its own server': (routes) => serve((app) => void routes(app)),
+    'a server of Node': (routes) => {
+      const app = createServer({ logging: { level: 'silent' } });
+      routes(app);
+      return running.serve(app);
+    },
+    'a server of Node that calls a router': (routes) => {
+      const router = Router();
+      routes(router as never);
+      return running.serve(router as never);
+    },
+  };
+
+  test.each(Object.entries(HOSTS))('is said to close the connection where nobody reads a longer body, and only there, on %s', async (_, host) => {
+    const port = await host((app) => app
+      .post('/unread', (_req, res) => res.send('unread'))
+      .post('/read', (req, res) => {
+        req.resume().on('end', () => res.end('end'));
+        res.write('begin ');
+      })
+      .post('/later', (req, res) => req.resume().on('end', () => res.send('later'))));
+    for (const path of ['/unread', '/nowhere']) {
+      const wire = (await Wire.open(port)).write(head(`POST ${path}`, { 'Content-Length': LONG }) + 'x'.repeat(1000));
+      await wire.until(/^HTTP.1.1 [24][^]*\r\n\r\n./);
+      expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
+      wire.cut();
+    }
+    const kept = await Wire.open(port);
+    kept.write(head('POST /read', { 'Content-Length': LONG }) + 'x'.repeat(LONG));
+    await kept.until(/begin [^]*end/);
+    kept.write(head('POST /later', { 'Content-Length': LONG }) + 'x'.repeat(LONG));
+    await kept.until(/later$/);
+    kept.write(head('POST /unread', { 'Content-Length': 4 }) + 'text');
+    await kept.until(/unread$/);
+    expect(kept.text).not.toContain('Connection: close');
+    kept.cut();
   });
 
   test('ends no connection whose body was within it', async () => {

@@ -1,10 +1,11 @@
 import { statusOf } from '../errors';
 import { bodyKind, parseBody, type ParseOptions } from '../http/body/body';
 import { type CaptureOutcome, hasBody, isBeingRead, kRawBody, startCapture } from '../http/body/capture';
+import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { closeBehind } from '../http/connection';
 import type { Request } from '../http/request';
-import { kExpectsContinue } from '../http/request-state';
+import { kExpectsContinue, kSettings } from '../http/request-state';
 import type { ResolvedOptions } from '../options/resolved';
 import type { Walk } from '../routing/walk';
 
@@ -20,9 +21,10 @@ export class BodyReader {
 
   /** Resumes the walk: at once, or with `req.body` where a route can take the request and its type is one that is parsed. */
   read(walk: Walk): void {
-    const { req } = walk;
+    const { req, res } = walk;
     if (!hasBody(req)) return walk.resume(walk.match);
     this.invite(walk);
+    announceClose(req, res, req[kSettings].discardLimit);
     const isWanted = this.#isParsing && !walk.bodyRead && req.body === undefined
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!isWanted) return walk.resume(walk.match);

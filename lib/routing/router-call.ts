@@ -1,11 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Adoption, giveOwnProperties } from '../http/adoption';
+import { hasBody } from '../http/body/capture';
+import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
-import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { kOriginalMethod, kOriginalUrl, kSettings } from '../http/request-state';
 import type { Response } from '../http/response';
 import { pathOf } from '../target';
 import { checkAround, isLedAstray } from './guards-around';
@@ -66,6 +68,7 @@ export class RouterCall implements WalkHost {
         return;
       }
       if (res.socket === null) closeWithConnection(req, res);
+      if (hasBody(req)) announceClose(req, res, req[kSettings].discardLimit);
     }
     giveOwnProperties(req, res, false);
     req.res = res;

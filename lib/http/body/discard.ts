@@ -1,9 +1,11 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeByHalves } from '../connection';
 import { closeBy } from '../node/destroy-soon';
+import { endConnectionIf } from '../node/last-answer';
 import { pushOn } from '../node/parser-push';
 import { endUnread } from '../node/unread-request';
-import { type BodyStream, type Intake, kIntake } from './capture';
+import { type BodyStream, type Intake, isBeingRead, kIntake } from './capture';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
@@ -20,6 +22,24 @@ export function discardRest(request: BodyStream, limit: number): void {
   request[kIntake]?.abort();
   request[kIntake] = new Discard(request, limit);
   request.resume();
+}
+
+/**
+ * Has the head of the response say that the connection closes where that will be
+ * so: the body is longer than what is discarded, and nobody has begun to read it
+ * when the head is made (RFC 9112 section 9.6). A proxy would give the connection to its next client.
+ */
+export function announceClose(request: BodyStream, res: ServerResponse, limit: number): void {
+  if (!request.complete && Number(request.headers['content-length']) > limit) endConnectionIf(res, () => isLeft(request));
+}
+
+/** Node asks when it makes the head, whatever a program has put in the place of what is looked at. */
+function isLeft(request: BodyStream): boolean {
+  try {
+    return !request.complete && !isBeingRead(request);
+  } catch {
+    return false;
+  }
 }
 
 /**

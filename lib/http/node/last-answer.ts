@@ -10,3 +10,10 @@ export function endsConnection(res: ServerResponse): boolean {
   const { shouldKeepAlive, _last } = res as { shouldKeepAlive: boolean; _last?: boolean };
   return !shouldKeepAlive || _last === true;
 }
+
+/** Has a response end its connection if that returns true when its head is made. The fact: Node reads `shouldKeepAlive` then. */
+export function endConnectionIf(res: ServerResponse, ends: () => boolean): void {
+  if (Object.getOwnPropertyDescriptor(res, 'shouldKeepAlive')?.get !== undefined) return;
+  let kept = res.shouldKeepAlive;
+  Object.defineProperty(res, 'shouldKeepAlive', { get: () => kept && !ends(), set: (keeps: boolean) => void (kept = keeps), enumerable: true, configurable: true });
+}
