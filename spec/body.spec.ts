@@ -416,6 +416,14 @@ describe('Expect: 100-continue', () => {
     expect(wire.text.match(/100 Continue/g)).toHaveLength(1);
   });
 
+  test('closes no connection where there is no body', async () => {
+    const wire = await Wire.open(await serve((app) => app.use((_req, res) => res.send('done'))));
+    wire.write(head('GET /', { Expect: '100-continue' }) + head('POST /', { Expect: '100-continue', 'Content-Length': 0 }) + head('GET /'));
+    await wire.until(/(?:\r\n\r\ndone[^]*){3}/);
+    expect(wire.text).not.toContain('Connection: close');
+    wire.cut();
+  });
+
   test('is left to a listener of the server, as on node:http: what it refuses reaches no handler', async () => {
     const app = createServer({ logging: { level: 'silent' } });
     let ran = 0;

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
 import { closeSparingEnded } from '../http/node/connection-work';
+import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
@@ -118,10 +119,12 @@ export class Listener {
       : nodeHttps().createServer({ ...https, ...options }, this.#listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-      // The body is asked for when it is wanted: a refused request need not send it.
-      (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      // The body is asked for when it is wanted: a refused request need not send it. Where there is none, Node would close the connection behind an answer without.
+      const isAlone = server.listenerCount('checkContinue') === 1;
+      if (hasBody(req) || !isAlone) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      else res.writeContinue();
       // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
-      if (server.listenerCount('checkContinue') === 1) this.#listener(req, res);
+      if (isAlone) this.#listener(req, res);
     });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
