@@ -208,8 +208,12 @@ describe('body.limit', () => {
         req.resume().on('end', () => res.end('end'));
         res.write('begin ');
       })
-      .post('/later', (req, res) => req.resume().on('end', () => res.send('later'))));
-    for (const path of ['/unread', '/nowhere']) {
+      .post('/later', (req, res) => req.resume().on('end', () => res.send('later')))
+      .post('/paused', (req, res) => {
+        req.pause();
+        res.send('paused');
+      }));
+    for (const path of ['/unread', '/nowhere', '/paused']) {
       const wire = (await Wire.open(port)).write(head(`POST ${path}`, { 'Content-Length': LONG }) + 'x'.repeat(1000));
       await wire.until(/^HTTP.1.1 [24][^]*\r\n\r\n./);
       expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
@@ -224,6 +228,37 @@ describe('body.limit', () => {
     await kept.until(/unread$/);
     expect(kept.text).not.toContain('Connection: close');
     kept.cut();
+  });
+
+  test.each<[string, (req: Request) => Promise<Buffer>]>([
+    ['listens', (req) => new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      req.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks)));
+    })],
+    ['iterates', (req) => buffer(req)],
+    ['pipes', (req) => buffer(req.pipe(new PassThrough()))],
+  ])('leaves a longer body to a handler that answers first and %s then', async (_, take) => {
+    let taken: Promise<Buffer> | undefined;
+    const port = await serve((app) => app.post('/', (req, res) => {
+      res.status(202).send('taken');
+      taken = take(req);
+    }));
+    const wire = await Wire.open(port);
+    wire.write(head('POST /', { 'Content-Length': LONG }) + 'x'.repeat(1000));
+    await wire.until(/taken$/);
+    wire.write('x'.repeat(LONG - 1000));
+    expect(await taken).toHaveLength(LONG);
+    await wire.end;
+    expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
+  });
+
+  test('is said to close the connection where the signature of a longer body is refused', async () => {
+    const port = await serve(undefined, { security: { requestSignature: { secret: 'a secret of more than thirty-two bytes' } } });
+    const wire = await Wire.open(port);
+    wire.write(head('POST /', { 'Content-Length': LONG }) + 'x'.repeat(1000));
+    await wire.until(/^HTTP.1.1 401[^]*\}/);
+    expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
+    wire.cut();
   });
 
   test('ends no connection whose body was within it', async () => {

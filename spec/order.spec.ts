@@ -435,6 +435,20 @@ describe('targets', () => {
     expect((await bench.ask([get('/old'), get('/raised')])).map(({ body }) => body)).toEqual(['/new?x /old', 'at the new target']);
   });
 
+  test('what is made OPTIONS below its routes is not answered by them', async () => {
+    for (const make of [express, together]) {
+      const app = make() as Application;
+      app.get('/x', (_req, res) => void res.end('x'));
+      app.use((req: Request, _res: Response, next: NextFunction) => {
+        req.method = 'OPTIONS';
+        next();
+      });
+      app.all('/y', (_req, res) => void res.end('y'));
+      bench.listener = app as unknown as Listener;
+      expect((await bench.ask([{ method: 'POST', url: '/x' }, { method: 'POST', url: '/y' }])).map(({ status }) => status)).toEqual([404, 200]);
+    }
+  });
+
   test('HEAD is answered by each alternative of a GET route that has no HEAD route of its shape', async () => {
     expect(await walk((app, ran) => {
       app.get(['/a', '/b', '/:x/c'], ran('get', 'answer'));

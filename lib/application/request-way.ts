@@ -7,10 +7,12 @@ import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
-import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { kOriginalMethod, kOriginalUrl, kSettings } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
 import { kAnswering } from '../http/response-state';
+import { hasBody } from '../http/body/capture';
+import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
@@ -137,8 +139,11 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   }
 
   #check(walk: Walk): void {
-    if (this.#signatures === null) this.#admit(walk);
-    else this.#signatures.run(walk);
+    if (this.#signatures === null) return this.#admit(walk);
+    const { req, res } = walk;
+    // What is refused is answered before anything looks at the body.
+    if (hasBody(req)) announceClose(req, res, req[kSettings].discardLimit);
+    this.#signatures.run(walk);
   }
 
   /** Its signatures are there, or none was needed. */

@@ -45,10 +45,10 @@ function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): La
 }
 
 function methodsOf(table: RouteTable, routes: readonly Layer[], req: Travelling): string {
-  const { match } = req[kWalk] as NonNullable<Travelling[typeof kWalk]>;
+  const walk = req[kWalk] as NonNullable<Travelling[typeof kWalk]>;
   const methods = new Set<string>();
   for (const layer of routes) {
-    if (table.alternative(layer, match) === undefined) continue;
+    if (walk.hasPassed(layer) || table.alternative(layer, walk.match) === undefined) continue;
     methods.add(layer.method as string);
     if (layer.method === 'GET') methods.add('HEAD');
   }

@@ -43,7 +43,12 @@ export class Position {
 
   /** Whether what was reached last stands above a rewriter: it is called to guard what stands below that. */
   get isAboveRewriter(): boolean {
-    return this.current !== null && this.#history?.hasPassed(this.current.order) === true;
+    return this.current !== null && this.hasPassed(this.current);
+  }
+
+  /** Whether the layer stands above a rewriter. */
+  hasPassed({ order }: Layer): boolean {
+    return this.#history?.hasPassed(order) === true;
   }
 
   /** No route of the list is run: what calls it stands above a rewriter. */

@@ -5,7 +5,7 @@ import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { pushOn } from '../node/parser-push';
 import { endUnread } from '../node/unread-request';
-import { type BodyStream, type Intake, isBeingRead, kIntake } from './capture';
+import { type BodyStream, type Intake, kIntake } from './capture';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
@@ -30,16 +30,34 @@ export function discardRest(request: BodyStream, limit: number): void {
  * when the head is made (RFC 9112 section 9.6). A proxy would give the connection to its next client.
  */
 export function announceClose(request: BodyStream, res: ServerResponse, limit: number): void {
-  if (!request.complete && Number(request.headers['content-length']) > limit) endConnectionIf(res, () => isLeft(request));
+  if (request.complete || !(Number(request.headers['content-length']) > limit)) return;
+  let isAnnounced = false;
+  endConnectionIf(res, () => {
+    if (!isAnnounced && isLeft(request)) {
+      isAnnounced = true;
+      closeBehindReader(request);
+    }
+    return isAnnounced;
+  });
 }
 
 /** Node asks when it makes the head, whatever a program has put in the place of what is looked at. */
 function isLeft(request: BodyStream): boolean {
   try {
-    return !request.complete && !isBeingRead(request);
+    return !request.complete && request.readableFlowing !== true && !request.readableDidRead && request.listenerCount('readable') === 0;
   } catch {
     return false;
   }
+}
+
+/** Lets whoever reads the body behind the answer read it to its end: closed behind the answer, the connection would take it along. */
+function closeBehindReader(request: BodyStream): void {
+  const { socket } = request;
+  const letClose = closeBy(socket, () => {
+    letClose();
+    if (request.complete) socket.destroySoon();
+    else request.once('close', () => socket.destroySoon());
+  });
 }
 
 /**
