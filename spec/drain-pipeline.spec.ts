@@ -148,6 +148,20 @@ describe('ten requests pipelined, all of which have begun when the application c
     expect(readAll(wire.text, GETS).map(({ body }) => body)).toEqual(TEN);
   });
 
+  test.each<[string, CreateServerOptions]>([['HTTP', {}], ['HTTPS', { server: { https: { key, cert } } }]])('%s: also where more is asked behind it meanwhile', async (_name, options) => {
+    for (const before of [TEN.slice(1), TEN.slice(5), TEN.slice(9)]) {
+      const { app, begun, wire } = await ten(options);
+      for (const target of before) begun.answer(target);
+      const closed = app.close({ timeout: NEVER });
+      const behind = once(app.server as Server, 'request');
+      wire.write(head('GET /late'));
+      await behind;
+      for (const target of TEN) if (!before.includes(target)) begun.answer(target);
+      await Promise.all([closed, wire.end]);
+      expect(readAll(wire.text, GETS).map(({ body }) => body)).toEqual(TEN);
+    }
+  });
+
   test('what is asked behind them meanwhile is not begun, bodies included, and costs none of the answers', async () => {
     const { app, begun, wire } = await ten();
     const closed = app.close({ timeout: NEVER });

@@ -77,13 +77,18 @@ function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMes
   return (socket[kLast] = request);
 }
 
-/** Node gives the connection to the next response before it says that one has closed. */
+/** Node gives the connection to the next response before it says that one has closed; on TLS several finish before the first has. */
 function endBehind(socket: Connection, response: ServerResponse): void {
   response.once('close', () => {
     const next = currentResponse(socket);
-    if (response.req === socket[kLast] || next === undefined) closeByHalves(socket);
+    if (response.req === socket[kLast] || next === undefined || isAnswered(socket[kLast])) closeByHalves(socket);
     else endBehind(socket, next);
   });
+}
+
+function isAnswered(request: IncomingMessage | undefined): boolean {
+  const { res } = (request ?? {}) as { res?: unknown };
+  return res instanceof ServerResponse && res.writableFinished;
 }
 
 /**
