@@ -239,16 +239,18 @@ describe('body.limit', () => {
     ['pipes', (req) => buffer(req.pipe(new PassThrough()))],
   ])('leaves a longer body to a handler that answers first and %s then', async (_, take) => {
     let taken: Promise<Buffer> | undefined;
+    let behind = 0;
     const port = await serve((app) => app.post('/', (req, res) => {
       res.status(202).send('taken');
       taken = take(req);
-    }));
+    }).get('/', () => void behind++));
     const wire = await Wire.open(port);
     wire.write(head('POST /', { 'Content-Length': LONG }) + 'x'.repeat(1000));
     await wire.until(/taken$/);
-    wire.write('x'.repeat(LONG - 1000));
+    wire.write('x'.repeat(LONG - 1000) + head('GET /'));
     expect(await taken).toHaveLength(LONG);
     await wire.end;
+    expect(behind).toBe(0);
     expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
   });
 

@@ -74,6 +74,11 @@ export function drainConnection(socket: Connection): boolean {
  */
 function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
   closeBy(socket, () => closeByHalves(socket));
+  return endCarryingOut(socket, request);
+}
+
+/** What comes behind a request whose answer says that the connection closes is not carried out. */
+export function endCarryingOut(socket: Connection, request: IncomingMessage): IncomingMessage {
   return (socket[kLast] = request);
 }
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { closeByHalves } from '../connection';
+import { closeByHalves, endCarryingOut } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { pushOn } from '../node/parser-push';
@@ -53,6 +53,7 @@ function isLeft(request: BodyStream): boolean {
 /** Lets whoever reads the body behind the answer read it to its end: closed behind the answer, the connection would take it along. */
 function closeBehindReader(request: BodyStream): void {
   const { socket } = request;
+  endCarryingOut(socket, request);
   const letClose = closeBy(socket, () => {
     letClose();
     if (request.complete) socket.destroySoon();
