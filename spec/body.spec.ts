@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { IncomingMessage, request, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
@@ -270,6 +271,39 @@ describe('body.limit', () => {
       await wire.until(new RegExp(`(?:done[\\s\\S]*){${count}}$`));
     }
     wire.cut();
+  });
+});
+
+describe('a request that no server has received, as an adapter makes it of an event', () => {
+  /** Its stream gives the body when it is read, and `body` has the bytes meanwhile. */
+  function made(body: string, type: string): { req: IncomingMessage; res: ServerResponse } {
+    const req = new IncomingMessage(new Socket());
+    const bytes = Buffer.from(body);
+    const headers = { host: 'localhost', 'content-type': type, 'content-length': String(bytes.length) };
+    Object.assign(req, { method: 'POST', url: '/', complete: true, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1, headers, body: bytes });
+    req._read = () => {
+      req.push(bytes);
+      req.push(null);
+    };
+    return { req, res: new ServerResponse(req) };
+  }
+
+  test.each([
+    ['application/json', '{"a":1}', { a: 1 }],
+    ['application/x-www-form-urlencoded', 'a=1', { a: '1' }],
+    ['text/plain', 'text', 'text'],
+    ['application/octet-stream', 'bytes', Buffer.from('bytes')],
+    ['application/json', '{', 400],
+    ['application/json', '{"__proto__":{}}', 400],
+  ])('has its body parsed: %s %s', async (type, body, expected) => {
+    const { req, res } = made(body, type);
+    const app = createServer({ logging: { level: 'silent' } });
+    const taken = new Promise((resolve) => {
+      app.post('/', (request) => resolve(request.body));
+      app.use((error: HttpError, _req: Request, _res: unknown, _next: unknown) => resolve(error.status));
+    });
+    app(req, res);
+    expect(await taken).toEqual(expected);
   });
 });
 

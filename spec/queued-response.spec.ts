@@ -117,6 +117,26 @@ describe.each(Object.entries(HOSTS))('a response that waits behind another, call
     expect(stream.destroyed).toBe(true);
   });
 
+  test.each(['/first', '/second'])('opens no file when it has closed, as %s', async (path) => {
+    const create = jest.spyOn(fs, 'createReadStream');
+    const app = createServer({ env: 'test', logging: { level: 'silent' } });
+    const sent = new Promise((resolve) => {
+      app.get(['/first', '/second'], (req, res) => {
+        if (req.path !== path) return;
+        begun();
+        req.socket.once('close', () => void setImmediate(() => res.sendFile('file.txt', { root: folder }, resolve)));
+      });
+    });
+    let begun: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (begun = resolve));
+    const wire = await Wire.open(await host(app));
+    wire.write(head('GET /first') + head('GET /second'));
+    await asked;
+    wire.reset();
+    expect(await sent).toMatchObject({ code: 'ECONNABORTED' });
+    expect(create).not.toHaveBeenCalled();
+  });
+
   test('tells the callback of sendFile that the client has gone', async () => {
     const told = new Promise((resolve) => {
       new Waiting((res) => res.sendFile('file.txt', { root: folder }, resolve)).ask(host).then((wire) => wire.reset(), resolve);

@@ -25,7 +25,7 @@ export class BodyReader {
     if (!hasBody(req)) return walk.resume(walk.match);
     this.invite(walk);
     announceClose(req, res, req[kSettings].discardLimit);
-    const isWanted = this.#isParsing && !walk.bodyRead && req.body === undefined
+    const isWanted = this.#isParsing && !walk.bodyRead && isUnparsed(req)
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!isWanted) return walk.resume(walk.match);
     walk.bodyRead = true;
@@ -73,10 +73,16 @@ function giveBody(req: Request, value: unknown): unknown {
   }
 }
 
+/** Whether there is no body yet, or the bytes that an adapter, such as one of AWS Lambda, has put there beside the stream. */
+function isUnparsed(req: Walk['req']): boolean {
+  const { body } = req as { body?: unknown };
+  return body === undefined || (body instanceof Uint8Array && !isBeingRead(req));
+}
+
 /** Whether something else has read the body, or put one in its place: perhaps one that is made, and fails, when it is asked for. */
 function isTaken(req: Walk['req']): boolean {
   try {
-    return req.body !== undefined || isBeingRead(req);
+    return !isUnparsed(req) || isBeingRead(req);
   } catch {
     return true;
   }

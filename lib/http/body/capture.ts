@@ -80,10 +80,15 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
     return;
   }
   const capture = new BodyCapture(request, limit, done);
-  if (request.complete || request.readableLength > 0) capture.takeBuffered();
+  const comesWhenRead = isMade(request);
+  if (request.readableLength > 0 || (request.complete && !comesWhenRead)) capture.takeBuffered();
   else request[kIntake] = capture;
-  // No parser pushes what no server has received: it comes when it is read.
-  if (!((request as unknown) instanceof IncomingMessage)) request.read(0);
+  if (comesWhenRead) request.read(0);
+}
+
+/** Whether no server has received it, so that no parser pushes its body. An adapter, such as those of AWS Lambda, puts the bytes in `body` too. */
+function isMade(request: IncomingMessage): boolean {
+  return !(request instanceof IncomingMessage) || ((request as { body?: unknown }).body instanceof Uint8Array && Object.hasOwn(request, '_read'));
 }
 
 /** The outcome where no byte needs to be looked at. */
@@ -92,7 +97,7 @@ function foregone(request: BodyStream, limit: number): CaptureOutcome | undefine
   // Reading ahead would hand these bytes to the listeners, and later once more.
   if (request.readableFlowing !== null && request.readableLength > 0) return 'consumed';
   if (request.destroyed) return 'aborted';
-  if (isHeldElsewhere(request)) return 'consumed';
+  if (isHeldElsewhere(request) && !isMade(request)) return 'consumed';
   return Number(request.headers['content-length']) > limit ? 'tooLarge' : undefined;
 }
 

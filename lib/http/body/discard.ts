@@ -25,12 +25,14 @@ export function discardRest(request: BodyStream, limit: number): void {
 }
 
 /**
- * Has the head of the response say that the connection closes where that will be
- * so: the body is longer than what is discarded, and nobody has begun to read it
- * when the head is made (RFC 9112 section 9.6). A proxy would give the connection to its next client.
+ * Has the head of the response say that the connection closes where that will,
+ * or may, be so: the body is longer than what is discarded, or of unknown length
+ * and not all in, and nobody has begun to read it when the head is made (RFC 9112
+ * section 9.6). A proxy would give the connection to its next client.
  */
 export function announceClose(request: BodyStream, res: ServerResponse, limit: number): void {
-  if (request.complete || !(Number(request.headers['content-length']) > limit)) return;
+  const length = request.headers['content-length'];
+  if (request.complete || (length !== undefined && !(Number(length) > limit))) return;
   let isAnnounced = false;
   endConnectionIf(res, () => {
     if (!isAnnounced && isLeft(request)) {

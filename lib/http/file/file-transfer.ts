@@ -57,6 +57,8 @@ export class FileTransfer {
     file.stream = (path, options) => {
       // Of the first byte and the last, which lies beyond the file where there is nothing to send.
       const { start, end } = options as { start: number; end: number };
+      // Closed meanwhile, it would tell nobody to close the file.
+      if (this.#res.destroyed) return this.#fail(abortedError());
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
       this.#res.removeHeader('Trailer');

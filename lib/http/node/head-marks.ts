@@ -18,6 +18,13 @@ export function sendBody(res: ServerResponse): void {
   (res as Marked)._hasBody = true;
 }
 
+/** Takes back what a head that was refused has set, which is still to be sent. */
+export function forgetHead(res: ServerResponse, sends: boolean): void {
+  if (res.headersSent) return;
+  (res as Marked)._hasBody = sends;
+  (res as Marked).chunkedEncoding = false;
+}
+
 /** Has Node frame the body by the fields, whatever a head that was refused has said. */
 export function frameByFields(res: ServerResponse): void {
   (res as Marked).chunkedEncoding = false;
