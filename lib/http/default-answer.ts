@@ -4,6 +4,7 @@ import { pathOf } from '../target';
 import { hintForCall } from './foreign-call';
 import { refusedBody, requestOf } from './logged-request';
 import { JSON_TYPE } from './media-type';
+import { forgetHead } from './node/head-marks';
 import { type AnswerField, cutOff, sendOwn } from './own-answer';
 import { type ErrorWatch, kOriginalMethod, kOriginalUrl, kWatch } from './request-state';
 import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings } from './response-state';
@@ -91,6 +92,11 @@ function logFailure(res: ConfiguredResponse, error: unknown): void {
 function logRefusal(res: ConfiguredResponse, error: unknown): void {
   const refused = refusedBody(error, (res as Partial<ConfiguredResponse>).req);
   if (refused !== undefined) res[kSettings].logger.info(refused, 'The request body was refused');
+}
+
+/** Makes a response ready for error middleware, whose answer would announce a body that Node leaves out: the client would take the next answer for it. */
+export function forgetRefusedHead(res: ConfiguredResponse): void {
+  if (!res.headersSent && !isHead(res)) forgetHead(res);
 }
 
 /** Whether the client asked by HEAD: middleware may have changed the method since. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { guardedCall } from '../guarded-call';
@@ -10,7 +10,6 @@ import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
 import { answerError, refuse, SerializationReport } from './default-answer';
-import { forgetHead, sendsBody } from './node/head-marks';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import { FileTransfer, isClientGone } from './file/file-transfer';
@@ -267,19 +266,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    */
   stream(source: StreamSource): void {
     new StreamedBody(this, source, this[kFailing]()).start();
-  }
-
-  override writeHead(statusCode: number, statusMessage?: string, headers?: OutgoingHttpHeaders | OutgoingHttpHeader[]): this;
-  override writeHead(statusCode: number, headers?: OutgoingHttpHeaders | OutgoingHttpHeader[]): this;
-  override writeHead(statusCode: number, second?: unknown, third?: unknown): this {
-    const sends = sendsBody(this);
-    try {
-      return super.writeHead(statusCode, second as string, third as OutgoingHttpHeaders);
-    } catch (error) {
-      // Else whoever answers then would announce a body, and Node leave it out: the client would take the next answer for it.
-      forgetHead(this, sends);
-      throw error;
-    }
   }
 
   override writeContinue(callback?: () => void): void {

@@ -1,4 +1,5 @@
 import type { Request } from '../http/request';
+import { forgetRefusedHead } from '../http/default-answer';
 import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
@@ -393,6 +394,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.noteRun(layer);
     let result: unknown;
     try {
+      if (layer.catches) forgetRefusedHead(res);
       const next = level.parent === null ? this.next : this.#nextOf(level);
       if (this.watch !== null) result = this.watch.call(layer, this.#given(layer, next));
       else if (layer.catches) result = (handler as ErrorHandler)((this.failure as Failure).error, req, res, next);

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 import { read } from '../../errors';
 import { peekAll } from '../node/buffered-body';
-import { giveBack, isHeldElsewhere } from '../node/held-body';
+import { giveBack, givesWhenRead, isHeldElsewhere } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
 
 /** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
@@ -88,7 +88,7 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
 
 /** Whether no server has received it, so that no parser pushes its body. An adapter, such as those of AWS Lambda, puts the bytes in `body` too. */
 function isMade(request: IncomingMessage): boolean {
-  return !(request instanceof IncomingMessage) || ((request as { body?: unknown }).body instanceof Uint8Array && Object.hasOwn(request, '_read'));
+  return !(request instanceof IncomingMessage) || ((request as { body?: unknown }).body instanceof Uint8Array && givesWhenRead(request));
 }
 
 /** The outcome where no byte needs to be looked at. */

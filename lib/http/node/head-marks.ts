@@ -18,10 +18,9 @@ export function sendBody(res: ServerResponse): void {
   (res as Marked)._hasBody = true;
 }
 
-/** Takes back what a head that was refused has set, which is still to be sent. */
-export function forgetHead(res: ServerResponse, sends: boolean): void {
-  if (res.headersSent) return;
-  (res as Marked)._hasBody = sends;
+/** Takes back what a head has set that Node has refused: a body of another answer would be left out, or sent in chunks. */
+export function forgetHead(res: ServerResponse): void {
+  (res as Marked)._hasBody = true;
   (res as Marked).chunkedEncoding = false;
 }
 

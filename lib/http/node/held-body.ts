@@ -55,6 +55,11 @@ export function isHeldElsewhere(request: IncomingMessage): boolean {
   return asksWhenRead && request.complete && request.readableLength === 0 && !(request as HeldBody)._readableState.ended;
 }
 
+/** Whether the stream has a `_read` of its own, which gives the body when it is asked for. */
+export function givesWhenRead(request: IncomingMessage): boolean {
+  return Object.hasOwn(request, '_read');
+}
+
 /** The stream's `_read` while its body is held. */
 function readHeld(this: HeldBody, size: number): void {
   const bytes = this[kHeld];
