@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CreateServerOptions } from 'waypost';
@@ -53,9 +54,12 @@ export class ServerProcess {
 
   static async start(setup: ServerSetup): Promise<ServerProcess> {
     hold(existsSync(join(ROOT, 'dist/index.js')), 'the drills run on the build: npm run build');
-    const node = [process.execPath, '--expose-gc', '-r', './spec/support/transpiled.cjs', 'spec/drills/server.ts', JSON.stringify(setup.options ?? {})];
+    const folder = mkdtempSync(join(tmpdir(), 'waypost-drill-'));
+    const node = [process.execPath, '--expose-gc', '-r', './spec/support/transpiled.cjs', 'spec/drills/server.ts', JSON.stringify(setup.options ?? {}), folder];
     const [command = '', ...args] = setup.descriptors === undefined ? node : ['sh', '-c', `ulimit -n ${setup.descriptors}; exec "$@"`, 'sh', ...node];
     const child = spawn(command, args, { cwd: ROOT, env: ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    // Not by the server: SIGKILL leaves it no time.
+    child.once('exit', () => rmSync(folder, { recursive: true, force: true }));
     let said = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
     const [told] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [{ port: number } | number | null];

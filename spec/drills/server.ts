@@ -1,16 +1,15 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createServer, type CreateServerOptions, type Logger } from 'waypost';
 import { Body, type Kind } from './bodies';
 
 /*
- * The server of all drills, in a process of its own. Given the options of createServer as JSON, it tells its parent
- * its port, and its counts whenever it is asked. It catches nothing: what it did not survive ends it.
+ * The server of all drills, in a process of its own. Given the options of createServer as JSON, and a folder for the
+ * files it sends, it tells its parent its port, and its counts whenever it is asked. It catches nothing: what it did not survive ends it.
  */
 
 /** What has been, and what is there. */
@@ -42,10 +41,8 @@ const responses = new FinalizationRegistry<undefined>(() => {
 });
 const ignore = (): void => undefined;
 const logger: Logger = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: () => counts.errors++, fatal: ignore, level: 'warn' };
-const folder = mkdtempSync(join(tmpdir(), 'waypost-drill-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-const options = JSON.parse(process.argv[2] ?? '{}') as CreateServerOptions;
+const [, , given = '{}', folder = '.'] = process.argv;
+const options = JSON.parse(given) as CreateServerOptions;
 const app = createServer({ ...options, logging: { logger } });
 
 app.use((_req, res, next) => {
