@@ -462,4 +462,5 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       return this.host.ended(this, true, error);
     }
     this.host.ended(this, this.failure !== null, this.failure?.error);
-  }}
+  }
+}
