@@ -3,10 +3,11 @@ import { IncomingMessage, request, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import bodyParser from 'body-parser';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request, Router } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request, type Response, Router } from 'waypost';
 import { noise } from './support/noise';
 import { Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
@@ -253,6 +254,54 @@ describe('body.limit', () => {
     await wire.end;
     expect(behind).toBe(0);
     expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
+  });
+
+  /** What a program, a logger or a debugger may do to a response before its head is made. */
+  const LOOKS: Record<string, (res: Response) => unknown> = {
+    'nothing': () => undefined,
+    'read': (res) => res.shouldKeepAlive,
+    'spread': (res) => ({ ...res }),
+    'inspected': (res) => inspect(res, { getters: true }),
+    'read by its names': (res) => Object.entries(res),
+  };
+
+  describe.each(Object.entries(HOSTS))('is told by the head alone, on %s', (_host, host) => {
+    test.each(Object.entries(LOOKS))('where the response was looked at while the body was under way, and the body is read: %s', async (_way, look) => {
+      let begun: () => void = () => undefined;
+      const port = await host((app) => app.post('/', (req, res) => {
+        look(res);
+        begun();
+        setImmediate(() => req.resume().on('end', () => {
+          look(res);
+          if (req.headers['x-own'] !== undefined) res.setHeader('Connection', 'keep-alive');
+          res.send('read');
+        }));
+      }).post('/unread', (_req, res) => {
+        look(res);
+        res.send('unread');
+        look(res);
+      }));
+      const wire = await Wire.open(port);
+      for (const [index, [headers, first, rest]] of [
+        [{ 'Transfer-Encoding': 'chunked' }, '1\r\nx\r\n', '0\r\n\r\n'],
+        [{ 'Transfer-Encoding': 'chunked', 'X-Own': 'yes' }, '1\r\nx\r\n', '0\r\n\r\n'],
+        [{ 'Content-Length': LONG }, 'x', 'x'.repeat(LONG - 1)],
+        [{ 'Content-Length': LONG, 'X-Own': 'yes' }, 'x', 'x'.repeat(LONG - 1)],
+      ].entries() as Iterable<[number, [Record<string, string | number>, string, string]]>) {
+        const called = new Promise<void>((resolve) => (begun = resolve));
+        wire.write(head('POST /', headers) + first);
+        await called;
+        wire.write(rest);
+        await wire.until(new RegExp(`(?:\\r\\n\\r\\nread[^]*){${index + 1}}`));
+        expect(wire.text).not.toMatch(/\r\nConnection: close/i);
+      }
+      wire.write(head('POST /unread', { 'Transfer-Encoding': 'chunked' }) + '1\r\nx\r\n');
+      await wire.until(/unread$/);
+      expect(wire.text).toMatch(/\r\nConnection: close\r\n/);
+      wire.write(`0\r\n\r\n${head('POST /', { 'Content-Length': 0 })}`);
+      await wire.end;
+      expect(wire.text).toMatch(/unread$/);
+    });
   });
 
   test('is said to close the connection where the signature of a longer body is refused', async () => {

@@ -159,7 +159,7 @@ export class Application extends ConfiguredRouter {
       whenListening(server, (error) => (error === undefined ? resolve(server) : reject(error)));
     });
     const { callback } = call;
-    if (callback !== undefined) started.then(() => callback(), callback);
+    if (callback !== undefined) started.then((server) => callback.call(server), callback);
     return started;
   }
 

@@ -80,13 +80,14 @@ function portTarget(given: unknown, givenHost: unknown, defaults: ListenDefaults
   return { port: port as number, host };
 }
 
-/** Calls back once: when the server listens, or with the error for which it never will. */
+/** Calls back once, with the server as its `this`, as Node does: when the server listens, or with the error for which it never will. */
 export function whenListening(server: Server, done: (error?: Error) => void): void {
   const settle = (error?: Error): void => {
     server.removeListener('listening', listens);
     server.removeListener('error', settle);
     server.removeListener('close', closed);
-    done(error);
+    if (error === undefined) done.call(server);
+    else done.call(server, error);
   };
   // Bun's server hands on a null.
   const listens = (): void => settle();

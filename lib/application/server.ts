@@ -119,12 +119,13 @@ export class Listener {
       : nodeHttps().createServer({ ...https, ...options }, this.#listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-      // The body is asked for when it is wanted: a refused request need not send it. Where there is none, Node would close the connection behind an answer without.
-      const isAlone = server.listenerCount('checkContinue') === 1;
-      if (hasBody(req) || !isAlone) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
-      else res.writeContinue();
       // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
-      if (isAlone) this.#listener(req, res);
+      const isAlone = server.listenerCount('checkContinue') === 1;
+      // The body is asked for when it is wanted: a refused request need not send it. Where there is none, Node would close the connection behind an answer without.
+      if (!isAlone || (hasBody(req) && this.#isOnlyListener(server))) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      else res.writeContinue();
+      // As Node does where nobody listens for this: a guard, another protocol or a tracer may have put itself before the application.
+      if (isAlone) server.emit('request', req, res);
     });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
@@ -136,6 +137,12 @@ export class Listener {
       server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
     }
     return server;
+  }
+
+  /** Whether nothing else is given a server's requests, which would read a body without asking for it. */
+  #isOnlyListener(server: NodeServer): boolean {
+    const listeners = server.rawListeners('request');
+    return listeners.length === 1 && listeners[0] === this.#listener;
   }
 
   #welcome(socket: Socket): void {

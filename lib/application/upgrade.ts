@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { guardedCall } from '../guarded-call';
 import { giveOwnTarget } from '../http/adoption';
-import { isClosedTo, isUpgradeBehindLast } from '../http/connection';
+import { isClosedTo, isUpgradeBehindLast, leavesUpgrade } from '../http/connection';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
 import type { SignatureHook } from '../signature/hook';
@@ -33,6 +33,7 @@ export class Upgrades {
       socket.resume();
       return;
     }
+    if (leavesUpgrade(message.socket)) return;
     const req = message as Request;
     giveOwnTarget(req);
     this.#check(req, socket, head, 0);

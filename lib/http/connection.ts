@@ -6,17 +6,26 @@ import { closeUnassigned, currentResponse, lastRequest } from './node/connection
 import { closeBy } from './node/destroy-soon';
 import { endConnection } from './node/last-answer';
 
-/** Set on a connection that ends: the last request that is carried out there. */
-const kLast = Symbol('waypost.socket.last');
+/** Set on a connection that ends, or may end, behind a request. */
+const kEnd = Symbol('waypost.socket.end');
 /** Set on a connection with pipelined requests: the responses that wait for their turn. */
 const kQueued = Symbol('waypost.socket.queued');
 
 /** How long a connection that this side has closed is still listened to, in milliseconds. */
 const LINGER = 5000;
 
+interface End {
+  /** The last that is carried out. */
+  readonly request: IncomingMessage;
+  /** Whether it is: some are only once the head of their answer is made. */
+  readonly isCertain: () => boolean;
+}
+
+const certainly = (): boolean => true;
+
 /** A connection of a server. */
 export interface Connection extends Socket {
-  [kLast]?: IncomingMessage;
+  [kEnd]?: End | undefined;
   [kQueued]?: Set<ServerResponse>;
 }
 
@@ -58,13 +67,18 @@ export function drainConnection(socket: Connection): boolean {
     if (unread) closeByHalves(socket);
     return unread;
   }
-  const request = lastRequest(socket) ?? first.req;
+  const request = lastRequest(socket) ?? lastQueued(socket)?.req ?? first.req;
   // Node answers some requests by itself, and a program may: those have no response here.
   const last: unknown = request === first.req ? first : (request as { res?: unknown }).res;
   if (last instanceof ServerResponse && !last.headersSent) endConnection(last);
   carryOutLast(socket, request);
   endBehind(socket, first);
   return true;
+}
+
+/** The response that waits longest for its turn; undefined for none. Asked of a socket without a parser, which knows nothing of them. */
+function lastQueued(socket: Connection): ServerResponse | undefined {
+  return [...(socket[kQueued] ?? [])].at(-1);
 }
 
 /**
@@ -74,19 +88,34 @@ export function drainConnection(socket: Connection): boolean {
  */
 function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
   closeBy(socket, () => closeByHalves(socket));
-  return endCarryingOut(socket, request);
+  socket[kEnd] = { request, isCertain: certainly };
+  return request;
 }
 
-/** What comes behind a request whose answer says that the connection closes is not carried out. */
-export function endCarryingOut(socket: Connection, request: IncomingMessage): IncomingMessage {
-  return (socket[kLast] = request);
+/** What comes behind a request is not carried out if that returns true by then. */
+export function endCarryingOutIf(request: IncomingMessage, ends: () => boolean): void {
+  // A request that a program made has none.
+  const socket = request.socket as Connection | null | undefined;
+  if (socket !== null && socket !== undefined && lastOf(socket) === undefined) socket[kEnd] = { request, isCertain: ends };
+}
+
+/** Takes that back for a request behind which the connection lives on: that would keep the request in memory. */
+export function carryOnBehind(request: IncomingMessage): void {
+  const socket = request.socket as Connection | null | undefined;
+  if (socket?.[kEnd]?.request === request && lastOf(socket) === undefined) socket[kEnd] = undefined;
+}
+
+/** The last request that is carried out on a connection; undefined where there is no end to be seen. */
+function lastOf(socket: Connection): IncomingMessage | undefined {
+  const end = socket[kEnd];
+  return end?.isCertain() === true ? end.request : undefined;
 }
 
 /** Node gives the connection to the next response before it says that one has closed; on TLS several finish before the first has. */
 function endBehind(socket: Connection, response: ServerResponse): void {
   response.once('close', () => {
     const next = currentResponse(socket);
-    if (response.req === socket[kLast] || next === undefined || isAnswered(socket[kLast])) closeByHalves(socket);
+    if (response.req === lastOf(socket) || next === undefined || isAnswered(lastOf(socket))) closeByHalves(socket);
     else endBehind(socket, next);
   });
 }
@@ -105,7 +134,7 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
   const socket = req.socket as Connection;
   // Handed on by who had it before.
   if (lastRequest(socket) !== req) return true;
-  const last = socket[kLast] ?? carryOutLast(socket, req);
+  const last = lastOf(socket) ?? carryOutLast(socket, req);
   if (last === req) {
     if (!res.headersSent) endConnection(res);
     return true;
@@ -126,13 +155,42 @@ export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
 /** Whether a request came behind the one that its connection closes behind. Not asked of one that was handed on by who had it before. */
 export function isBehindLast(req: IncomingMessage): boolean {
   const socket = req.socket as Connection | null | undefined;
-  return socket?.[kLast] !== undefined && socket[kLast] !== req && lastRequest(socket) === req;
+  if (socket === null || socket === undefined) return false;
+  const last = lastOf(socket);
+  return last !== undefined && last !== req && lastRequest(socket) === req;
 }
 
 /** The same of a request to switch protocols, whose socket no parser reads any more. */
 export function isUpgradeBehindLast(req: IncomingMessage): boolean {
-  const last = (req.socket as Connection)[kLast];
+  const last = lastOf(req.socket);
   return last !== undefined && last !== req;
+}
+
+/**
+ * Leaves a request to switch protocols alone that has come before the answer to another, and returns whether it has.
+ * What takes it up writes to the socket at once, and the client would take that for the answer it waits for, or for a
+ * part of it. The connection closes behind those answers, and the client asks again on another (RFC 9112 section 9.3.2).
+ */
+export function leavesUpgrade(socket: Connection): boolean {
+  const response = currentResponse(socket);
+  if (response === undefined) return false;
+  // Node no longer listens to a socket that it has handed on.
+  socket.on('drain', () => {
+    const current = currentResponse(socket);
+    if (current?.writableNeedDrain === true) current.emit('drain');
+  });
+  socket.once('end', () => closeByHalves(socket));
+  socket.resume();
+  closeBehindAll(socket, response);
+  return true;
+}
+
+function closeBehindAll(socket: Connection, response: ServerResponse): void {
+  response.once('close', () => {
+    const next = currentResponse(socket);
+    if (next === undefined) closeByHalves(socket);
+    else closeBehindAll(socket, next);
+  });
 }
 
 /**

@@ -149,7 +149,8 @@ export class RequestHead extends IncomingMessage {
 makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
 
 function isForwarded(request: RequestHead): boolean {
-  return request[kSettings].trustProxy(request.socket.remoteAddress as string, 0);
+  const { trustProxy } = request[kSettings];
+  return trustProxy(request.socket.remoteAddress as string, 0);
 }
 
 /** The first of a list in a header: what the outermost trusted proxy wrote. */

@@ -103,7 +103,9 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
     if (known !== undefined && text === this[kQueryText]) return known;
     this[kQueryText] = text;
-    return (this[kQuery] = this[kSettings].queryParser(text) as Query);
+    // Out of the settings: as their method a program's own parser would have them for its `this`.
+    const { queryParser } = this[kSettings];
+    return (this[kQuery] = queryParser(text) as Query);
   }
 
   set query(query: Query) {

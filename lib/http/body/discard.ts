@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { closeByHalves, endCarryingOut } from '../connection';
+import { carryOnBehind, closeByHalves, endCarryingOutIf } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { pushOn } from '../node/parser-push';
@@ -33,13 +33,13 @@ export function discardRest(request: BodyStream, limit: number): void {
 export function announceClose(request: BodyStream, res: ServerResponse, limit: number): void {
   const length = request.headers['content-length'];
   if (request.complete || (length !== undefined && !(Number(length) > limit))) return;
-  let isAnnounced = false;
-  endConnectionIf(res, () => {
-    if (!isAnnounced && isLeft(request)) {
-      isAnnounced = true;
-      closeBehindReader(request);
-    }
-    return isAnnounced;
+  const isAnnounced = endConnectionIf(res, () => isLeft(request));
+  if (isAnnounced === undefined) return;
+  endCarryingOutIf(request, isAnnounced);
+  // Before Node's own listener, which closes the connection.
+  res.prependOnceListener('finish', () => {
+    if (isAnnounced()) closeBehindReader(request);
+    else carryOnBehind(request);
   });
 }
 
@@ -55,7 +55,6 @@ function isLeft(request: BodyStream): boolean {
 /** Lets whoever reads the body behind the answer read it to its end: closed behind the answer, the connection would take it along. */
 function closeBehindReader(request: BodyStream): void {
   const { socket } = request;
-  endCarryingOut(socket, request);
   const letClose = closeBy(socket, () => {
     letClose();
     if (request.complete) socket.destroySoon();

@@ -11,9 +11,19 @@ export function endsConnection(res: ServerResponse): boolean {
   return !shouldKeepAlive || _last === true;
 }
 
-/** Has a response end its connection if that returns true when its head is made. The fact: Node reads `shouldKeepAlive` then. */
-export function endConnectionIf(res: ServerResponse, ends: () => boolean): void {
-  if (Object.getOwnPropertyDescriptor(res, 'shouldKeepAlive')?.get !== undefined) return;
+/**
+ * Has a response end its connection if that returns true when its head is made, and not when it is only looked at before.
+ * Returns whether it has said so; undefined where that was asked for already. The facts: Node reads `shouldKeepAlive` when
+ * it makes the head, and keeps in `_last` what the head says.
+ */
+export function endConnectionIf(res: ServerResponse, ends: () => boolean): (() => boolean) | undefined {
+  if (Object.getOwnPropertyDescriptor(res, 'shouldKeepAlive')?.get !== undefined) return undefined;
   let kept = res.shouldKeepAlive;
-  Object.defineProperty(res, 'shouldKeepAlive', { get: () => kept && !ends(), set: (keeps: boolean) => void (kept = keeps), enumerable: true, configurable: true });
+  let says = false;
+  const get = (): boolean => {
+    if (!res.headersSent) says = ends();
+    return kept && !says;
+  };
+  Object.defineProperty(res, 'shouldKeepAlive', { get, set: (keeps: boolean) => void (kept = keeps), enumerable: true, configurable: true });
+  return () => says && res.headersSent && (res as { _last?: boolean })._last === true;
 }

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { type Duplex, Readable } from 'node:stream';
+import { connect } from 'node:tls';
+import { createServer, type CreateServerOptions, type Response, signRequest } from 'waypost';
+import { makeCertificate } from './support/certificate';
+import { Running } from './support/running';
+import { head, Wire } from './support/wire';
+
+const SIZE = 1_000_000;
+const secret = 'a secret of more than thirty-two bytes';
+const https = makeCertificate();
+
+const running = new Running();
+afterEach(() => running.close());
+
+const OPTIONS: CreateServerOptions = {
+  logging: { level: 'silent' },
+  security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/signed'] } } },
+};
+
+/** Requests to switch protocols: refused, admitted by the check, and not checked. */
+const UPGRADES: Record<string, string> = {
+  'unsigned': upgrade('/signed'),
+  'signed': upgrade('/signed', signRequest({ secret, method: 'GET', url: 'http://localhost/signed' })),
+  'free': upgrade('/free'),
+};
+
+function upgrade(path: string, headers: Record<string, string> = {}): string {
+  return head(`GET ${path}`, { Connection: 'Upgrade', Upgrade: 'echo', ...headers });
+}
+
+/** What is answered before, all of the same length, once the request to switch has been read. */
+const ANSWERS: Record<string, (res: Response) => unknown> = {
+  'at once': (res) => res.send('x'.repeat(SIZE)),
+  'later': (res) => setImmediate(() => setImmediate(() => res.send('x'.repeat(SIZE)))),
+  'as a stream': (res) => {
+    function* parts(): Generator<Buffer> {
+      for (let left = SIZE; left > 0; left -= 50_000) yield Buffer.alloc(50_000, 'x');
+    }
+    Readable.from(parts()).pipe(res.set('Content-Length', String(SIZE)));
+  },
+};
+
+/** Makes an application, and tells which of its listeners for `upgrade` were called. */
+async function serve(act: (res: Response) => unknown, options: CreateServerOptions = {}): Promise<{ port: number; taken: string[] }> {
+  const taken: string[] = [];
+  const app = createServer({ ...OPTIONS, ...options });
+  app.get('/', (_req, res) => void act(res));
+  app.on('upgrade', (req, socket: Duplex) => {
+    taken.push(req.url);
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+  });
+  return { port: await running.start(app), taken };
+}
+
+/** The wire to a server, plain or with TLS. */
+const WIRES: Record<string, readonly [options: CreateServerOptions, open: (port: number) => Promise<Wire>]> = {
+  'plain': [{}, (port) => Wire.open(port)],
+  'TLS': [{ server: { https } }, async (port) => {
+    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: https.cert });
+    await once(socket, 'secureConnect');
+    return new Wire(socket as Socket);
+  }],
+};
+
+describe.each(Object.entries(WIRES))('a request to switch protocols behind one that is not answered, %s', (_wire, [options, open]) => {
+  describe.each(Object.entries(UPGRADES))('%s', (_kind, asked) => {
+    test.each(Object.entries(ANSWERS))('comes neither before nor into the answers, which are whole, and the connection closes behind them: %s', async (_way, act) => {
+      const { port, taken } = await serve(act, options);
+      for (const count of [1, 3]) {
+        const wire = (await open(port)).write(head('GET /').repeat(count) + asked);
+        await wire.end;
+        const answers = wire.text.split(/(?=HTTP\/1\.1 )/);
+        expect(answers.map((answer) => [answer.slice(9, 12), answer.length - answer.indexOf('\r\n\r\n') - 4])).toEqual(Array.from({ length: count }, () => ['200', SIZE]));
+      }
+      expect(taken).toEqual([]);
+    });
+  });
+
+  test('is taken on a connection whose requests have been answered', async () => {
+    const { port, taken } = await serve((res) => res.send('before'), options);
+    const wire = (await open(port)).write(head('GET /'));
+    await wire.until(/before$/);
+    wire.write(upgrade('/free'));
+    await wire.end;
+    expect([wire.text.includes('HTTP/1.1 101 '), taken]).toEqual([true, ['/free']]);
+  });
+});
+
+test('a handler that never answers is told when such a client leaves', async () => {
+  let left: (value?: unknown) => void = () => undefined;
+  const gone = new Promise((resolve) => (left = resolve));
+  const { port } = await serve((res) => void res.on('close', left));
+  const wire = (await Wire.open(port)).write(head('GET /') + upgrade('/free'));
+  await wire.flushed();
+  wire.cut();
+  await gone;
+});
+
+test('an application that drains lets the answers before be whole, and ends', async () => {
+  const responses: Response[] = [];
+  const app = createServer(OPTIONS);
+  let begun: () => void = () => undefined;
+  const all = new Promise<void>((resolve) => (begun = resolve));
+  app.get('/', (_req, res) => {
+    if (responses.push(res) === 3) begun();
+  }).on('upgrade', () => undefined);
+  const wire = (await Wire.open(await running.start(app))).write(head('GET /').repeat(3) + upgrade('/free'));
+  await all;
+  const closed = app.close({ timeout: 2_000_000_000 });
+  for (const res of responses) res.send('done');
+  await closed;
+  await wire.end;
+  expect(wire.text.match(/\r\n\r\ndone/g)).toHaveLength(3);
+});
