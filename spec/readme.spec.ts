@@ -1,19 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
 import { basename, dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import * as waypost from 'waypost';
 import { resolveOptions } from '../lib/options/resolve';
 import { XJSON_DEFAULTS } from '../lib/xjson/options';
-import { bare, examples, fences, read, ROOT, table, type Example, type Exchange } from './support/document';
-import { declarationImports, httpsNames, libraryFiles, libraryText, optionsOf, typeErrors } from './support/program-types';
+import { bare, fences, read, ROOT, table, type Example, type Exchange } from './support/document';
+import { httpsNames, libraryFiles, libraryText, optionsOf } from './support/program-types';
+import { DOCUMENTS, PROGRAMS } from './support/documents';
 import { ProgramRun } from './support/program-run';
-
-const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`);
-const DOCUMENTS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'demo/README.md', 'bench/README.md', 'bench/results/README.md', 'bench/results/xjson.md', ...PAGES];
-/** Their programs are run beside one another, and beside Express, by spec/ecosystem/guides.spec.ts. */
-const GUIDES = ['docs/from-express.md', 'docs/from-node-http.md'];
-const PROGRAMS = DOCUMENTS.filter((file) => !GUIDES.includes(file)).flatMap((file) => examples(read(file)).map((example) => ({ ...example, name: `${file} ${example.name}` })));
 
 /** The one document that has a mark. */
 function holderOf(mark: string): string {
@@ -56,10 +51,6 @@ describe('the programs', () => {
 
   test.each(PROGRAMS)('$name: says what comes of it', ({ exchanges, printed }: Example) => {
     expect(exchanges.length + printed.length).toBeGreaterThan(0);
-  });
-
-  test('are correct by their types', () => {
-    expect(typeErrors(PROGRAMS)).toEqual([]);
   });
 });
 
@@ -227,19 +218,6 @@ describe('the public names', () => {
       'UrlencodedParserOptions', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
       'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
-  });
-});
-
-describe('the declarations', () => {
-  test('name no package that a user would have to add', () => {
-    const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
-    // Those that come with waypost and bring their own types.
-    const brought = (name: string): boolean => {
-      if (!Object.keys(dependencies).includes(name)) return false;
-      const manifest = readFileSync(resolve(ROOT, 'node_modules', name, 'package.json'), 'utf8');
-      return /"types"|\.d\.[cm]?ts/.test(manifest) || existsSync(resolve(ROOT, 'node_modules', name, 'dist/index.d.ts'));
-    };
-    expect(declarationImports().filter((one) => !brought(one.split(': ')[1] ?? ''))).toEqual([]);
   });
 });
 

@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChildProgram, ROOT } from '../support/child-program';
-import { type Example, examples, type Exchange, fences, read } from '../support/document';
+import { type Example, examples, type Exchange, read } from '../support/document';
 import { ExpressOracle } from '../support/express-oracle';
-import { typeErrors } from '../support/program-types';
 
 const folder = mkdtempSync(join(tmpdir(), 'waypost-'));
 const programs: ChildProgram[] = [];
@@ -79,20 +78,4 @@ test.each(GROUPS)('$name: answer alike, and as is said', async ({ examples: part
     if (exchange.answerBody !== undefined) expect(answer.body).toBe(exchange.answerBody);
     for (const [name, value] of exchange.answerHeaders) expect([name, answer.headers[name.toLowerCase()]]).toEqual([name, value]);
   }
-});
-
-test('what they say of types is what the compiler says', () => {
-  const file = 'docs/typescript.md';
-  const snippets = fences(read(file)).filter(({ language }) => language === 'typescript').map(({ text, line }): Example => (
-    { name: `${file} line ${line}`, language: 'ts', code: text, exchanges: [], printed: [] }
-  ));
-  expect(snippets).toHaveLength(3);
-  // Each by itself: what one declares of waypost's types, all programs beside it would have.
-  for (const snippet of snippets) expect(typeErrors([snippet])).toEqual([]);
-  // The compiler is asked: a misspelt property is an error, and so is what was not declared.
-  const wrong = (find: RegExp, instead: string): string[] => snippets.flatMap((snippet) => (find.test(snippet.code) ? typeErrors([{ ...snippet, code: snippet.code.replace(find, instead) }]) : []));
-  expect(wrong(/\[req\.tenant/, '[req.tenent')).toHaveLength(1);
-  expect(wrong(/value: any;/, '')).toHaveLength(1);
-  expect(wrong(/text: req\.body\.text }\);/, 'text: req.body.words });')).toHaveLength(1);
-  expect(wrong(/'waypost\/express'/, '\'waypost\'').length).toBeGreaterThan(1);
 });
