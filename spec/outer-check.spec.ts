@@ -1,5 +1,5 @@
 import theirs from 'express';
-import { type Application, createServer, type Handler, type NextFunction, type Request, type Response, Router, signRequest } from 'waypost';
+import { type Application, createServer, express, type Handler, type NextFunction, type Request, type Response, Router, signRequest } from 'waypost';
 import { Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -174,6 +174,60 @@ describe.each([
     const signed = signRequest({ secret: SECRET, method: 'GET', url: path });
     const passed = await ask(port, path, { headers: { ...signed, 'X-Key-Id': 'one' } });
     expect([passed.status, String(passed.bytes), reached]).toEqual([200, 'reached', 1]);
+  });
+});
+
+describe('a prefix that a rewrite adds and a mount strips again, so that the URL reads as it was sent', () => {
+  type Mount = (prefix: Handler, path: string, mounted: Handler) => unknown;
+
+  /** What may stand between two applications of waypost and add the prefix. */
+  const BETWEEN: Record<string, Mount> = {
+    'an Express application': (prefix, path, mounted) => theirs().use(prefix as never).use(path, mounted as never),
+    'an Express Router': (prefix, path, mounted) => theirs.Router().use(prefix as never).use(path, mounted as never),
+    'two Express Routers': (prefix, path, mounted) => theirs.Router().use(prefix as never).use(theirs.Router().use(path, mounted as never)),
+    'a Router': (prefix, path, mounted) => Router().use(prefix).use(path, mounted as never),
+    'a Router that is called': (prefix, path, mounted) => {
+      const router = Router().use(prefix).use(path, mounted as never);
+      return ((req, res, next) => (router as unknown as Handler)(req, res, next)) as Handler;
+    },
+    'an application': (prefix, path, mounted) => createServer(silent).use(prefix).use(path, mounted as never),
+    'an Express program': (prefix, path, mounted) => express(silent).use(prefix as never).use(path, mounted as never),
+    'a call by hand with another baseUrl': (_prefix, path, mounted) => ((req, res, next) => {
+      req.baseUrl += path;
+      mounted(req, res, next);
+    }) as Handler,
+  };
+
+  const MOUNTED: Record<string, (reached: Handler) => unknown> = {
+    'an application': (reached) => createServer(silent).get('/users', reached),
+    'an Express program': (reached) => express(silent).get('/users', reached as never),
+    'a Router': (reached) => Router().get('/users', reached),
+    'an application that stands deeper': (reached) => theirs().use(createServer(silent).get('/users', reached) as never),
+  };
+
+  const MOMENTS: Record<string, (next: () => void) => void> = { 'at once': (next) => next(), 'later': (next) => void setImmediate(next) };
+
+  test.each(Object.keys(BETWEEN).flatMap((between) => Object.keys(MOUNTED).map((mounted) => [between, mounted] as const)))('leads past no check: %s, before %s', async (between, mounted) => {
+    for (const [at, scope] of [
+      ['', { includeRoutes: ['/v1/**'] }], ['', { excludeRoutes: ['/users'] }], ['/m', { includeRoutes: ['/m/v1/**'] }], ['/m', { excludeRoutes: ['/m/users'] }],
+    ] as const) {
+      for (const go of Object.values(MOMENTS)) {
+        let reached = 0;
+        const port = await running.app((app) => {
+          const prefix: Handler = (req, _res, next) => {
+            if (req.url.startsWith('/users')) req.url = `/v1${req.url}`;
+            go(next);
+          };
+          const inner = (MOUNTED[mounted] as (reached: Handler) => unknown)((_req, res) => { reached++; res.send('reached'); });
+          app.use(at === '' ? '/' : at, (BETWEEN[between] as Mount)(prefix, '/v1', inner as Handler) as never);
+        }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: scope } } });
+        for (const path of [`${at}/users`, `${at}/users?x=1`]) {
+          expect([(await ask(port, path)).status, reached]).toEqual([401, 0]);
+          expect((await ask(port, path, { headers: { ...signRequest({ secret: SECRET, method: 'GET', url: path }) } })).status).toBe(200);
+          reached = 0;
+        }
+      }
+    }
   });
 });
 

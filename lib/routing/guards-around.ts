@@ -21,9 +21,12 @@ export function checkAround(walk: Walk, method: string, url: string, admitted: (
   around.host.retargeted(around, method, target, () => checkAround(around, method, target, admitted));
 }
 
-/** Whether what leads to a walk may have changed the target without a word to the walk around: by `next`, or while that is held. */
-export function isLedAstray({ besides, parent }: Walk): boolean {
-  return besides !== null || (parent !== undefined && (parent.held || parent.isRewritten));
+/**
+ * Whether what leads to a walk may have changed the target without a word to the walk around: by `next`, while that is
+ * held, or by a prefix that a mount of another framework strips again, so that the text shown last is there once more.
+ */
+export function isLedAstray({ besides, parent, view }: Walk): boolean {
+  return besides !== null || (parent !== undefined && (parent.held || parent.isRewritten || view.targetAround(view.url) !== parent.url));
 }
 
 /**
