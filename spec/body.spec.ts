@@ -304,6 +304,25 @@ describe('body.limit', () => {
     });
   });
 
+  test.each(['at once', 'once the body is in'])('costs the answer no byte where the client has asked for more behind the body: taken %s', async (when) => {
+    const SIZE = 20_000_000;
+    const port = await serve((app) => app.post('/', (req, res) => {
+      res.send('x'.repeat(SIZE));
+      if (when !== 'at once') req.resume();
+    }));
+    for (const more of ['x'.repeat(200), 'x'.repeat(900_000)]) {
+      const wire = await Wire.open(port);
+      wire.write(`${head('POST /', { 'Transfer-Encoding': 'chunked' })}1\r\nx\r\n`);
+      await wire.until(/\r\nConnection: close\r\n/);
+      wire.pause();
+      wire.write(`0\r\n\r\n${head('POST /', { 'Content-Length': more.length })}`);
+      await wire.flushed();
+      wire.write(more).resume();
+      await wire.end;
+      expect(wire.text.length - wire.text.indexOf('\r\n\r\n') - 4).toBe(SIZE);
+    }
+  });
+
   test('is said to close the connection where the signature of a longer body is refused', async () => {
     const port = await serve(undefined, { security: { requestSignature: { secret: 'a secret of more than thirty-two bytes' } } });
     const wire = await Wire.open(port);

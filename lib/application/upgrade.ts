@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { guardedCall } from '../guarded-call';
 import { giveOwnTarget } from '../http/adoption';
-import { isClosedTo, isUpgradeBehindLast, leavesUpgrade } from '../http/connection';
+import { leavesUpgrade } from '../http/connection';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
 import type { SignatureHook } from '../signature/hook';
@@ -28,12 +28,7 @@ export class Upgrades {
   readonly take = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
-    // What has the answer before it may still be sent on the socket, and then closes it.
-    if (isClosedTo(message) || isUpgradeBehindLast(message)) {
-      socket.resume();
-      return;
-    }
-    if (leavesUpgrade(message.socket)) return;
+    if (leavesUpgrade(message)) return;
     const req = message as Request;
     giveOwnTarget(req);
     this.#check(req, socket, head, 0);

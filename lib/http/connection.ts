@@ -160,20 +160,21 @@ export function isBehindLast(req: IncomingMessage): boolean {
   return last !== undefined && last !== req && lastRequest(socket) === req;
 }
 
-/** The same of a request to switch protocols, whose socket no parser reads any more. */
-export function isUpgradeBehindLast(req: IncomingMessage): boolean {
-  const last = lastOf(req.socket);
-  return last !== undefined && last !== req;
-}
-
 /**
- * Leaves a request to switch protocols alone that has come before the answer to another, and returns whether it has.
- * What takes it up writes to the socket at once, and the client would take that for the answer it waits for, or for a
- * part of it. The connection closes behind those answers, and the client asks again on another (RFC 9112 section 9.3.2).
+ * Whether a request to switch protocols is left alone: it has come behind the last that is carried out, or before the
+ * answer to another. What takes it up writes to the socket at once, and the client would take that for the answer it
+ * waits for, or for a part of it. The connection closes behind those answers, and the client asks again on another
+ * (RFC 9112 section 9.3.2).
  */
-export function leavesUpgrade(socket: Connection): boolean {
+export function leavesUpgrade(request: IncomingMessage): boolean {
+  const socket = request.socket as Connection;
   const response = currentResponse(socket);
-  if (response === undefined) return false;
+  const last = lastOf(socket);
+  if (!isClosedTo(request) && (last === undefined || last === request)) {
+    // Over TLS a response keeps the connection for a while after its last byte; what is written then comes behind it.
+    if (response === undefined || (response.writableEnded && lastQueued(socket) === undefined)) return false;
+    closeBehindAll(socket, response);
+  }
   // Node no longer listens to a socket that it has handed on.
   socket.on('drain', () => {
     const current = currentResponse(socket);
@@ -181,7 +182,6 @@ export function leavesUpgrade(socket: Connection): boolean {
   });
   socket.once('end', () => closeByHalves(socket));
   socket.resume();
-  closeBehindAll(socket, response);
   return true;
 }
 

@@ -57,8 +57,9 @@ function closeBehindReader(request: BodyStream): void {
   const { socket } = request;
   const letClose = closeBy(socket, () => {
     letClose();
-    if (request.complete) socket.destroySoon();
-    else request.once('close', () => socket.destroySoon());
+    // By halves: the client may have asked for more, and closed with that unread it would lose the answer.
+    if (request.complete) closeByHalves(socket);
+    else request.once('close', () => closeByHalves(socket));
   });
 }
 
@@ -99,9 +100,7 @@ class Discard implements Intake {
   #end(): boolean {
     this.#request[kIntake] = undefined;
     this.#letClose();
-    const more = pushOn(this.#request, null);
-    if (this.#closing) this.#socket.destroySoon();
-    return more;
+    return pushOn(this.#request, null);
   }
 
   #close(): void {
