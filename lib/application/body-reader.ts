@@ -5,7 +5,7 @@ import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { closeBehind } from '../http/connection';
 import type { Request } from '../http/request';
-import { kExpectsContinue, kSettings } from '../http/request-state';
+import { kExpectsContinue } from '../http/request-state';
 import type { ResolvedOptions } from '../options/resolved';
 import type { Walk } from '../routing/walk';
 
@@ -24,7 +24,8 @@ export class BodyReader {
     const { req, res } = walk;
     if (!hasBody(req)) return walk.resume(walk.match);
     this.invite(walk);
-    announceClose(req, res, req[kSettings].discardLimit);
+    // Not asked of the request: an Express application around may have put its own prototype on.
+    announceClose(req, res, this.#parse.limit);
     const isWanted = this.#isParsing && !walk.bodyRead && isUnparsed(req)
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
     if (!isWanted) return walk.resume(walk.match);

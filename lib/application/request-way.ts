@@ -7,7 +7,7 @@ import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
-import { kOriginalMethod, kOriginalUrl, kSettings } from '../http/request-state';
+import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
 import { kAnswering } from '../http/response-state';
@@ -142,7 +142,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     if (this.#signatures === null) return this.#admit(walk);
     const { req, res } = walk;
     // What is refused is answered before anything looks at the body.
-    if (hasBody(req)) announceClose(req, res, req[kSettings].discardLimit);
+    if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
     this.#signatures.run(walk);
   }
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
-import { endConnection } from './node/last-answer';
+import { endConnection, endsConnection } from './node/last-answer';
 
 /** Set on a connection that ends, or may end, behind a request. */
 const kEnd = Symbol('waypost.socket.end');
@@ -172,7 +172,7 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
   const last = lastOf(socket);
   if (!isClosedTo(request) && (last === undefined || last === request)) {
     // Over TLS a response keeps the connection for a while after its last byte; what is written then comes behind it.
-    if (response === undefined || (response.writableEnded && lastQueued(socket) === undefined)) return false;
+    if (response === undefined || (response.writableEnded && !endsConnection(response) && lastQueued(socket) === undefined)) return false;
     closeBehindAll(socket, response);
   }
   // Node no longer listens to a socket that it has handed on.

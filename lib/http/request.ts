@@ -1,6 +1,6 @@
 import type { RequestAdditions } from './additions';
 import { assign, makeAssignable } from './assignable';
-import { type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody } from './body/capture';
+import { type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody, kTakesIn, pushIn } from './body/capture';
 import { discardRest } from './body/discard';
 import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
@@ -135,9 +135,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
 
   /** @internal Bytes pass by whoever takes them in, a capture for one; costs one look where nobody does. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
-    const intake = this[kIntake];
-    if (intake === undefined) return super.push(chunk, encoding);
-    return intake.push(chunk === null || Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk as string | Uint8Array, encoding));
+    return pushIn(this, chunk, encoding);
   }
 
   /** @internal */
@@ -147,17 +145,13 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   }
 }
 
-/** Deno's server pushes arrays of bytes, and what a program pushes may be text. */
-function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer {
-  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-}
-
 const DEFAULTS: [PropertyKey, unknown][] = [
   [kSettings, DEFAULT_SETTINGS],
   [kOriginalUrl, undefined],
   [kOriginalMethod, undefined],
   [kClaims, undefined],
   [kExpectsContinue, false],
+  [kTakesIn, true],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],

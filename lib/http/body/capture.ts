@@ -7,6 +7,8 @@ import { pushOn } from '../node/parser-push';
 
 /** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
 export const kIntake = Symbol('waypost.request.intake');
+/** Stands on a request whose `push` looks at {@link kIntake}. */
+export const kTakesIn = Symbol('waypost.request.takesIn');
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
 /** How the capture of this request ended; undefined until it has. */
@@ -60,6 +62,29 @@ function announcesBody(name: string, value: string | undefined): boolean {
   return name === 'transfer-encoding' || (name === 'content-length' && Number(value) > 0);
 }
 
+/** What comes off the wire, to whoever takes it in; costs one look where nobody does. */
+export function pushIn(request: BodyStream, chunk: unknown, encoding?: BufferEncoding): boolean {
+  const intake = request[kIntake];
+  if (intake === undefined) return pushOn(request, chunk, encoding);
+  return intake.push(chunk === null || Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk as string | Uint8Array, encoding));
+}
+
+/** Deno's server pushes arrays of bytes, and what a program pushes may be text. */
+function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer {
+  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
+
+/** Gives a request of another class a `push` of its own: an Express application has put its prototype on, and the capture would wait for ever. */
+function letTakeIn(request: BodyStream & { [kTakesIn]?: boolean }): void {
+  if (request[kTakesIn] === true) return;
+  Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
+  Object.defineProperty(request, kTakesIn, { value: true });
+}
+
+function pushOf(this: BodyStream, chunk: unknown, encoding?: BufferEncoding): boolean {
+  return pushIn(this, chunk, encoding);
+}
+
 /** Whether something has read from the stream, or has begun to listen to it. */
 export function isBeingRead(request: IncomingMessage): boolean {
   return request.readableFlowing !== null || request.readableDidRead;
@@ -79,6 +104,7 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
     else settle(request, known, done);
     return;
   }
+  letTakeIn(request);
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
   if (request.readableLength > 0 || (request.complete && !comesWhenRead)) capture.takeBuffered();

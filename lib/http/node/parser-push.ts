@@ -5,6 +5,6 @@ import { IncomingMessage } from 'node:http';
  * The fact: Node's parser calls `push` as a method of the request, so a request
  * whose own class has another sees every byte of its body first.
  */
-export function pushOn(request: IncomingMessage, chunk: Buffer | null): boolean {
-  return IncomingMessage.prototype.push.call(request, chunk);
+export function pushOn(request: IncomingMessage, chunk: unknown, encoding?: BufferEncoding): boolean {
+  return IncomingMessage.prototype.push.call(request, chunk, encoding);
 }
