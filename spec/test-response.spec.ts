@@ -31,6 +31,34 @@ class EmitterResponse extends EventEmitter implements Answer {
   }
 }
 
+/** One that tells nobody anything, as a library for mocks makes it. */
+class SilentResponse implements Answer {
+  statusCode = 200;
+  readonly fields = new Map<string, unknown>();
+  #told!: (text: string) => void;
+  readonly text = new Promise<string>((resolve) => (this.#told = resolve));
+
+  on(): this {
+    return this;
+  }
+
+  once(): this {
+    return this;
+  }
+
+  emit(): boolean {
+    return false;
+  }
+
+  setHeader(name: string, value: unknown): void {
+    this.fields.set(name.toLowerCase(), value);
+  }
+
+  end(body: unknown = ''): void {
+    this.#told(String(body));
+  }
+}
+
 /** One that is a stream, as a socket is: what is written to it is the body. */
 class StreamResponse extends Writable implements Answer {
   statusCode = 200;
@@ -107,4 +135,18 @@ describe.each([['an emitter', EmitterResponse], ['a stream', StreamResponse]])('
     const [status, body] = await answerOf(guarded(), request('POST', { ...signed, 'Content-Length': '11' }));
     expect([status, body]).toEqual([413, { error: 'Payload Too Large', message: 'The request body is larger than the limit' }]);
   });
+});
+
+test.each([
+  ['an emitter', EmitterResponse], ['silent', SilentResponse], ['a stream', StreamResponse],
+])('a response of a test, %s, is answered where a body is announced, whether or not there is a socket', async (_, Made) => {
+  const app = createServer({ env: 'test', logging: { level: 'silent' } }).post('/', (_req, res) => res.json({ a: 1 }));
+  const bodies: Record<string, string>[] = [{ 'Transfer-Encoding': 'chunked' }, { 'Content-Length': '3000000' }];
+  for (const headers of bodies) {
+    for (const socket of [new Socket(), undefined]) {
+      const res = new Made();
+      app(Object.assign(request('POST', headers), { socket }) as IncomingMessage, res as never);
+      expect([res.statusCode, await res.text]).toEqual([200, '{"a":1}']);
+    }
+  }
 });
