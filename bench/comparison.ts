@@ -8,6 +8,7 @@ import type { Measure, PeerResult } from './results';
 import { BARE, type Settings, SUBJECT } from './settings';
 import { besideSlowClients, SlowClients } from './slow-clients';
 import { median, orderOfRound } from './statistics';
+import { WARM_UP, warmUp } from './warm-up';
 
 /** What all parts of a run need. */
 export interface Bench {
@@ -22,8 +23,6 @@ export interface Bench {
 export const RUN_OVERHEAD = 0.05;
 /** A start with a check, in seconds. */
 export const START = 0.35;
-/** Load before what is measured, in seconds: most of what is compiled is compiled by then. */
-export const WARM_UP = 1;
 /** Length of a slice, in seconds. A run has an even number, so that each peer goes as often before its neighbour as behind it. */
 const SLICE = 0.5;
 
@@ -141,7 +140,7 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[]): Pro
     peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, bench.pins));
     const idle = await memoryOf(peers);
     const send = (port: number, seconds: number) => load.send({ port, exchange, connections, seconds });
-    for (const { port } of peers.values()) await besideSlowClients(port, work, bench.pins.load, () => send(port, WARM_UP));
+    for (const { port } of peers.values()) await besideSlowClients(port, work, bench.pins.load, () => warmUp((seconds) => send(port, seconds)));
     const slices = new Map<string, LoadedRun[]>([...peers.keys()].map((name) => [name, []]));
     for (let i = 0; i < slicesIn(settings.seconds); i++) {
       for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Case, Exchange } from './cases';
-import { type Bench, RUN_OVERHEAD, runsOfRound, START, startAll, stopAll, WARM_UP } from './comparison';
+import { type Bench, RUN_OVERHEAD, runsOfRound, START, startAll, stopAll } from './comparison';
 import { wireText } from './exchange';
 import { pinned } from './machine';
 import { lessIsBetter, Pairs } from './pairs';
@@ -10,6 +10,7 @@ import type { PeerProcess } from './peer-process';
 import type { Measure } from './results';
 import type { Settings } from './settings';
 import { median, percentile } from './statistics';
+import { WARM_UP, warmUp } from './warm-up';
 
 const run = promisify(execFile);
 
@@ -100,7 +101,7 @@ async function shareOfSlowest(bench: Bench, work: Case): Promise<number> {
   let slowest = Infinity;
   try {
     for (const peer of peers.values()) {
-      await warmUp(bench, work, peer);
+      await warm(bench, work, peer);
       for (const connections of CONNECTIONS) {
         const { requests, seconds } = await bench.load.send({ port: peer.port, exchange: work.exchange(), connections, seconds: SLICE });
         slowest = Math.min(slowest, requests / seconds);
@@ -112,8 +113,9 @@ async function shareOfSlowest(bench: Bench, work: Case): Promise<number> {
   return Math.max(100, Math.round((slowest * SHARE) / 100) * 100);
 }
 
-function warmUp({ load, settings }: Bench, work: Case, peer: PeerProcess): Promise<unknown> {
-  return load.send({ port: peer.port, exchange: work.exchange(), connections: settings.connections, seconds: WARM_UP });
+function warm({ load, settings }: Bench, work: Case, { port }: PeerProcess): Promise<unknown> {
+  const exchange = work.exchange();
+  return warmUp((seconds) => load.send({ port, exchange, connections: settings.connections, seconds }));
 }
 
 /** As in a comparison of throughput: all are up at once, and take turns in slices. */
@@ -121,7 +123,7 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[], rate
   const exchange = work.exchange();
   const peers = await startAll(bench, work, undefined, group);
   try {
-    for (const peer of peers.values()) await warmUp(bench, work, peer);
+    for (const peer of peers.values()) await warm(bench, work, peer);
     const found = new Map<string, Map<number, Latency>>(group.map((name) => [name, new Map()]));
     for (const connections of CONNECTIONS) {
       const runs = new Map<string, PacedRun[]>(group.map((name) => [name, []]));

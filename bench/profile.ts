@@ -1,8 +1,9 @@
 /** Where the processor time and the memory of a request go: `npm run bench -- --parts profile`. */
-import { type Bench, startAll, START, stopAll, WARM_UP } from './comparison';
+import { type Bench, startAll, START, stopAll } from './comparison';
 import type { Case } from './cases';
 import type { PeerProcess } from './peer-process';
 import { type Settings, SUBJECT } from './settings';
+import { WARM_UP, warmUp } from './warm-up';
 
 /** Cases that are profiled unless others are asked for. */
 export const PROFILED = ['static', 'routed', 'post', 'signed', 'notfound', 'middleware'] as const;
@@ -85,7 +86,7 @@ function profiledCases(cases: readonly string[]): readonly string[] {
 async function profileOf({ load, settings }: Bench, work: Case, peer: PeerProcess): Promise<PeerProfile> {
   const send = async (seconds: number): Promise<number> =>
     (await load.send({ port: peer.port, exchange: work.exchange(), connections: work.connections ?? settings.connections, seconds })).requests;
-  const timed = (await send(WARM_UP)) + (await send(settings.seconds));
+  const timed = (await warmUp(async (seconds) => ({ requests: await send(seconds) }))) + (await send(settings.seconds));
   const time = (await peer.ask('profiled')) as TimeProfile;
   await peer.ask('sample');
   const sampled = await send(settings.seconds);
