@@ -177,7 +177,7 @@ test.each<[string, () => number]>([
   const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true });
   socket.write(`${head('POST /', { 'Content-Type': 'image/png', 'Content-Length': 4 })}ab`);
   await once(socket.resume(), 'end');
-  socket.write(`cd${head('GET /second')}`);
+  socket.end(`cd${head('GET /second')}`);
   await closed;
   socket.destroy();
   expect(ran).toEqual(['/']);
