@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import bodyParser from 'body-parser';
+import express from 'express';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request, type Response, Router } from 'waypost';
 import { noise } from './support/noise';
@@ -343,12 +344,12 @@ describe('body.limit', () => {
 });
 
 describe('a request that no server has received, as an adapter makes it of an event', () => {
-  /** Its stream gives the body when it is read, and `body` has the bytes meanwhile. */
-  function made(body: string, type: string): { req: IncomingMessage; res: ServerResponse } {
+  /** Its stream gives the body when it is read, and in some `body` has the bytes meanwhile. */
+  function made(body: string, type: string, isBeside: boolean, complete: boolean): { req: IncomingMessage; res: ServerResponse } {
     const req = new IncomingMessage(new Socket());
     const bytes = Buffer.from(body);
     const headers = { host: 'localhost', 'content-type': type, 'content-length': String(bytes.length) };
-    Object.assign(req, { method: 'POST', url: '/', complete: true, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1, headers, body: bytes });
+    Object.assign(req, { method: 'POST', url: '/', complete, httpVersion: '1.1', httpVersionMajor: 1, httpVersionMinor: 1, headers, ...(isBeside ? { body: bytes } : {}) });
     req._read = () => {
       req.push(bytes);
       req.push(null);
@@ -364,14 +365,45 @@ describe('a request that no server has received, as an adapter makes it of an ev
     ['application/json', '{', 400],
     ['application/json', '{"__proto__":{}}', 400],
   ])('has its body parsed: %s %s', async (type, body, expected) => {
-    const { req, res } = made(body, type);
-    const app = createServer({ logging: { level: 'silent' } });
-    const taken = new Promise((resolve) => {
-      app.post('/', (request) => resolve(request.body));
-      app.use((error: HttpError, _req: Request, _res: unknown, _next: unknown) => resolve(error.status));
-    });
-    app(req, res);
-    expect(await taken).toEqual(expected);
+    for (const [isBeside, complete] of [[true, true], [true, false], [false, true], [false, false]] as const) {
+      const { req, res } = made(body, type, isBeside, complete);
+      const app = createServer({ logging: { level: 'silent' } });
+      const taken = new Promise((resolve) => {
+        // What nothing parses is left on the stream, and in `body` as the adapter has left it.
+        app.post('/', (request) => resolve(Buffer.isBuffer(expected) && !isBeside ? buffer(request) : request.body));
+        app.use((error: HttpError, _req: Request, _res: unknown, _next: unknown) => resolve(error.status));
+      });
+      app(req, res);
+      expect(await taken).toEqual(expected);
+    }
+  });
+});
+
+describe('a body that is read behind an answer of the same turn', () => {
+  const READERS: Record<string, (req: IncomingMessage, take: (chunk: Buffer) => void) => unknown> = {
+    'data': (req, take) => req.on('data', take),
+    'readable': (req, take) => req.on('readable', () => {
+      for (let chunk = req.read() as Buffer | null; chunk !== null; chunk = req.read() as Buffer | null) take(chunk);
+    }),
+  };
+  const answer = (name: string, told: (text: string) => void) => (req: IncomingMessage, res: ServerResponse): void => {
+    res.end('done');
+    let text = '';
+    req.on('end', () => told(text));
+    READERS[name]?.(req, (chunk) => (text += String(chunk)));
+  };
+
+  test.each(Object.keys(READERS))('comes whole, as on node:http, to who listens for %s', async (name) => {
+    for (const serve of [
+      (told: (text: string) => void) => running.serve(answer(name, told)),
+      (told: (text: string) => void) => running.app((app) => app.post('/', answer(name, told) as never)),
+    ]) {
+      let told: ((text: string) => void) | undefined;
+      const read = new Promise<string>((resolve) => (told = resolve));
+      const port = await serve((text) => told?.(text));
+      await fetch(`http://127.0.0.1:${port}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"a":1}' });
+      expect(await read).toBe('{"a":1}');
+    }
   });
 });
 
@@ -514,6 +546,14 @@ describe('a request that no route can take', () => {
   test('that nobody reads closes the connection past the limit', async () => {
     const text = await Wire.tell(await serve(undefined, { body: { limit: 100 } }), head('POST /none', { 'Content-Length': 100_000 }) + 'x'.repeat(1000));
     expect(text).toMatch(/^HTTP\/1\.1 404 /);
+  });
+
+  test('that an Express application answers before it is in closes the connection past the limit, as it says', async () => {
+    const port = await serve((app) => app.use(express().use((_req, res) => void res.send('early')) as never), { body: { limit: 100 } });
+    for (const [field, value] of [['Content-Length', 100_000], ['Transfer-Encoding', 'chunked']] as const) {
+      const text = await Wire.tell(port, `${head('POST /', { [field]: value })}ff\r\n${'x'.repeat(255)}\r\n`);
+      expect(text).toMatch(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n\r\nearly$/);
+    }
   });
 });
 

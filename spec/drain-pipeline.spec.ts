@@ -205,6 +205,24 @@ describe('ten requests pipelined, all of which have begun when the application c
     expect(begun.targets).toEqual(['/0']);
   });
 
+  test('what has come on a connection that was idle, and was not read before, is answered last', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    app.all('/:n', (req, res) => res.send(req.params.n));
+    const port = await running.start(app);
+    const wires = await Promise.all(Array.from({ length: 5 }, async (_, n) => {
+      const wire = (await Wire.open(port)).write(head(`GET /${n}`));
+      await wire.until(/\r\n\r\n\d$/);
+      return wire;
+    }));
+    // On this turn the server reads none of it.
+    for (const [n, wire] of wires.entries()) if (n > 0) wire.write(head(`POST /${n}`, { 'Content-Length': 4 }) + 'text');
+    await Promise.all([app.close({ timeout: NEVER }), ...wires.map((wire) => wire.end)]);
+    for (const [n, wire] of wires.entries()) {
+      const first = { status: 200, body: String(n), closes: false };
+      expect(readAll(wire.text, ['GET', 'POST'])).toEqual(n === 0 ? [first] : [first, { ...first, closes: true }]);
+    }
+  });
+
   test('what Node answers by itself counts as well', async () => {
     const { app, begun, wire } = await ten();
     const refused = once(app.server as Server, 'request');

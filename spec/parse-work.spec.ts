@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { parse as parseSecurely } from 'secure-json-parse';
 import type { HttpError } from '../lib/errors';
 import { parseJson } from '../lib/http/body/json';
+import { tooDeepAt } from '../lib/http/body/json-depth';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';
 import { growth, workOf } from './support/work-meter';
@@ -46,6 +47,39 @@ describe.each(Object.entries(troubles))('%s', (_, make) => {
   test('cost few looks at each character', () => {
     const text = make(16_384);
     expect(workOf(() => outcome(text, true)) / text.length).toBeLessThan(12);
+  });
+});
+
+describe('how deep a long text nests', () => {
+  const SPACE = ' '.repeat(200_000);
+  /** What stands in strings is no bracket, whatever escapes end there. */
+  const strings = fc.array(fc.constantFrom('[', '{', ']', '}', '\\"', '\\\\', 'x', '\\u005b', '\ud83d\ude00'), { maxLength: 8 }).map((parts) => `"${parts.join('')}"`);
+  const opened = fc.array(fc.oneof(fc.constant('['), strings.map((text) => `{${text}:`), strings.map((text) => `[${text},`)), { minLength: 1, maxLength: 5 });
+
+  /** The text of so many levels, which are made of those again and again. */
+  function nested(openers: readonly string[], levels: number): string {
+    const opens = Array.from({ length: levels }, (_, level) => openers[level % openers.length] as string);
+    return opens.join('') + '0' + opens.reverse().map((open) => (open.startsWith('[') ? ']' : '}')).join('');
+  }
+
+  test('is bounded by 5,000 levels', () => {
+    fc.assert(fc.property(opened, fc.integer({ min: 0, max: 3 }), (openers, more) => {
+      const text = nested(openers, 4999 + more) + SPACE;
+      JSON.parse(text);
+      const at = openers.join('').length * Math.floor(5000 / openers.length) + openers.slice(0, 5000 % openers.length).join('').length;
+      const found = outcome(text, false);
+      if (more <= 1) expectSame(typeof found, 'object', text.slice(0, 100));
+      else expectSame(found as string, `The request body holds more than 5000 arrays and objects in one another at position ${at}`, text.slice(0, 100));
+      // What is short costs little, and what stands beside one another is no depth.
+      expectSame(typeof outcome(text.trim(), false), text.trim().length > 200_000 && more > 1 ? 'string' : 'object');
+      expectSame(typeof outcome(`[${Array.from({ length: 50 }, () => nested(openers, 100)).join(',')}${SPACE}]`, false), 'object');
+    }), { numRuns: runs(20) });
+  });
+
+  test('is looked for in one pass, whatever does not end', () => {
+    for (const make of [
+      (length: number) => '['.repeat(length), (length: number) => `["${'\\"'.repeat(length / 2)}`, (length: number) => `["${'\\'.repeat(length)}"]`, (length: number) => '""'.repeat(length / 2), (length: number) => '[]'.repeat(length / 2),
+    ]) expect(workOf(() => tooDeepAt(make(300_000))) / 300_000).toBeLessThan(6);
   });
 });
 

@@ -7,6 +7,7 @@ import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
+import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
@@ -104,7 +105,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       if (res.socket === null) closeWithConnection(req, res);
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
-      req[kOriginalMethod] = req.method;
+      req[kOriginalMethod] ??= receivedMethod(req, res);
       this.#accessLog?.begin(req, res);
       watch = this.#watch(req, res);
       if (isCoded(req)) {

@@ -3,7 +3,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
-import { closeSparingEnded } from '../http/node/connection-work';
+import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
 import { callCloseListeners, type CloseListener } from './close-listeners';
@@ -205,19 +205,22 @@ export class Listener {
       this.#logger.info('The server has stopped');
       resolve();
     })));
-    closeSparingEnded(this.#sockets, () => {
+    // Not yet: while something kept the loop a client may have asked for more, and closed with that unread the connection would be reset, answers that it still reads included.
+    closeIdle(this.#sockets, () => true, () => {
       for (const server of running) {
         // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
         if (server.listening) server.close();
-        else server.closeIdleConnections();
       }
     });
     for (const socket of this.#sockets) {
-      // Connected, but no byte of a request yet. Of TLS, the handshake does not count.
-      if (!drainConnection(socket) && socket.bytesRead === 0) destroyUnasked(socket);
+      if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
     }
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
+    await allIsRead();
+    closeIdle(this.#sockets, isUnasked, () => {
+      for (const server of running) server.closeIdleConnections();
+    });
     await Promise.all(closed);
     clearTimeout(timer);
   }
@@ -240,13 +243,23 @@ function keeping<T extends Socket>(sockets: Set<T>): (socket: T) => void {
   };
 }
 
+/** Whether a connection has sent no byte of a request yet. Of TLS, the handshake does not count. */
+function isUnasked(socket: Socket): boolean {
+  return socket.bytesRead === 0;
+}
+
+/** Resolves when what has come by now on any connection has been read: between two such calls the event loop asks the system. */
+async function allIsRead(): Promise<void> {
+  for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
+
 /**
  * Destroys a connection that asks for nothing, a while later: a first request of a
  * proxy may be on its way, which it may not send to another server if it is a POST.
  */
 function destroyUnasked(socket: Socket): void {
   const destroy = (): void => {
-    if (socket.bytesRead === 0) socket.destroy();
+    if (isUnasked(socket)) socket.destroy();
   };
   // By then, what has come while something kept the loop is read.
   const timer = setTimeout(() => setImmediate(destroy), UNASKED);

@@ -9,13 +9,28 @@ type Slice = (until: number) => boolean;
 
 /** Length of a slice, in ms; what runs over it is one value. */
 const SLICE = 10;
-/** Of the slice that runs at once, in the caller's own turn, where other callers may stand as well. */
+/** For what runs at once, in the caller's own turn: of all callers of a turn together, since one packet may hold hundreds of requests. */
 const FIRST_SLICE = 5;
+/** Work that took less is not counted: it is no more than what any handler does. */
+const NOTICEABLE = 0.1;
 
 /** Each goes on in the async context it was begun in, whoever's turn it was before: the getters that it calls belong to one request. */
 const waiting: Slice[] = [];
 /** The queue is the process's, as the loop: in a request's own context it would keep alive what that has in it. */
 const scope = new AsyncResource('waypost.xJson');
+
+/** What is left of it in this turn. */
+let left = FIRST_SLICE;
+
+function renew(): void {
+  left = FIRST_SLICE;
+}
+
+/** Counts what a caller has taken of this turn. */
+function spend(time: number): void {
+  if (left === FIRST_SLICE) scope.runInAsyncScope(setImmediate, null, renew);
+  left = Math.max(0, left - time);
+}
 
 /**
  * Begins work at once, and goes on with it in later turns of the event loop if
@@ -23,7 +38,11 @@ const scope = new AsyncResource('waypost.xJson');
  * run a slice of every large response in one turn.
  */
 export function workInSlices(work: Slice): void {
-  if (work(performance.now() + FIRST_SLICE)) return;
+  const begun = performance.now();
+  const isOver = work(begun + left);
+  const taken = performance.now() - begun;
+  if (taken > NOTICEABLE) spend(taken);
+  if (isOver) return;
   // A turn that is running has its own work still at the head of the queue, and goes on by itself.
   if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(setImmediate, null, turn);
 }

@@ -7,6 +7,7 @@ import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connectio
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
+import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod, kOriginalUrl, kSettings } from '../http/request-state';
 import type { Response } from '../http/response';
 import { pathOf } from '../target';
@@ -75,7 +76,6 @@ export class RouterCall implements WalkHost {
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
     req[kOriginalUrl] ??= req.originalUrl;
-    req[kOriginalMethod] ??= req.method;
     if (around === undefined && isCoded(req)) refuseCoding(req, res);
     else this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
   }
@@ -103,6 +103,7 @@ export class RouterCall implements WalkHost {
     const outer: Outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     req.originalUrl ||= req.url;
     req.baseUrl ||= '';
+    req[kOriginalMethod] ??= receivedMethod(req, response);
     const begun = req[kBegun] ?? parent;
     const leave: NextFunction = (error) => RouterCall.#leave(req, outer, next, error);
     const watch = parent === undefined ? RequestWatch.ifTraced(req, response as Response, false) : parent.watch?.request;

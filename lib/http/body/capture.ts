@@ -74,8 +74,8 @@ function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefine
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
-/** Gives a request of another class a `push` of its own: an Express application has put its prototype on, and the capture would wait for ever. */
-function letTakeIn(request: BodyStream & { [kTakesIn]?: boolean }): void {
+/** Gives a request of another class a `push` of its own: an Express application has put its prototype on, and whoever takes it in would wait for ever. */
+export function letTakeIn(request: BodyStream & { [kTakesIn]?: boolean }): void {
   if (request[kTakesIn] === true) return;
   Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
   Object.defineProperty(request, kTakesIn, { value: true });
@@ -112,9 +112,9 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   if (comesWhenRead) request.read(0);
 }
 
-/** Whether no server has received it, so that no parser pushes its body. An adapter, such as those of AWS Lambda, puts the bytes in `body` too. */
+/** Whether no server has received it, so that no parser pushes its body: an adapter, such as those of AWS Lambda, gives it when it is read. */
 function isMade(request: IncomingMessage): boolean {
-  return !(request instanceof IncomingMessage) || ((request as { body?: unknown }).body instanceof Uint8Array && givesWhenRead(request));
+  return !(request instanceof IncomingMessage) || givesWhenRead(request);
 }
 
 /** The outcome where no byte needs to be looked at. */

@@ -5,8 +5,8 @@ import { carryOnBehind, closeByHalves, endCarryingOutIf } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { pushOn } from '../node/parser-push';
-import { endUnread } from '../node/unread-request';
-import { type BodyStream, type Intake, kIntake } from './capture';
+import { dropUnreadOf, endUnread } from '../node/unread-request';
+import { type BodyStream, type Intake, kIntake, letTakeIn } from './capture';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
@@ -41,8 +41,12 @@ export function announceClose(request: BodyStream, res: ServerResponse, limit: n
   endCarryingOutIf(request, isAnnounced);
   // Before Node's own listener, which closes the connection.
   res.prependOnceListener('finish', () => {
-    if (isAnnounced()) closeBehindReader(request);
-    else carryOnBehind(request);
+    if (!isAnnounced()) return carryOnBehind(request);
+    dropUnreadOf(request, (unread) => {
+      letTakeIn(unread);
+      discardRest(unread, limit);
+    });
+    closeBehindReader(request);
   });
 }
 

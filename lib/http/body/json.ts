@@ -1,5 +1,6 @@
 import { HttpError } from '../../errors';
 import { markBigIntegers, MOST_DIGITS } from './big-integers';
+import { MOST_LEVELS, tooDeepAt } from './json-depth';
 
 const LONG_INTEGER = /\d{16}/;
 /** A key that reaches for a prototype, with any of its letters escaped. */
@@ -8,9 +9,11 @@ const ESCAPED_KEY = new RegExp(`"(?:${['__proto__', 'prototype'].map(escapable).
 /**
  * Parses the JSON text of a request body (RFC 8259), of whatever value.
  * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused.
- * @throws {HttpError} 400 `MALFORMED_BODY`, or `FORBIDDEN_KEY` for `__proto__`, and for `constructor` with `prototype` in it.
+ * @throws {HttpError} 400 `MALFORMED_BODY`, also for a long text that nests more than 5,000 levels, or `FORBIDDEN_KEY` for `__proto__`, and for `constructor` with `prototype` in it.
  */
 export function parseJson(text: string, bigint: boolean): unknown {
+  const deep = tooDeepAt(text);
+  if (deep !== undefined) throw HttpError.of('MALFORMED_BODY', `The request body holds more than ${MOST_LEVELS} arrays and objects in one another at position ${deep}`);
   const marked = bigint && LONG_INTEGER.test(text) ? markBigIntegers(text) : undefined;
   const value = parsed(text, marked?.text ?? text);
   const mark = marked?.mark;

@@ -44,24 +44,24 @@ export function isFree(socket: Socket | undefined): boolean {
 const BUSY = { finished: false } as object as ServerResponse;
 
 /**
- * Closes a server, and spares connections whose response has ended, though their
- * client still reads, and those from which nothing was read yet. The fact: Node
- * takes a connection for idle by `finished` of its response; 26 also one without.
+ * Has Node close the idle connections of a server, and spares those whose response has ended, though their
+ * client still reads, and those that have no response and are to be spared. The fact: Node takes a connection
+ * for idle by `finished` of its response; 26 also one without.
  */
-export function closeSparingEnded(sockets: Iterable<Socket>, close: () => void): void {
+export function closeIdle(sockets: Iterable<Socket>, isSpared: (socket: Socket) => boolean, close: () => void): void {
   const ended: { finished: boolean }[] = [];
-  const unasked: Working[] = [];
+  const spared: Working[] = [];
   for (const socket of sockets) {
     const response = currentResponse(socket);
     if (response !== undefined && (response as { finished: boolean }).finished) ended.push(response);
-    if (response === undefined && socket.bytesRead === 0) unasked.push(socket as Working);
+    if (response === undefined && isSpared(socket)) spared.push(socket as Working);
   }
   for (const response of ended) response.finished = false;
-  for (const socket of unasked) socket._httpMessage = BUSY;
+  for (const socket of spared) socket._httpMessage = BUSY;
   try {
     close();
   } finally {
     for (const response of ended) response.finished = true;
-    for (const socket of unasked) socket._httpMessage = null;
+    for (const socket of spared) socket._httpMessage = null;
   }
 }

@@ -13,6 +13,11 @@ export function sendsBody(res: ServerResponse): boolean {
   return (res as Marked)._hasBody === true;
 }
 
+/** Whether Node leaves the body out, as it does for HEAD from the start; no test's response says so. */
+export function leavesOutBody(res: ServerResponse): boolean {
+  return (res as Marked)._hasBody === false;
+}
+
 /** Has Node send a body, whatever a head that was refused has said. */
 export function sendBody(res: ServerResponse): void {
   (res as Marked)._hasBody = true;

@@ -6,6 +6,8 @@ import { pushOn } from './parser-push';
 
 /** The bytes of a body that was captured, while its stream does not have them. */
 const kHeld = Symbol('waypost.request.held');
+/** Stands on the `_read` that gives them, for other copies of this module to know. */
+const kHolds = Symbol.for('waypost.request.holds');
 
 interface HeldBody extends IncomingMessage {
   [kHeld]?: Buffer | undefined;
@@ -55,9 +57,12 @@ export function isHeldElsewhere(request: IncomingMessage): boolean {
   return asksWhenRead && request.complete && request.readableLength === 0 && !(request as HeldBody)._readableState.ended;
 }
 
-/** Whether the stream has a `_read` of its own, which gives the body when it is asked for. */
+/** Whether the stream has a `_read` of its own that has the body still to give, as adapters make it: none that a copy of this module holds. */
 export function givesWhenRead(request: IncomingMessage): boolean {
-  return Object.hasOwn(request, '_read');
+  if (!Object.hasOwn(request, '_read') || (request as HeldBody)._readableState.ended) return false;
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is only compared
+  const { _read } = request as IncomingMessage & { readonly _read: ((size: number) => void) & { readonly [kHolds]?: boolean } };
+  return _read !== IncomingMessage.prototype._read && _read[kHolds] !== true;
 }
 
 /** The stream's `_read` while its body is held. */
@@ -67,8 +72,8 @@ function readHeld(this: HeldBody, size: number): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is to be the request's method
   const { _read } = IncomingMessage.prototype;
   this._read = _read;
-  if (this._dumped === true) {
-    // Nobody will read. Since Node 26 `_dump` does not make a stream flow that seems empty: it asks it once.
+  if (this._dumped === true && this.listenerCount('readable') === 0) {
+    // Nobody will read: Node leaves those who listen for `readable` alone. Since Node 26 `_dump` does not make a stream flow that seems empty: it asks it once.
     this.resume();
     pushOn(this, null);
     return;
@@ -79,6 +84,8 @@ function readHeld(this: HeldBody, size: number): void {
   // The end comes later, as it may off the wire: who has read can wait for something else before he listens for it.
   setImmediate(endHeld, this);
 }
+
+Object.defineProperty(readHeld, kHolds, { value: true });
 
 function endHeld(stream: HeldBody): void {
   if (stream.destroyed) return;

@@ -42,6 +42,12 @@ export function dropUnreadBy<R extends IncomingMessage>(prototype: R, drop: (req
   Object.defineProperty(prototype, '_dump', { value, writable: true, configurable: true });
 }
 
+/** The same for one request, where Node would drop its body: another framework has taken the prototype away. */
+export function dropUnreadOf<R extends IncomingMessage>(request: R, drop: (request: R) => void): void {
+  const { _dump: own } = request as unknown as { _dump: unknown };
+  if (own === (IncomingMessage.prototype as unknown as { _dump: unknown })._dump) dropUnreadBy(request, drop);
+}
+
 /** Ends a request that is off the wire and that nobody has read, when its response has finished. */
 export function endUnread(request: IncomingMessage): void {
   if (isUnheard(request)) markEnded(request);
