@@ -202,9 +202,10 @@ describe('JSON', () => {
     test.each([
       ['unclosed', '['.repeat(MIB), 'MALFORMED_BODY'],
       ['unclosed objects', '{"a":'.repeat(MIB / 5), 'MALFORMED_BODY'],
-      ['closed', `${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`, undefined],
-      ['with a big integer within', `${'['.repeat(400_000)}12345678901234567890${']'.repeat(400_000)}`, undefined],
-      ['with a forbidden key within', `${'['.repeat(400_000)}{"__proto__":1}${']'.repeat(400_000)}`, 'FORBIDDEN_KEY'],
+      ['closed', `${'['.repeat(100_000)}${']'.repeat(100_000)}`, undefined],
+      ['closed, in a text that is long', `${'['.repeat(MIB / 2)}${']'.repeat(MIB / 2)}`, 'MALFORMED_BODY'],
+      ['with a big integer within', `${'['.repeat(99_000)}12345678901234567890${']'.repeat(99_000)}`, undefined],
+      ['with a forbidden key within', `${'['.repeat(99_000)}{"__proto__":1}${']'.repeat(99_000)}`, 'FORBIDDEN_KEY'],
       ['malformed at the end', `${'['.repeat(500_000)}x`, 'MALFORMED_BODY'],
     ])('%s', async (_name, text, code) => {
       expect(await codeOf(text, JSON_HEADERS, { bigint })).toBe(code);

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import zlib from 'node:zlib';
 import { createServer, type HttpError } from 'waypost';
@@ -186,6 +187,27 @@ describe('bodies that are to be inflated at once', () => {
     }
     await Promise.all(wires.map((wire) => wire.end));
     expect(reached.sort()).toEqual([0, 1, 2, 3, 5]);
+  });
+
+  test('one whose client leaves meanwhile sets no time for its handler', async () => {
+    const held = holdInflating();
+    const timers = jest.spyOn(global, 'setTimeout');
+    const app = createServer({ logging: { level: 'silent' }, server: { handlerTimeout: 987_654 } });
+    const called = new Promise((resolve) => void app.post('/', (_req, res) => resolve(res.destroyed)));
+    await running.start(app);
+    const connected = once(app.server as Server, 'connection') as Promise<[Socket]>;
+    const packed = zlib.gzipSync('1');
+    const wire = await Wire.open(portOf(app.server as never));
+    const [socket] = await connected;
+    wire.write(head('POST /', { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip', 'Content-Length': packed.length }));
+    wire.write(packed);
+    while (held.length === 0) await new Promise(setImmediate);
+    const gone = new Promise((resolve) => socket.once('close', resolve));
+    wire.reset();
+    await gone;
+    held[0]?.();
+    expect(await called).toBe(true);
+    expect(timers.mock.calls.filter(([, time]) => time === 987_654)).toEqual([]);
   });
 });
 

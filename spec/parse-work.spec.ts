@@ -69,7 +69,7 @@ describe('how deep a long text nests', () => {
       const at = openers.join('').length * Math.floor(5000 / openers.length) + openers.slice(0, 5000 % openers.length).join('').length;
       const found = outcome(text, false);
       if (more <= 1) expectSame(typeof found, 'object', text.slice(0, 100));
-      else expectSame(found as string, `The request body holds more than 5000 arrays and objects in one another at position ${at}`, text.slice(0, 100));
+      else expectSame(found as string, `The JSON of the request body nests more than 5000 levels, at position ${at}`, text.slice(0, 100));
       // What is short costs little, and what stands beside one another is no depth.
       expectSame(typeof outcome(text.trim(), false), text.trim().length > 200_000 && more > 1 ? 'string' : 'object');
       expectSame(typeof outcome(`[${Array.from({ length: 50 }, () => nested(openers, 100)).join(',')}${SPACE}]`, false), 'object');

@@ -5,9 +5,10 @@ import { createServer as createHttpServer, type RequestListener } from 'node:htt
 import { gzipSync } from 'node:zlib';
 import { buffer } from 'node:stream/consumers';
 import bodyParser from 'body-parser';
-import express from 'express';
+import cors from 'cors';
+import theirs from 'express';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type RequestSignatureConfig, type ScopeEntry, signRequest } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type ErrorHandler, express, type Handler, type RequestSignatureConfig, Router, type ScopeEntry, signRequest } from 'waypost';
 import { LogRecorder, portOf, Running } from './support/running';
 import { type Answer, ask, head, post, Wire } from './support/wire';
 
@@ -377,6 +378,26 @@ describe('scope', () => {
     expect(logger.messages('warn')).toEqual([expect.stringContaining('GET /api/one/two'), expect.stringContaining('/api/mounted')]);
   });
 
+  test.each<[string, (() => unknown), { include?: string[]; exclude?: string[] }, string, boolean]>([
+    ['an application of Express', theirs, { include: ['/orders'] }, '/', true],
+    ['a router of Express', theirs.Router, { include: ['/orders'] }, '/', true],
+    ['an application of Express', theirs, { include: ['/old/orders'] }, '/old', true],
+    ['an application of Express', theirs, { exclude: ['/old/open'] }, '/old', true],
+    ['an application of Express', theirs, { include: ['/old/**'] }, '/old', false],
+    ['an application of Express', theirs, { include: ['/orders'] }, '/old', false],
+    ['an application of Express', theirs, {}, '/', false],
+    ['an application', createServer, { include: ['/orders'] }, '/', false],
+    ['an application by express()', express, { include: ['/orders'] }, '/', false],
+    ['a Router', () => Router({ strict: true }), { include: ['/orders'] }, '/', false],
+    ['middleware', () => cors(), { include: ['/orders'] }, '/', false],
+  ])('a warning at start tells that what %s rewrites within itself is not seen', async (_name, make, scope, path, isWarned) => {
+    const logger = new LogRecorder();
+    const app = createServer(guarded(scope, { logging: { logger } }));
+    app.use(path, make() as Handler);
+    await running.start(app);
+    expect(logger.messages('warn')).toEqual(isWarned ? [expect.stringContaining(`What Express has at ${path} may rewrite`)] : []);
+  });
+
   test('an upgrade with a body is refused, since nothing could check it', async () => {
     const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: SECRET } } });
     const ran = jest.fn();
@@ -629,7 +650,7 @@ describe('attacks on the format', () => {
       ['a handler that reads the stream', (app) => app.post('/', tellAll as unknown as Handler)],
       ['middleware', (app) => app.use(tellAll as unknown as Handler)],
       ['the fallback', (app) => app.fallback(tellAll)],
-      ['a mounted Express application', (app) => app.use(express().use(tellAll as unknown as express.Handler) as unknown as Handler)],
+      ['a mounted Express application', (app) => app.use(theirs().use(tellAll as unknown as theirs.Handler) as unknown as Handler)],
       ['a mounted application', (app) => app.use(createServer({ env: 'test', logging: { level: 'silent' } }).post('/', tellAll as unknown as Handler) as unknown as Handler)],
     ])('does not reach %s', async (_, register) => {
       const port = await serve({}, register, { server: { maxHeadersCount: 20 } });

@@ -1,4 +1,5 @@
 import type { Paths } from '../routing/given-path';
+import { Router } from '../routing/router';
 
 /** What Express knows an application by, and what it does with one that is mounted. */
 interface ForeignApplication {
@@ -15,6 +16,12 @@ interface ForeignApplication {
 /** Whether it is an application of Express. */
 export function isForeign(entry: unknown): entry is ForeignApplication {
   return typeof entry === 'function' && typeof (entry as Partial<ForeignApplication>).handle === 'function' && typeof (entry as Partial<ForeignApplication>).set === 'function';
+}
+
+/** Whether it is an application or a router of Express, which finds its routes by itself. */
+export function routesByItself(entry: unknown): boolean {
+  const { handle, stack, set } = entry as { readonly handle?: unknown; readonly stack?: unknown; readonly set?: unknown };
+  return typeof entry === 'function' && typeof handle === 'function' && (typeof set === 'function' || Array.isArray(stack)) && !(entry instanceof Router);
 }
 
 /**

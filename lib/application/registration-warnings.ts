@@ -1,3 +1,4 @@
+import { routesByItself } from './foreign-application';
 import { listRoutes } from '../routing/listing';
 import { beneath } from '../routing/pattern-join';
 import type { RouteTable } from '../routing/route-table';
@@ -14,7 +15,7 @@ export function registrationWarnings(table: RouteTable, hooks: readonly Signatur
   const unmet = findUnmetMiddleware(table, routes).map(describeUnmet);
   // A router that is mounted twice has everything twice.
   const suspects = new Set(findSuspects(table).map(describeSuspect));
-  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : unsigned(table, hooks))];
+  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsigned(table, hooks), ...unseen(table, hooks)])];
 }
 
 function describeSuspect(suspect: Suspect): string {
@@ -50,4 +51,12 @@ function unsigned(table: RouteTable, hooks: readonly SignatureHook[]): string[] 
   });
   const names = new Set(hooks.flatMap((hook) => hook.scope.uncovered(named)).map(({ name }) => name));
   return [...names].map((name) => `${name} lies beneath an included path but is not covered by the signature check`);
+}
+
+/** What Express routes within itself: a target that is rewritten there is not seen. */
+function unseen(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
+  const layers = table.layers.filter(({ place, handler }) => place === null && routesByItself(handler));
+  const patterns = layers.flatMap((layer) => layer.patterns).filter((pattern) => hooks.some(({ scope }) => scope.divides(beneath(pattern))));
+  const names = new Set(patterns.map(({ text }) => text));
+  return [...names].map((name) => `What Express has at ${name} may rewrite the URL or the method by itself, which the signature check does not see: include all paths that lead into it, or rewrite above it`);
 }

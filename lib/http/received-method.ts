@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { leavesOutBody } from './node/head-marks';
+import { isForHead } from './node/head-marks';
 
 /**
  * The method as the client has sent it, when a request comes in: a server written by hand or an Express
@@ -8,5 +8,5 @@ import { leavesOutBody } from './node/head-marks';
 export function receivedMethod(req: { readonly method: string }, res: ServerResponse): string {
   const { originalMethod } = req as { readonly originalMethod?: unknown };
   if (typeof originalMethod === 'string') return originalMethod;
-  return leavesOutBody(res) && !res.headersSent ? 'HEAD' : req.method;
+  return isForHead(res) ? 'HEAD' : req.method;
 }

@@ -140,6 +140,8 @@ export class RequestWatch implements ErrorWatch {
   }
 
   #closed(): void {
+    // What begins from here on answers nobody.
+    this.#hasCalled = true;
     for (const timer of this.timers) clearTimeout(timer);
     for (const run of this.#runs.splice(0)) run.leave(undefined);
     const { request, response, route } = this;

@@ -13,7 +13,7 @@ const ESCAPED_KEY = new RegExp(`"(?:${['__proto__', 'prototype'].map(escapable).
  */
 export function parseJson(text: string, bigint: boolean): unknown {
   const deep = tooDeepAt(text);
-  if (deep !== undefined) throw HttpError.of('MALFORMED_BODY', `The request body holds more than ${MOST_LEVELS} arrays and objects in one another at position ${deep}`);
+  if (deep !== undefined) throw HttpError.of('MALFORMED_BODY', `The JSON of the request body nests more than ${MOST_LEVELS} levels, at position ${deep}`);
   const marked = bigint && LONG_INTEGER.test(text) ? markBigIntegers(text) : undefined;
   const value = parsed(text, marked?.text ?? text);
   const mark = marked?.mark;

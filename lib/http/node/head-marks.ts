@@ -13,9 +13,12 @@ export function sendsBody(res: ServerResponse): boolean {
   return (res as Marked)._hasBody === true;
 }
 
-/** Whether Node leaves the body out, as it does for HEAD from the start; no test's response says so. */
-export function leavesOutBody(res: ServerResponse): boolean {
-  return (res as Marked)._hasBody === false;
+/**
+ * Whether a response is one to HEAD, whatever the request says by now. The facts: Node leaves its body out from the
+ * start, as no response of a test does; a refused head of 204 or 304 does so too, and has set `statusMessage`.
+ */
+export function isForHead(res: ServerResponse): boolean {
+  return (res as Marked)._hasBody === false && (res as { statusMessage?: string }).statusMessage === undefined && !res.headersSent;
 }
 
 /** Has Node send a body, whatever a head that was refused has said. */

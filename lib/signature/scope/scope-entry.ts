@@ -117,6 +117,14 @@ export class Include extends Entry {
       return segment?.kind === 'static' && segment.text.toLowerCase() === text;
     });
   }
+
+  /** Whether what this entry names may lie beneath a route, as far as the static segments at the head of both tell. */
+  mayLieBeneath(route: readonly Segment[]): boolean {
+    return this.#head.every((text, index) => {
+      const segment = route[index];
+      return segment?.kind !== 'static' || segment.text.toLowerCase() === text;
+    });
+  }
 }
 
 /** An entry of `excludeRoutes`: what is taken away from it. */

@@ -75,6 +75,13 @@ export class SignatureScope {
     });
   }
 
+  /** Whether some of what lies beneath a mount has to be signed, and some has not. @param pattern `<mount path>/**`. */
+  divides({ segments }: Pattern): boolean {
+    const route = withoutEmpty(coarseSegments(segments));
+    if (this.#excludes.length === 0 && this.#includes.some((include) => include.covers(null, route))) return false;
+    return this.#includes.length === 0 ? this.#excludes.length > 0 : this.#includes.some((include) => include.mayLieBeneath(route));
+  }
+
   #misses(method: string | null, route: readonly Segment[]): boolean {
     const covered = (entry: Include | Exclude): boolean => entry.covers(method, route);
     return this.#includes.some((include) => include.isAbove(route)) && !this.#includes.some(covered) && !this.#excludes.some(covered);
