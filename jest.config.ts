@@ -29,6 +29,8 @@ const config: Config = {
   testTimeout: 30_000,
   // The default leaves a core idle, which on two cores is half the machine.
   maxWorkers: '100%',
+  // Letting go of its memory takes a worker more than the default half second on a slow machine.
+  workerGracefulExitTimeout: 10_000,
 };
 
 export = config;
