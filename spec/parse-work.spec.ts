@@ -26,7 +26,7 @@ const troubles: Readonly<Record<string, (length: number) => string>> = {
   'escapes': (length) => `["${'\\u0041'.repeat(length / 6)}",${BIG}]`,
   'keys that look forbidden': (length) => `[{"prototype":0},${'{"constructor":{"a":0}},'.repeat(length / 24)}0]`,
   'texts that look forbidden': (length) => `["__proto__",${'"\\"__proto__\\":",'.repeat(length / 17)}0]`,
-  'empty arrays': (length) => `["prototype",${'[],'.repeat(length / 3)}0]`,
+  'empty arrays': (length) => `["prototype","constructor",${'[],'.repeat(length / 3)}0]`,
   'what breaks off': (length) => `[${'[0],'.repeat(length / 4)}`,
 };
 
@@ -81,6 +81,18 @@ describe('how deep a long text nests', () => {
       (length: number) => '['.repeat(length), (length: number) => `["${'\\"'.repeat(length / 2)}`, (length: number) => `["${'\\'.repeat(length)}"]`, (length: number) => '""'.repeat(length / 2), (length: number) => '[]'.repeat(length / 2),
     ]) expect(workOf(() => tooDeepAt(make(300_000))) / 300_000).toBeLessThan(6);
   });
+});
+
+test('one word that is no key by itself has no text walked through', () => {
+  const walks = (text: string): number => {
+    const keys = jest.spyOn(Object, 'keys');
+    outcome(text, false);
+    const { length } = keys.mock.calls;
+    keys.mockRestore();
+    return length;
+  };
+  expect(walks('["prototype",{"a":{}},"a prototype of __proto__"]')).toBe(0);
+  expect(walks('["prototype",{"a":{}},"constructor"]')).toBe(2);
 });
 
 describe('one pass says what two would', () => {

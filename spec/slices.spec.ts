@@ -46,6 +46,13 @@ describe('work in slices', () => {
     await longestTurn(large, now);
   });
 
+  test('goes on though a test has faked the timers meanwhile', async () => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    const works = [begin(200), begin(200)];
+    jest.useRealTimers();
+    expect(await longestTurn(works, now)).toBeLessThanOrEqual(10.4);
+  });
+
   test('each turn has as much to begin with', async () => {
     for (let i = 0; i < 5; i++) {
       expect(begin(20).left).toBe(0);

@@ -157,7 +157,7 @@ export class Listener {
     const address = server.address();
     this.#logger.info({ address }, 'The server has started');
     if (!this.#settings.handleSignals || this.#signal !== null) return;
-    this.#signal = () => void this.close(GRACE);
+    this.#signal = () => void this.close(GRACE).catch((error: unknown) => this.#logger.error({ err: error }, 'The servers could not be closed'));
     process.once('SIGINT', this.#signal);
     process.once('SIGTERM', this.#signal);
   }
@@ -212,9 +212,7 @@ export class Listener {
         if (server.listening) server.close();
       }
     });
-    for (const socket of this.#sockets) {
-      if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
-    }
+    for (const socket of this.#sockets) this.#drainOne(socket);
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await allIsRead();
@@ -223,6 +221,15 @@ export class Listener {
     });
     await Promise.all(closed);
     clearTimeout(timer);
+  }
+
+  /** One connection must not keep the others from being drained, whatever a program has left on its response. */
+  #drainOne(socket: Connection): void {
+    try {
+      if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
+    } catch (error) {
+      this.#logger.error({ err: error }, 'A connection could not be told that it ends; it has until the close timeout');
+    }
   }
 
   #cutOff(): void {

@@ -19,6 +19,9 @@ const waiting: Slice[] = [];
 /** The queue is the process's, as the loop: in a request's own context it would keep alive what that has in it. */
 const scope = new AsyncResource('waypost.xJson');
 
+/** As it is now: a test that fakes it, and puts it back, would leave the queue waiting for ever. */
+const later = setImmediate;
+
 /** What is left of it in this turn. */
 let left = FIRST_SLICE;
 
@@ -28,7 +31,7 @@ function renew(): void {
 
 /** Counts what a caller has taken of this turn. */
 function spend(time: number): void {
-  if (left === FIRST_SLICE) scope.runInAsyncScope(setImmediate, null, renew);
+  if (left === FIRST_SLICE) scope.runInAsyncScope(later, null, renew);
   left = Math.max(0, left - time);
 }
 
@@ -44,7 +47,7 @@ export function workInSlices(work: Slice): void {
   if (taken > NOTICEABLE) spend(taken);
   if (isOver) return;
   // A turn that is running has its own work still at the head of the queue, and goes on by itself.
-  if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(setImmediate, null, turn);
+  if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(later, null, turn);
 }
 
 function turn(): void {
@@ -53,6 +56,6 @@ function turn(): void {
     if (slice !== undefined && !slice(performance.now() + SLICE)) waiting.push(slice);
   } finally {
     waiting.shift();
-    if (waiting.length > 0) setImmediate(turn);
+    if (waiting.length > 0) later(turn);
   }
 }

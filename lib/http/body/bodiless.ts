@@ -14,6 +14,11 @@ export function forbidBody(request: IncomingMessage): boolean {
   return true;
 }
 
+/** Whether a request is held to having no body. */
+export function hasForbiddenBody(request: IncomingMessage): boolean {
+  return request.push === refuseBytes;
+}
+
 function refuseBytes(this: IncomingMessage, chunk: Buffer | null): boolean {
   // By the class that the request has by now, which may have somebody waiting for the end.
   if (chunk === null) return (Object.getPrototypeOf(this) as IncomingMessage).push.call(this, null);

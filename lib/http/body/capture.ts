@@ -2,13 +2,16 @@ import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 import { read } from '../../errors';
 import { peekAll } from '../node/buffered-body';
-import { giveBack, givesWhenRead, isHeldElsewhere } from '../node/held-body';
+import { askForMore, giveBack, givesWhenRead, isHeldElsewhere } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
+import { hasForbiddenBody } from './bodiless';
 
 /** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
 export const kIntake = Symbol('waypost.request.intake');
 /** Stands on a request whose `push` looks at {@link kIntake}. */
 export const kTakesIn = Symbol('waypost.request.takesIn');
+/** The `push` that a program has put on a request, to count or record what comes. */
+const kCounts = Symbol('waypost.request.counts');
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
 /** How the capture of this request ended; undefined until it has. */
@@ -74,15 +77,31 @@ function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefine
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
-/** Gives a request of another class a `push` of its own: an Express application has put its prototype on, and whoever takes it in would wait for ever. */
-export function letTakeIn(request: BodyStream & { [kTakesIn]?: boolean }): void {
-  if (request[kTakesIn] === true) return;
-  Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
-  Object.defineProperty(request, kTakesIn, { value: true });
+interface Counted extends BodyStream {
+  readonly [kTakesIn]?: boolean;
+  [kCounts]?: IncomingMessage['push'] | undefined;
 }
 
-function pushOf(this: BodyStream, chunk: unknown, encoding?: BufferEncoding): boolean {
-  return pushIn(this, chunk, encoding);
+/**
+ * Gives a request a `push` of its own where the class's is not asked, and the capture would wait for ever: an Express
+ * application has put its prototype on, or a program a `push` that calls Node's. Such a one gets what was taken in when that is given back.
+ */
+export function letTakeIn(request: Counted): void {
+  const own = Object.getOwnPropertyDescriptor(request, 'push')?.value as unknown;
+  if (own === pushOf || hasForbiddenBody(request) || (own === undefined && request[kTakesIn] === true)) return;
+  if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, configurable: true });
+  Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
+  Object.defineProperty(request, kTakesIn, { value: true, configurable: true });
+}
+
+function pushOf(this: Counted, chunk: unknown, encoding?: BufferEncoding): boolean {
+  return this[kIntake] === undefined ? handOn(this, chunk, encoding) : pushIn(this, chunk, encoding);
+}
+
+/** Hands what was taken in on to the stream, by the `push` that a program has put there. */
+export function handOn(request: Counted, chunk: unknown, encoding?: BufferEncoding): boolean {
+  const counts = request[kCounts];
+  return counts === undefined ? pushOn(request, chunk, encoding) : counts.call(request, chunk, encoding);
 }
 
 /** Whether something has read from the stream, or has begun to listen to it. */
@@ -107,6 +126,7 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   letTakeIn(request);
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
+  if (comesWhenRead) capture.askFor();
   if (request.readableLength > 0 || (request.complete && !comesWhenRead)) capture.takeBuffered();
   else request[kIntake] = capture;
   if (comesWhenRead) request.read(0);
@@ -144,6 +164,8 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   readonly #done: CaptureListener<T>;
   #held: Buffer | undefined;
   #length = 0;
+  /** Whether the stream gives the next piece only when it is asked again. */
+  #asks = false;
 
   constructor(request: T, limit: number, done: CaptureListener<T>) {
     super('waypost.body');
@@ -156,6 +178,7 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     if (chunk === null) return this.#complete();
     if (this.#length + chunk.length > this.#limit) return this.#overflow(chunk);
     this.#hold(chunk);
+    if (this.#asks) process.nextTick(BodyCapture.#ask, this);
     // True although nobody reads: the socket would stop at the high-water mark.
     return true;
   }
@@ -163,6 +186,17 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   abort(): void {
     this.#held = undefined;
     this.#end('aborted');
+  }
+
+  /** Has every piece asked for: the stream itself does so only when it has the one before. */
+  askFor(): void {
+    this.#asks = true;
+  }
+
+  static #ask(this: void, capture: BodyCapture<BodyStream>): void {
+    const request = capture.#request;
+    if (request[kIntake] !== capture) return;
+    askForMore(request);
   }
 
   /** Begins with what the stream has buffered by now, whether or not more is to come. */
@@ -229,10 +263,17 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const request = this.#request;
     const bytes = this.#bytes();
     request[kIntake] = undefined;
-    const more = bytes === undefined ? pushOn(request, null) : giveBack(request, bytes);
+    const more = bytes === undefined ? handOn(request, null) : this.#giveBack(bytes);
     this.#keep(bytes ?? Buffer.alloc(0));
     this.#end('complete');
     return more;
+  }
+
+  #giveBack(bytes: Buffer): boolean {
+    const request: Counted = this.#request;
+    if (request[kCounts] === undefined) return giveBack(request, bytes);
+    handOn(request, bytes);
+    return handOn(request, null);
   }
 
   #overflow(chunk: Buffer): boolean {
@@ -240,8 +281,8 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const bytes = this.#bytes();
     this.#held = undefined;
     request[kIntake] = undefined;
-    if (bytes !== undefined) pushOn(request, bytes);
-    const more = pushOn(request, chunk);
+    if (bytes !== undefined) handOn(request, bytes);
+    const more = handOn(request, chunk);
     // Not from within the parser: a listener that reads at once restarts the
     // socket, and Node would stop it again by the answer of this very push.
     process.nextTick(BodyCapture.#overflowed, this);

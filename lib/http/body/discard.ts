@@ -4,9 +4,8 @@ import type { Socket } from 'node:net';
 import { carryOnBehind, closeByHalves, endCarryingOutIf } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
-import { pushOn } from '../node/parser-push';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
-import { type BodyStream, type Intake, kIntake, letTakeIn } from './capture';
+import { type BodyStream, handOn, type Intake, kIntake, letTakeIn } from './capture';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
@@ -107,7 +106,7 @@ class Discard implements Intake {
   #end(): boolean {
     this.#request[kIntake] = undefined;
     this.#letClose();
-    return pushOn(this.#request, null);
+    return handOn(this.#request, null);
   }
 
   #close(): void {

@@ -63,10 +63,14 @@ function escapable(word: string): string {
   });
 }
 
-/** Whether a key that is refused may be in the text: `proto`, which is in both, is one search for most texts. */
+/**
+ * Whether a key that is refused may be in the text: `proto`, which is in both, is one search for most texts. What it
+ * lets walk through takes as long again as V8 took to parse it, so one word alone must not do.
+ */
 function isSuspect(text: string): boolean {
-  if (text.includes('proto') && (text.includes('"__proto__"') || text.includes('"prototype"'))) return true;
-  return text.includes('\\u') && ESCAPED_KEY.test(text);
+  const isEscaped = text.includes('\\u');
+  if (text.includes('proto') && (text.includes('"__proto__"') || (text.includes('"prototype"') && (isEscaped || text.includes('"constructor"'))))) return true;
+  return isEscaped && ESCAPED_KEY.test(text);
 }
 
 /**

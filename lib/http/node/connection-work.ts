@@ -49,19 +49,24 @@ const BUSY = { finished: false } as object as ServerResponse;
  * for idle by `finished` of its response; 26 also one without.
  */
 export function closeIdle(sockets: Iterable<Socket>, isSpared: (socket: Socket) => boolean, close: () => void): void {
-  const ended: { finished: boolean }[] = [];
-  const spared: Working[] = [];
-  for (const socket of sockets) {
-    const response = currentResponse(socket);
-    if (response !== undefined && (response as { finished: boolean }).finished) ended.push(response);
-    if (response === undefined && isSpared(socket)) spared.push(socket as Working);
-  }
-  for (const response of ended) response.finished = false;
-  for (const socket of spared) socket._httpMessage = BUSY;
+  const spared = new Map<Working, ServerResponse | null>();
   try {
+    for (const socket of sockets) {
+      const response = currentResponse(socket);
+      if (response === undefined ? isSpared(socket) : isFinished(response)) spared.set(socket as Working, response ?? null);
+    }
+    for (const socket of spared.keys()) socket._httpMessage = BUSY;
     close();
   } finally {
-    for (const response of ended) response.finished = true;
-    for (const socket of spared) socket._httpMessage = null;
+    for (const [socket, response] of spared) socket._httpMessage = response;
+  }
+}
+
+/** Whether a response has ended, or a program lets nobody look at that: Node would throw. */
+function isFinished(response: ServerResponse): boolean {
+  try {
+    return (response as { finished: boolean }).finished;
+  } catch {
+    return true;
   }
 }

@@ -65,6 +65,15 @@ export function givesWhenRead(request: IncomingMessage): boolean {
   return _read !== IncomingMessage.prototype._read && _read[kHolds] !== true;
 }
 
+/** Asks a stream for the next piece, which it does by itself only when it has the one before. */
+export function askForMore(stream: IncomingMessage): void {
+  try {
+    stream._read(stream.readableHighWaterMark);
+  } catch (error) {
+    stream.destroy(error as Error);
+  }
+}
+
 /** The stream's `_read` while its body is held. */
 function readHeld(this: HeldBody, size: number): void {
   const bytes = this[kHeld];
