@@ -447,6 +447,29 @@ describe('a request whose push a program has replaced, to count or to record', (
   });
 });
 
+test('a request whose push is replaced behind a capture, and whose body nobody reads, closes its connection as it says', async () => {
+  const counted: number[] = [];
+  const router = Router();
+  router.use((req, res) => {
+    const { push } = req;
+    req.push = function (this: typeof req, chunk: unknown, ...rest) {
+      counted.push((chunk as Buffer | null)?.length ?? 0);
+      return push.call(this, chunk, ...rest);
+    };
+    res.send('unread');
+  });
+  router.post('/', show);
+  // What Express has put its prototype on is captured by a push of the request's own.
+  const port = await serve((app) => app.use(express().use(router as never) as never), { body: { limit: 100 } });
+  const wire = await Wire.open(port);
+  wire.write(`${head('POST /', { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' })}ff\r\n${'x'.repeat(255)}\r\n`);
+  await wire.until('unread');
+  wire.write(`ff\r\n${'x'.repeat(255)}\r\n0\r\n\r\n`);
+  await wire.end;
+  expect(wire.text).toMatch(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n[^]*unread$/i);
+  expect(counted.length).toBeLessThan(10);
+});
+
 describe('a body that is read behind an answer of the same turn', () => {
   const READERS: Record<string, (req: IncomingMessage, take: (chunk: Buffer) => void) => unknown> = {
     'data': (req, take) => req.on('data', take),

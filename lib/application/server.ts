@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Connection, drainConnection, isCarriedOut } from '../http/connection';
+import { type Connection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
@@ -216,7 +216,7 @@ export class Listener {
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await allIsRead();
-    closeIdle(this.#sockets, isUnasked, () => {
+    closeIdle(this.#sockets, (socket) => isUnasked(socket) || isEnding(socket), () => {
       for (const server of running) server.closeIdleConnections();
     });
     await Promise.all(closed);

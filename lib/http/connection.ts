@@ -111,6 +111,11 @@ function lastOf(socket: Connection): IncomingMessage | undefined {
   return end?.isCertain() === true ? end.request : undefined;
 }
 
+/** Whether a connection ends, or has ended, behind a response: its client may still be reading. */
+export function isEnding(socket: Connection): boolean {
+  return socket.writableEnded || lastOf(socket) !== undefined;
+}
+
 /** Node gives the connection to the next response before it says that one has closed; on TLS several finish before the first has. */
 function endBehind(socket: Connection, response: ServerResponse): void {
   response.once('close', () => {

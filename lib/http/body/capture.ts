@@ -89,7 +89,7 @@ interface Counted extends BodyStream {
 export function letTakeIn(request: Counted): void {
   const own = Object.getOwnPropertyDescriptor(request, 'push')?.value as unknown;
   if (own === pushOf || hasForbiddenBody(request) || (own === undefined && request[kTakesIn] === true)) return;
-  if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, configurable: true });
+  if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, writable: true, configurable: true });
   Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
   Object.defineProperty(request, kTakesIn, { value: true, configurable: true });
 }
@@ -101,7 +101,14 @@ function pushOf(this: Counted, chunk: unknown, encoding?: BufferEncoding): boole
 /** Hands what was taken in on to the stream, by the `push` that a program has put there. */
 export function handOn(request: Counted, chunk: unknown, encoding?: BufferEncoding): boolean {
   const counts = request[kCounts];
-  return counts === undefined ? pushOn(request, chunk, encoding) : counts.call(request, chunk, encoding);
+  if (counts === undefined) return pushOn(request, chunk, encoding);
+  // One that was put on behind a first capture calls the push of that one, which would hand on to it again.
+  request[kCounts] = undefined;
+  try {
+    return counts.call(request, chunk, encoding);
+  } finally {
+    request[kCounts] = counts;
+  }
 }
 
 /** Whether something has read from the stream, or has begun to listen to it. */
