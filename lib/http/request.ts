@@ -1,7 +1,8 @@
 import type { RequestAdditions } from './additions';
 import { assign, makeAssignable } from './assignable';
-import { type CaptureOutcome, type Intake, kCaptured, kIntake, kRawBody, kTakesIn, pushIn } from './body/capture';
+import { type CaptureOutcome, kCaptured, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
+import { type Intake, kIntake, kTakesIn, pushIn } from './body/intake';
 import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';

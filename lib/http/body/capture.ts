@@ -2,16 +2,9 @@ import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 import { read } from '../../errors';
 import { peekAll } from '../node/buffered-body';
-import { askForMore, giveBack, givesWhenRead, isHeldElsewhere } from '../node/held-body';
-import { pushOn } from '../node/parser-push';
-import { hasForbiddenBody } from './bodiless';
+import { askForMore, givesWhenRead, isHeldElsewhere } from '../node/held-body';
+import { handBack, handOn, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
 
-/** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
-export const kIntake = Symbol('waypost.request.intake');
-/** Stands on a request whose `push` looks at {@link kIntake}. */
-export const kTakesIn = Symbol('waypost.request.takesIn');
-/** The `push` that a program has put on a request, to count or record what comes. */
-const kCounts = Symbol('waypost.request.counts');
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
 /** How the capture of this request ended; undefined until it has. */
@@ -24,17 +17,8 @@ export const kCaptured = Symbol('waypost.request.captured');
  */
 export type CaptureOutcome = 'complete' | 'tooLarge' | 'aborted' | 'consumed';
 
-/** What stands between Node's parser and a request's stream while it is set. */
-export interface Intake {
-  /** Takes a chunk, or null at the end; returns whether the socket shall go on reading. */
-  push(chunk: Buffer | null): boolean;
-  /** The connection is gone, or nobody wants the body any more. */
-  abort(): void;
-}
-
-/** A request whose body can be captured and discarded: its class looks at `kIntake` on every push. */
-export interface BodyStream extends IncomingMessage {
-  [kIntake]: Intake | undefined;
+/** A request whose body can be captured and discarded. */
+export interface BodyStream extends TakenIn {
   [kRawBody]: Buffer | undefined;
   [kCaptured]: CaptureOutcome | undefined;
   rawBody: Buffer | undefined;
@@ -63,52 +47,6 @@ export function hasBody(request: IncomingMessage): boolean {
 function announcesBody(name: string, value: string | undefined): boolean {
   if (value === undefined) return false;
   return name === 'transfer-encoding' || (name === 'content-length' && Number(value) > 0);
-}
-
-/** What comes off the wire, to whoever takes it in; costs one look where nobody does. */
-export function pushIn(request: BodyStream, chunk: unknown, encoding?: BufferEncoding): boolean {
-  const intake = request[kIntake];
-  if (intake === undefined) return pushOn(request, chunk, encoding);
-  return intake.push(chunk === null || Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk as string | Uint8Array, encoding));
-}
-
-/** Deno's server pushes arrays of bytes, and what a program pushes may be text. */
-function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer {
-  return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-}
-
-interface Counted extends BodyStream {
-  readonly [kTakesIn]?: boolean;
-  [kCounts]?: IncomingMessage['push'] | undefined;
-}
-
-/**
- * Gives a request a `push` of its own where the class's is not asked, and the capture would wait for ever: an Express
- * application has put its prototype on, or a program a `push` that calls Node's. Such a one gets what was taken in when that is given back.
- */
-export function letTakeIn(request: Counted): void {
-  const own = Object.getOwnPropertyDescriptor(request, 'push')?.value as unknown;
-  if (own === pushOf || hasForbiddenBody(request) || (own === undefined && request[kTakesIn] === true)) return;
-  if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, writable: true, configurable: true });
-  Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
-  Object.defineProperty(request, kTakesIn, { value: true, configurable: true });
-}
-
-function pushOf(this: Counted, chunk: unknown, encoding?: BufferEncoding): boolean {
-  return this[kIntake] === undefined ? handOn(this, chunk, encoding) : pushIn(this, chunk, encoding);
-}
-
-/** Hands what was taken in on to the stream, by the `push` that a program has put there. */
-export function handOn(request: Counted, chunk: unknown, encoding?: BufferEncoding): boolean {
-  const counts = request[kCounts];
-  if (counts === undefined) return pushOn(request, chunk, encoding);
-  // One that was put on behind a first capture calls the push of that one, which would hand on to it again.
-  request[kCounts] = undefined;
-  try {
-    return counts.call(request, chunk, encoding);
-  } finally {
-    request[kCounts] = counts;
-  }
 }
 
 /** Whether something has read from the stream, or has begun to listen to it. */
@@ -270,17 +208,10 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const request = this.#request;
     const bytes = this.#bytes();
     request[kIntake] = undefined;
-    const more = bytes === undefined ? handOn(request, null) : this.#giveBack(bytes);
+    const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes);
     this.#keep(bytes ?? Buffer.alloc(0));
     this.#end('complete');
     return more;
-  }
-
-  #giveBack(bytes: Buffer): boolean {
-    const request: Counted = this.#request;
-    if (request[kCounts] === undefined) return giveBack(request, bytes);
-    handOn(request, bytes);
-    return handOn(request, null);
   }
 
   #overflow(chunk: Buffer): boolean {

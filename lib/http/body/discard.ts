@@ -5,13 +5,13 @@ import { carryOnBehind, closeByHalves, endCarryingOutIf } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
-import { type BodyStream, handOn, type Intake, kIntake, letTakeIn } from './capture';
+import { handOn, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
  * @param limit Bytes up to which the connection lives on; past that it is closed.
  */
-export function discardRest(request: BodyStream, limit: number): void {
+export function discardRest(request: TakenIn, limit: number): void {
   // What a program made without a socket gets no more bytes.
   if (request.complete || !(request as { socket?: Socket | null }).socket) {
     // Every byte is off the wire, and who has begun to read in this turn keeps them: Node would take the listeners away.
@@ -30,7 +30,7 @@ export function discardRest(request: BodyStream, limit: number): void {
  * and not all in, and nobody has begun to read it when the head is made (RFC 9112
  * section 9.6). A proxy would give the connection to its next client.
  */
-export function announceClose(request: BodyStream, res: ServerResponse, limit: number): void {
+export function announceClose(request: TakenIn, res: ServerResponse, limit: number): void {
   // What a test or an adapter has made has no connection that closes, and its response may be no emitter.
   if (!(request.socket instanceof EventEmitter && res instanceof EventEmitter)) return;
   const length = request.headers['content-length'];
@@ -50,7 +50,7 @@ export function announceClose(request: BodyStream, res: ServerResponse, limit: n
 }
 
 /** Node asks when it makes the head, whatever a program has put in the place of what is looked at. */
-function isLeft(request: BodyStream): boolean {
+function isLeft(request: TakenIn): boolean {
   try {
     return !request.complete && request.readableFlowing !== true && !request.readableDidRead && request.listenerCount('readable') === 0;
   } catch {
@@ -59,7 +59,7 @@ function isLeft(request: BodyStream): boolean {
 }
 
 /** Lets whoever reads the body behind the answer read it to its end: closed behind the answer, the connection would take it along. */
-function closeBehindReader(request: BodyStream): void {
+function closeBehindReader(request: TakenIn): void {
   const { socket } = request;
   const letClose = closeBy(socket, () => {
     letClose();
@@ -74,14 +74,14 @@ function closeBehindReader(request: BodyStream): void {
  * a client that writes before it reads would lose the answer.
  */
 class Discard implements Intake {
-  readonly #request: BodyStream;
+  readonly #request: TakenIn;
   readonly #socket: Socket;
   readonly #limit: number;
   #count: number;
   #closing = false;
   readonly #letClose: () => void;
 
-  constructor(request: BodyStream, limit: number) {
+  constructor(request: TakenIn, limit: number) {
     this.#request = request;
     this.#socket = request.socket;
     this.#limit = limit;
