@@ -317,10 +317,10 @@ describe('late captures', () => {
     }
   });
 
-  test.each<[string, (req: Request, take: (chunk: Buffer | string) => void) => void]>([
-    ['a listener', (req, take) => req.on('data', take)],
-    ['an encoding', (req) => req.setEncoding('latin1')],
-  ])('bytes that are promised to %s are consumed, and come once', async (_what, promise) => {
+  test.each<[string, string, (req: Request, take: (chunk: Buffer | string) => void) => void]>([
+    ['a listener', 'complete 100', (req, take) => req.on('data', take)],
+    ['an encoding', 'consumed undefined', (req) => req.setEncoding('latin1')],
+  ])('bytes that are promised to %s come once', async (_what, outcomes, promise) => {
     let seen = 0;
     const take = (chunk: Buffer | string): void => void (seen += chunk.length);
     const port = await serve((req, res) => {
@@ -332,13 +332,13 @@ describe('late captures', () => {
         promise(req, take);
         startCapture(req, LIMIT, (same, outcome) => {
           if (same.listenerCount('data') === 0) same.on('data', take);
-          same.on('end', () => res.end(`${outcome} ${same.rawBody}`));
+          same.on('end', () => res.end(`${outcome} ${same.rawBody?.length}`));
           same.resume();
         });
       };
       look();
     });
-    expect((await post(port, bytes(100))).body.toString()).toBe('consumed undefined');
+    expect((await post(port, bytes(100))).body.toString()).toBe(outcomes);
     expect(seen).toBe(100);
   });
 

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, express } from 'waypost';
 import { makeCertificate } from './support/certificate';
 import { LogRecorder, Running } from './support/running';
 import { runs } from './support/runs';
@@ -320,6 +320,40 @@ describe('a connection that has nothing in flight', () => {
     await wire.end;
     wire.cut();
     await closed;
+  });
+});
+
+describe('a body that a handler reads on behind its answer, as an upload that is acknowledged at once', () => {
+  const kinds = { createServer: () => createServer({ logging: { level: 'silent' }, body: false }), express: () => express({ logging: { level: 'silent' } }) };
+
+  test.each(Object.entries(kinds).flatMap(([name, make]) => [[name, 'before the close', make], [name, 'while it closes', make]] as const))('%s, answered %s, is read to its end', async (_name, when, make) => {
+    const app = make();
+    let read = 0;
+    let answer = (): void => undefined;
+    const begun = new Promise<void>((resolve) => {
+      app.post('/', (req, res) => {
+        answer = () => void res.status(202).end('enough');
+        if (when === 'before the close') answer();
+        req.on('data', (chunk: Buffer) => {
+          read += chunk.length;
+          resolve();
+        });
+      });
+    });
+    const wire = await Wire.open(await running.start(app));
+    wire.write(head('POST /', { 'Content-Length': 2000, 'Content-Type': 'application/octet-stream' }) + 'a'.repeat(1000));
+    await begun;
+    if (when === 'before the close') await wire.until('enough');
+    const closed = app.close({ timeout: NEVER });
+    answer();
+    await wire.until('enough');
+    // Whatever the close does by itself has been done by then.
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+    expect(wire.ended).toBe(false);
+    wire.write('a'.repeat(1000));
+    await Promise.all([closed, wire.end]);
+    expect(read).toBe(2000);
+    expect(readAll(wire.text, ['POST']).map(({ status, body }) => [status, body])).toEqual([[202, 'enough']]);
   });
 });
 

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { kIntake, type TakenIn } from './body/intake';
 import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
@@ -62,9 +63,9 @@ function closeQueued(this: Connection): void {
 export function drainConnection(socket: Connection): boolean {
   const first = currentResponse(socket);
   if (first === undefined) {
-    // Answered before its body was in, of which nobody wants the rest.
+    // Answered before its body was in.
     const unread = lastRequest(socket)?.complete === false;
-    if (unread) closeByHalves(socket);
+    if (unread) closeBehindReader(socket);
     return unread;
   }
   const request = lastRequest(socket) ?? lastQueued(socket)?.req ?? first.req;
@@ -87,7 +88,7 @@ function lastQueued(socket: Connection): ServerResponse | undefined {
  * has read, and the client might lose answers that it has not read yet.
  */
 function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
-  closeBy(socket, () => closeByHalves(socket));
+  closeBy(socket, () => closeBehindReader(socket));
   socket[kEnd] = { request, isCertain: certainly };
   return request;
 }
@@ -120,7 +121,7 @@ export function isEnding(socket: Connection): boolean {
 function endBehind(socket: Connection, response: ServerResponse): void {
   response.once('close', () => {
     const next = currentResponse(socket);
-    if (response.req === lastOf(socket) || next === undefined || isAnswered(lastOf(socket))) closeByHalves(socket);
+    if (response.req === lastOf(socket) || next === undefined || isAnswered(lastOf(socket))) closeBehindReader(socket);
     else endBehind(socket, next);
   });
 }
@@ -204,6 +205,25 @@ function closeBehindAll(socket: Connection, response: ServerResponse): void {
  */
 export function isClosedTo({ socket }: IncomingMessage): boolean {
   return (socket as Socket | null | undefined)?.writableEnded === true && !socket.readableEnded;
+}
+
+/**
+ * Closes by halves; where somebody reads the last body behind its answer, as who acknowledges an upload
+ * before it is in, when that has been read: the client takes it for delivered, and would not send it again.
+ */
+function closeBehindReader(socket: Socket): void {
+  const request = lastRequest(socket);
+  if (request !== undefined && isReadOn(request)) request.once('close', () => closeByHalves(socket));
+  else closeByHalves(socket);
+}
+
+/** Whether somebody waits for more of a body. Called from events, where a throw, of what a program has put there, ends the process. */
+function isReadOn(request: IncomingMessage): boolean {
+  try {
+    return !request.complete && !request.destroyed && (request as TakenIn)[kIntake] === undefined && (request.listenerCount('data') > 0 || request.listenerCount('readable') > 0);
+  } catch {
+    return false;
+  }
 }
 
 /** Ends this side, and listens on for a while. */

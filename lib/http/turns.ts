@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { setImmediate as nodeSetImmediate } from 'node:timers';
 
 /**
  * Does a slice of some work. Must not throw.
@@ -19,8 +20,8 @@ const waiting: Slice[] = [];
 /** The queue is the process's, as the loop: in a request's own context it would keep alive what that has in it. */
 const scope = new AsyncResource('waypost.xJson');
 
-/** As it is now: a test that fakes it, and puts it back, would leave the queue waiting for ever. */
-const later = setImmediate;
+/** Node's own, as it is now: a test that fakes the global one, and puts it back, would leave the queue waiting for ever. */
+const later = nodeSetImmediate;
 
 /** What is left of it in this turn. */
 let left = FIRST_SLICE;

@@ -1,5 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
+/** The `push` that a program has put on a request, to hear of its end. */
+const kHears = Symbol('waypost.request.hears');
+
+interface Bodiless extends IncomingMessage {
+  [kHears]?: IncomingMessage['push'];
+}
+
 /**
  * Holds a request that was checked as one without a body to having none: the
  * first byte ends the connection, and nobody is given it. Returns false where
@@ -8,8 +15,11 @@ import type { IncomingMessage } from 'node:http';
  * A property of the request's own, since another framework's application takes
  * the prototype away.
  */
-export function forbidBody(request: IncomingMessage): boolean {
+export function forbidBody(request: Bodiless): boolean {
   if (request.readableLength > 0 || request.readableDidRead) return false;
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as the request's own
+  const { push } = request;
+  if (push !== refuseBytes && Object.hasOwn(request, 'push')) request[kHears] = push;
   request.push = refuseBytes;
   return true;
 }
@@ -19,9 +29,9 @@ export function hasForbiddenBody(request: IncomingMessage): boolean {
   return request.push === refuseBytes;
 }
 
-function refuseBytes(this: IncomingMessage, chunk: Buffer | null): boolean {
+function refuseBytes(this: Bodiless, chunk: Buffer | null): boolean {
   // By the class that the request has by now, which may have somebody waiting for the end.
-  if (chunk === null) return (Object.getPrototypeOf(this) as IncomingMessage).push.call(this, null);
+  if (chunk === null) return (this[kHears] ?? (Object.getPrototypeOf(this) as IncomingMessage).push).call(this, null);
   this.socket.destroy();
   return false;
 }

@@ -1,9 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 import { read } from '../../errors';
-import { peekAll } from '../node/buffered-body';
-import { askForMore, givesWhenRead, isHeldElsewhere } from '../node/held-body';
-import { handBack, handOn, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
+import { bufferedOf, hasEnd } from '../node/buffered-body';
+import { askForMore, askForRest, givesWhenRead, isHeldElsewhere, noteReader } from '../node/held-body';
+import { bytesOf, handBack, handOn, handOnFrom, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
+import { Standstill } from './standstill';
 
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
@@ -72,7 +73,8 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
   if (comesWhenRead) capture.askFor();
-  if (request.readableLength > 0 || (request.complete && !comesWhenRead)) capture.takeBuffered();
+  const isIn = hasEnd(request) || (request.complete && !comesWhenRead);
+  if (isIn || request.readableLength > 0) capture.takeBuffered(isIn);
   else request[kIntake] = capture;
   if (comesWhenRead) request.read(0);
 }
@@ -85,8 +87,6 @@ function isMade(request: IncomingMessage): boolean {
 /** The outcome where no byte needs to be looked at. */
 function foregone(request: BodyStream, limit: number): CaptureOutcome | undefined {
   if (request[kIntake] !== undefined || request.readableDidRead || request.readableEnded || request.readableEncoding !== null) return 'consumed';
-  // Reading ahead would hand these bytes to the listeners, and later once more.
-  if (request.readableFlowing !== null && request.readableLength > 0) return 'consumed';
   if (request.destroyed) return 'aborted';
   if (isHeldElsewhere(request) && !isMade(request)) return 'consumed';
   return Number(request.headers['content-length']) > limit ? 'tooLarge' : undefined;
@@ -109,8 +109,14 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   readonly #done: CaptureListener<T>;
   #held: Buffer | undefined;
   #length = 0;
+  /** How much of it was in the stream when the capture began, and was left there: read out and pushed in again it would be counted twice. */
+  #inStream = 0;
+  /** The stream's own count of that: by it shows whether somebody has read meanwhile. */
+  #left = 0;
   /** Whether the stream gives the next piece only when it is asked again. */
   #asks = false;
+  #isAsking = false;
+  #standstill: Standstill | undefined;
 
   constructor(request: T, limit: number, done: CaptureListener<T>) {
     super('waypost.body');
@@ -123,7 +129,10 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     if (chunk === null) return this.#complete();
     if (this.#length + chunk.length > this.#limit) return this.#overflow(chunk);
     this.#hold(chunk);
-    if (this.#asks) process.nextTick(BodyCapture.#ask, this);
+    if (this.#asks && !this.#isAsking) {
+      this.#isAsking = true;
+      process.nextTick(BodyCapture.#ask, this);
+    }
     // True although nobody reads: the socket would stop at the high-water mark.
     return true;
   }
@@ -140,27 +149,31 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   static #ask(this: void, capture: BodyCapture<BodyStream>): void {
     const request = capture.#request;
-    if (request[kIntake] !== capture) return;
-    askForMore(request);
+    capture.#isAsking = false;
+    if (request[kIntake] === capture) askForMore(request);
   }
 
-  /** Begins with what the stream has buffered by now, whether or not more is to come. */
-  takeBuffered(): void {
+  /** Begins with what the stream has buffered by now. @param isIn Whether that is all. */
+  takeBuffered(isIn: boolean): void {
     const request = this.#request;
-    const buffered = peekAll(request);
-    if (request.complete) {
-      // The end is in the stream already: what was read can only go back in front of it.
-      if (buffered !== null) request.unshift(buffered);
-      const fits = buffered === null || buffered.length <= this.#limit;
-      if (fits) this.#keep(buffered ?? Buffer.alloc(0));
-      this.#end(fits ? 'complete' : 'tooLarge');
-    } else if (buffered !== null && buffered.length > this.#limit) {
-      request.unshift(buffered);
-      this.#end('tooLarge');
-    } else {
-      if (buffered !== null) this.#hold(buffered);
-      request[kIntake] = this;
+    const buffered = bufferedOf(request);
+    if (buffered === undefined || !buffered.every(isBytes)) return this.#end('consumed');
+    for (const chunk of buffered) {
+      const bytes = Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk);
+      if (this.#length + bytes.length > this.#limit) return this.#end('tooLarge');
+      this.#hold(bytes);
     }
+    this.#inStream = this.#length;
+    this.#left = request.readableLength;
+    if (isIn) {
+      if (request.readableFlowing === true) noteReader(request);
+      this.#keep(this.#bytes() ?? Buffer.alloc(0));
+      this.#end('complete');
+      return;
+    }
+    request[kIntake] = this;
+    askForRest(request);
+    this.#standstill = new Standstill(request);
   }
 
   #hold(chunk: Buffer): void {
@@ -190,6 +203,11 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     this.#held = room;
   }
 
+  /** Keeps a stream that flows from passing on what it is given back before the capture is done. */
+  #stop(): void {
+    if (this.#request.readableFlowing === true) this.#standstill ??= new Standstill(this.#request);
+  }
+
   #bytes(): Buffer | undefined {
     const held = this.#held;
     return held === undefined || held.length === this.#length ? held : held.subarray(0, this.#length);
@@ -208,9 +226,12 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const request = this.#request;
     const bytes = this.#bytes();
     request[kIntake] = undefined;
-    const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes);
-    this.#keep(bytes ?? Buffer.alloc(0));
-    this.#end('complete');
+    // What somebody has read meanwhile leaves a rest, which nobody may take for a body that was checked.
+    const isWhole = !(request.readableLength < this.#left);
+    this.#stop();
+    const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes, this.#inStream);
+    if (isWhole) this.#keep(bytes ?? Buffer.alloc(0));
+    this.#end(isWhole ? 'complete' : 'consumed');
     return more;
   }
 
@@ -219,7 +240,8 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const bytes = this.#bytes();
     this.#held = undefined;
     request[kIntake] = undefined;
-    if (bytes !== undefined) handOn(request, bytes);
+    this.#stop();
+    if (bytes !== undefined) handOnFrom(request, bytes, this.#inStream);
     const more = handOn(request, chunk);
     // Not from within the parser: a listener that reads at once restarts the
     // socket, and Node would stop it again by the answer of this very push.
@@ -233,6 +255,12 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   #end(outcome: CaptureOutcome): void {
     this.#request[kIntake] = undefined;
+    this.#standstill?.end();
     this.runInAsyncScope(settle<T>, undefined, this.#request, outcome, this.#done);
   }
+}
+
+/** Whether a stream's chunk is what bytes can be made of: in object mode it may be anything. */
+function isBytes(chunk: unknown): chunk is string | Uint8Array {
+  return typeof chunk === 'string' || chunk instanceof Uint8Array;
 }

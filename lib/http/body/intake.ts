@@ -33,7 +33,7 @@ export function pushIn(request: TakenIn, chunk: unknown, encoding?: BufferEncodi
 }
 
 /** Deno's server pushes arrays of bytes, and what a program pushes may be text. */
-function bytesOf(chunk: string | Uint8Array, encoding: BufferEncoding | undefined): Buffer {
+export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): Buffer {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
@@ -66,9 +66,14 @@ export function handOn(request: TakenIn, chunk: unknown, encoding?: BufferEncodi
   }
 }
 
-/** Gives all of a captured body back to the stream. */
-export function handBack(request: TakenIn, bytes: Buffer): boolean {
-  if (request[kCounts] === undefined) return giveBack(request, bytes);
-  handOn(request, bytes);
+/** Gives a captured body back to the stream, which has so many bytes of it already. */
+export function handBack(request: TakenIn, bytes: Buffer, inStream: number): boolean {
+  if (inStream === 0 && request[kCounts] === undefined) return giveBack(request, bytes);
+  handOnFrom(request, bytes, inStream);
   return handOn(request, null);
+}
+
+/** Hands on what is behind the first so many bytes. */
+export function handOnFrom(request: TakenIn, bytes: Buffer, start: number): void {
+  if (start < bytes.length) handOn(request, bytes.subarray(start));
 }

@@ -1,32 +1,46 @@
 import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { holds } from './fact';
 
-/** What Node notes of a request that somebody has read from. */
-interface Noted extends IncomingMessage {
-  _consuming: boolean;
-  readonly _readableState: { dataEmitted: boolean };
+interface Looked extends Readable {
+  /** A list before Node 22; an array since, of which what lies before `bufferIndex` has been read. */
+  readonly _readableState?: { readonly buffer: Iterable<unknown>; readonly bufferIndex?: number; readonly ended: boolean };
+}
+
+/** The facts: what a stream has buffered, and whether its end is in, stands in its state. */
+const stateTells = holds('buffered-body', () => {
+  const stream = new Readable({ read: () => undefined });
+  for (const text of ['a', 'b', 'c']) stream.push(text);
+  stream.read(1);
+  const [before, ended] = [chunksOf(stream), endIsIn(stream)];
+  stream.push(null);
+  return before.join('') === 'bc' && !ended && endIsIn(stream);
+});
+
+function chunksOf(stream: Readable): unknown[] {
+  const { buffer = [], bufferIndex = 0 } = (stream as Looked)._readableState ?? {};
+  return [...buffer].slice(bufferIndex);
+}
+
+function endIsIn(stream: Readable): boolean {
+  return (stream as Looked)._readableState?.ended === true;
 }
 
 /**
- * All that a request's stream has buffered, read without leaving a trace of the
- * reading. The fact: the traces are `_consuming`, by which Node drops the rest
- * of a body that nobody began to read, and `dataEmitted`, by which WHATWG
- * consumers refuse a stream that was read from.
+ * All that a request's stream has buffered, which stays there: read out and put back, it would pass whoever
+ * listens, and a `push` that counts, a second time. Undefined where it cannot be looked at.
  */
-export function peekAll(request: IncomingMessage): Buffer | null {
-  // Reading an empty stream that has ended would set its 'end' off.
-  if (request.readableLength === 0) return null;
-  const message = request as Noted;
-  const consuming = message._consuming;
-  const parts: Buffer[] = [];
-  // Since Node 26 one call returns one chunk.
-  while (request.readableLength > 0) {
-    const part = request.read() as Buffer | null;
-    if (part === null) break;
-    parts.push(part);
-  }
-  // Bytes that nobody could check must not be read by anybody.
-  if (request.readableLength > 0) request.destroy();
-  message._consuming = consuming;
-  message._readableState.dataEmitted = false;
-  return parts.length === 1 ? parts[0] as Buffer : Buffer.concat(parts);
+export function bufferedOf(request: IncomingMessage): unknown[] | undefined {
+  if (request.readableLength === 0) return [];
+  if (stateTells) return chunksOf(request);
+  if (request.readableFlowing !== null) return undefined;
+  const read: unknown[] = [];
+  while (request.readableLength > 0) read.push(request.read());
+  for (const chunk of read.toReversed()) request.unshift(chunk);
+  return read;
+}
+
+/** Whether a request's stream has been given its end, or, where Node does not tell, its last byte is off the wire. */
+export function hasEnd(request: IncomingMessage): boolean {
+  return stateTells ? endIsIn(request) : request.complete;
 }

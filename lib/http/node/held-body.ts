@@ -13,6 +13,8 @@ interface HeldBody extends IncomingMessage {
   [kHeld]?: Buffer | undefined;
   /** Whether Node drops what is left of the body. */
   readonly _dumped?: boolean;
+  /** Whether somebody has begun to read: if nobody has, Node drops the rest when the response has finished. */
+  _consuming?: boolean;
   /** `reading`: bytes were asked for that have not come. */
   readonly _readableState: { readonly ended: boolean; readonly reading: boolean };
 }
@@ -72,6 +74,21 @@ export function askForMore(stream: IncomingMessage): void {
   } catch (error) {
     stream.destroy(error as Error);
   }
+}
+
+/** Asks for what is still to come of a body that is in its stream in part, which is no reading of it. */
+export function askForRest(stream: IncomingMessage): void {
+  const message = stream as HeldBody;
+  if (message._readableState.reading) return;
+  const { _consuming } = message;
+  askForMore(stream);
+  if (_consuming === false) message._consuming = false;
+}
+
+/** Notes that somebody reads a stream that has its body already, and so need not ask: Node would drop what a slow reader has left when the response has finished. */
+export function noteReader(stream: IncomingMessage): void {
+  const message = stream as HeldBody;
+  if (message._consuming === false) message._consuming = true;
 }
 
 /** The stream's `_read` while its body is held. */

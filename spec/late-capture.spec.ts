@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { PassThrough, Readable } from 'node:stream';
+import express from 'express';
+import fc from 'fast-check';
+import { type Application, createServer, express as waypostExpress, signRequest } from 'waypost';
+import { Running } from './support/running';
+import { runs } from './support/runs';
+import { Wire } from './support/wire';
+
+const secret = 'an example secret, 32 bytes or more';
+const logging = { level: 'silent' } as const;
+const running = new Running();
+
+afterAll(() => running.close());
+
+type Next = () => void;
+/** What a request's middleware has seen of its body. */
+interface Seen { counted: Buffer[]; logged: Buffer[] }
+
+/** Lets what has come be read: as a session store, or a lookup, takes a while. */
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 4; turn++) await new Promise(setImmediate);
+}
+
+/** What middleware of others does with a request in front of an application: none of it reads the body to its end, or keeps it. */
+const STEPS: Record<string, (req: IncomingMessage, next: Next, seen: Seen) => void> = {
+  lookup: (_req, next) => void someTurns().then(next),
+  'held back during a lookup': (req, next) => {
+    req.pause();
+    void someTurns().then(() => {
+      req.resume();
+      next();
+    });
+  },
+  'held back until all middleware has begun': (req, next) => {
+    req.pause();
+    void someTurns().then(() => {
+      next();
+      req.resume();
+    });
+  },
+  counter: (req, next, seen) => {
+    const { push } = req;
+    req.push = function (this: IncomingMessage, chunk: Buffer | null, encoding?: BufferEncoding) {
+      if (chunk !== null) seen.counted.push(Buffer.from(chunk));
+      return push.call(this, chunk, encoding);
+    };
+    next();
+  },
+  log: (req, next, seen) => {
+    req.on('data', (chunk: Buffer) => seen.logged.push(chunk));
+    next();
+  },
+  hash: (req, next) => {
+    req.pipe(createHash('sha1'));
+    next();
+  },
+  tee: (req, next) => {
+    req.pipe(new PassThrough()).resume();
+    next();
+  },
+};
+
+/** Reads what is there, and so takes a part before the application has it. */
+STEPS.reader = (req, next) => {
+  req.on('readable', () => {
+    while (req.read() !== null);
+  });
+  next();
+};
+
+/** Applications that answer with what they have of a body; the first is the oracle. */
+const INNER: Record<string, () => express.Express | Application> = {
+  Express: () => {
+    const app = express().use(express.json());
+    app.post('/', (req: { body?: unknown }, res) => void res.json(req.body ?? 'none'));
+    app.use((error: Error, _req: unknown, res: express.Response, _next: unknown) => void res.status(400).json(error.message));
+    return app;
+  },
+  'express of waypost': () => waypostExpress({ logging }).use(waypostExpress.json()).post('/', (req, res) => res.json(req.body ?? 'none')),
+  createServer: () => createServer({ logging }).post('/', (req, res) => res.json(req.body ?? 'none')),
+  signed: () => createServer({ logging, security: { requestSignature: { secret } } }).post('/', (req, res) => res.json(req.body ?? 'none')),
+  'signed, read by the handler': () => createServer({ logging, body: false, security: { requestSignature: { secret } } })
+    .post('/', (req, res) => {
+      const chunks: Buffer[] = [];
+      req.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => void res.type('json').send(Buffer.concat(chunks)));
+    }),
+};
+
+function bodyOf(length: number): string {
+  return JSON.stringify(['b'.repeat(length)]);
+}
+
+interface Plan { readonly steps: readonly string[]; readonly length: number; readonly early: number }
+
+async function send(port: number, { length, early }: Plan, atInner: Promise<void>): Promise<string> {
+  const body = bodyOf(length);
+  const wire = await Wire.open(port);
+  const fields = { host: 'a', connection: 'close', 'content-type': 'application/json', 'content-length': String(body.length), ...signRequest({ secret, method: 'POST', url: '/', body }) };
+  const part = Math.floor(body.length * early);
+  wire.write(`POST / HTTP/1.1\r\n${Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body.slice(0, part)}`);
+  await atInner;
+  wire.write(body.slice(part));
+  await wire.end;
+  const [, answer = ''] = wire.text.split('\r\n\r\n');
+  return `${wire.text.slice(9, 12)} ${answer === body ? 'whole' : answer.slice(0, 60)}`;
+}
+
+const plan = fc.record({
+  steps: fc.array(fc.constantFrom(...Object.keys(STEPS)), { minLength: 1, maxLength: 4 }),
+  length: fc.constantFrom(0, 10, 1000, 50_000, 90_000),
+  early: fc.constantFrom(0, 0.3, 0.9, 1),
+});
+
+test('whatever middleware in front has begun with a body, who has it whole behind Express has it whole here, and nobody hears a byte twice', async () => {
+  const seen: Seen = { counted: [], logged: [] };
+  let steps: readonly string[] = [];
+  let wholes = 0;
+  let begun: Next = () => undefined;
+  const ports = new Map<string, number>();
+  for (const [name, make] of Object.entries(INNER)) {
+    const around = express();
+    around.use((req, _res, next) => {
+      const run = (index: number): void => {
+        const step = STEPS[steps[index] ?? ''];
+        if (step === undefined) next();
+        else step(req, () => run(index + 1), seen);
+      };
+      run(0);
+    });
+    around.use((_req, _res, next) => {
+      next();
+      begun();
+    }, make() as express.Express);
+    ports.set(name, await running.serve(around));
+  }
+  await fc.assert(fc.asyncProperty(plan, async (given) => {
+    ({ steps } = given);
+    let oracle = '';
+    for (const [name, port] of ports) {
+      seen.counted = [];
+      seen.logged = [];
+      const answer = await send(port, given, new Promise<void>((resolve) => (begun = resolve)));
+      if (name === 'Express') oracle = answer;
+      // A part of a body that was checked must not be taken for one; a reader in front may take all.
+      if (name.startsWith('signed')) expect([name, answer]).toEqual([name, expect.stringMatching(/^(200 (whole|"none"|)|401 .*)$/)]);
+      if (oracle !== '200 whole' || given.steps.includes('reader')) continue;
+      wholes++;
+      expect([name, answer]).toEqual([name, '200 whole']);
+      const whole = bodyOf(given.length);
+      // What has come before a counter is there, it cannot count.
+      const counters = given.steps.filter((step) => step === 'counter').length;
+      if (counters === 1 && given.steps[0] === 'counter') expect([name, Buffer.concat(seen.counted).toString() === whole]).toEqual([name, true]);
+      expect([name, Buffer.concat(seen.counted).length <= counters * whole.length]).toEqual([name, true]);
+      const logs = given.steps.filter((step) => step === 'log').length;
+      expect([name, Buffer.concat(seen.logged).length]).toEqual([name, logs * whole.length]);
+    }
+  }), { numRuns: runs(300) });
+  // Otherwise it has compared next to nothing.
+  expect(wholes).toBeGreaterThan(runs(300) * ports.size / 3);
+}, 120_000);
+
+describe('a request that was filled before the application has it', () => {
+  const body = '{"a":1}';
+
+  /** As tests make them by hand. */
+  function made(isComplete: boolean): IncomingMessage {
+    const req = new IncomingMessage(new Socket());
+    const headers = { 'content-type': 'application/json', 'content-length': '7', ...signRequest({ secret, method: 'POST', url: '/', body }) };
+    Object.assign(req, { method: 'POST', url: '/', httpVersion: '1.1', headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])), rawHeaders: Object.entries(headers).flat() });
+    req.push(body);
+    req.push(null);
+    if (isComplete) req.complete = true;
+    return req;
+  }
+
+  /** What an application answers to a request that did not come over a connection. */
+  async function answerOf(name: string, req: IncomingMessage): Promise<[status: number, text: string]> {
+    const res = new ServerResponse(req);
+    let text = '';
+    const answered = new Promise<void>((resolve) => {
+      res.write = (chunk: Buffer | string) => {
+        text += String(chunk);
+        return true;
+      };
+      res.end = ((chunk?: Buffer | string) => {
+        text += String(chunk ?? '');
+        resolve();
+        return res;
+      }) as typeof res.end;
+    });
+    (INNER[name] as () => (req: IncomingMessage, res: ServerResponse) => void)()(req, res);
+    await answered;
+    return [res.statusCode, text];
+  }
+
+  test.each(Object.keys(INNER))('is answered by %s', async (name) => {
+    for (const isComplete of [false, true]) {
+      const req = made(isComplete);
+      expect(await answerOf(name, req)).toEqual([200, body]);
+    }
+  });
+
+  test('one that gives several pieces for each asking is asked once for each', async () => {
+    let asked = 0;
+    let offset = 0;
+    const whole = bodyOf(5000);
+    const req = Object.assign(new Readable({
+      read(): void {
+        asked++;
+        setImmediate(() => {
+          for (let piece = 0; piece < 2 && offset < whole.length; piece++) this.push(whole.slice(offset, offset += 500));
+          if (offset >= whole.length) this.push(null);
+        });
+      },
+    }), { method: 'POST', url: '/', headers: { 'content-type': 'application/json', 'content-length': String(whole.length) }, httpVersionMajor: 1, socket: new Socket() });
+    expect(await answerOf('createServer', req as unknown as IncomingMessage)).toEqual([200, whole]);
+    expect(asked).toBeLessThanOrEqual(8);
+  });
+});
+
+test.each(['GET', 'POST'])('a push that a program has put on hears of the end, once: %s', async (method) => {
+  for (const [name, make] of Object.entries(INNER)) {
+    let ends = 0;
+    const app = express();
+    app.use((req, _res, next) => {
+      const { push } = req;
+      req.push = function (this: IncomingMessage, chunk: Buffer | null, encoding?: BufferEncoding) {
+        if (chunk === null) ends++;
+        return push.call(this, chunk, encoding);
+      };
+      next();
+    }, make() as express.Express);
+    const wire = await Wire.open(await running.serve(app));
+    const body = method === 'GET' ? '' : '{}';
+    const fields = { host: 'a', connection: 'close', 'content-length': String(body.length), ...signRequest({ secret, method, url: '/', body }) };
+    wire.write(`${method} / HTTP/1.1\r\n${Object.entries(fields).map(([field, value]) => `${field}: ${value}\r\n`).join('')}\r\n${body}`);
+    await wire.end;
+    expect([name, ends]).toEqual([name, 1]);
+  }
+});
