@@ -3,6 +3,7 @@ import { bodyKind, parseBody, type ParseOptions } from '../http/body/body';
 import { type CaptureOutcome, hasBody, isBeingRead, kRawBody, startCapture } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
+import { letFlow } from '../http/body/standstill';
 import { closeBehind } from '../http/connection';
 import type { Request } from '../http/request';
 import { kExpectsContinue } from '../http/request-state';
@@ -28,7 +29,7 @@ export class BodyReader {
     announceClose(req, res, this.#parse.limit);
     const isWanted = this.#isParsing && !walk.bodyRead && isUnparsed(req)
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
-    if (!isWanted) return walk.resume(walk.match);
+    if (!isWanted) return BodyReader.#resume(walk);
     walk.bodyRead = true;
     // Bound, no closure, as the walk's `next`.
     startCapture(req, this.#parse.limit, BodyReader.#captured.bind(undefined, this, walk));
@@ -55,12 +56,17 @@ export class BodyReader {
     if (outcome === 'aborted') return;
     if (outcome === 'tooLarge') walk.bodyError = tooLarge(reader.#parse.limit);
     const raw = req[kRawBody];
-    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return walk.resume(walk.match);
+    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return BodyReader.#resume(walk);
     parseBody(raw, req, reader.#parse, (error, value) => {
       walk.bodyError = error ?? giveBody(req, value);
       if (walk.bodyError === undefined && walk.watch !== null) walk.watch.request.parsed(raw.length);
-      walk.resume(walk.match);
+      BodyReader.#resume(walk);
     });
+  }
+
+  static #resume(this: void, walk: Walk): void {
+    letFlow(walk.req);
+    walk.resume(walk.match);
   }
 }
 

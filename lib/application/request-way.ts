@@ -14,6 +14,7 @@ import { takeOver } from '../http/taken-over';
 import { kAnswering } from '../http/response-state';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
+import { letFlow } from '../http/body/standstill';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
@@ -149,8 +150,9 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** Its signatures are there, or none was needed. */
   admitted(target: Walk | Retarget): void {
-    if (!(target instanceof Walk)) target.admitted();
-    else this.#admit(target);
+    if (target instanceof Walk) return this.#admit(target);
+    letFlow(target.req);
+    target.admitted();
   }
 
   #admit(walk: Walk): void {
@@ -232,6 +234,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     const { req, res } = walk;
     const listener = this.fallback as FallbackListener;
     walk.watch?.request.begins();
+    letFlow(req);
     guardedCall(() => listener(req, res), (error) => this.failed(walk, error));
   }
 

@@ -1,5 +1,6 @@
 import { forbidBody } from '../http/body/bodiless';
-import { type CaptureOutcome, hasBody, kRawBody, startCapture } from '../http/body/capture';
+import { type CaptureOutcome, hasBody, isReadInPart, kRawBody, startCapture } from '../http/body/capture';
+import { letFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
@@ -48,7 +49,7 @@ export class SignatureCheck<C extends Checked> {
     if (hook === undefined) return this.#host.admitted(target);
     const { req, res } = target;
     const pending = hook.begin(req, res);
-    if (pending === undefined) return;
+    if (pending === undefined) return letFlow(req);
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
     if (!hasBody(req)) {
       if (forbidBody(req)) this.#finish(target, hook, pending, undefined);
@@ -78,9 +79,10 @@ export class SignatureCheck<C extends Checked> {
     const { res } = target;
     if (outcome === 'aborted') return;
     try {
+      if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
+      letFlow(req);
       if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
-      else if (outcome === 'consumed') hook.refuseConsumed(req, res);
-      else this.#finish(target, hook, pending, req[kRawBody]);
+      else hook.refuseConsumed(req, res);
     } catch (error) {
       // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
       this.#host.failed(target, error);
@@ -90,10 +92,17 @@ export class SignatureCheck<C extends Checked> {
   #finish(target: C, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
     const admitted = hook.finish(target.req, target.res, pending, body);
     if (admitted === true) this.#passed(target, hook);
-    else if (admitted !== false) {
+    else if (admitted === false) letFlow(target.req);
+    else {
       admitted.then((passed) => {
-        if (passed) this.#passed(target, hook);
-      }).catch((error: unknown) => this.#host.failed(target, error));
+        if (!passed) letFlow(target.req);
+        // Bytes that somebody has read meanwhile leave a part, which nobody may take for the body that was checked.
+        else if (body !== undefined && isReadInPart(target.req)) hook.refuseConsumed(target.req, target.res);
+        else this.#passed(target, hook);
+      }).catch((error: unknown) => {
+        letFlow(target.req);
+        this.#host.failed(target, error);
+      });
     }
   }
 

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 const kHears = Symbol('waypost.request.hears');
 
 interface Bodiless extends IncomingMessage {
-  [kHears]?: IncomingMessage['push'];
+  [kHears]?: IncomingMessage['push'] | undefined;
 }
 
 /**
@@ -30,8 +30,13 @@ export function hasForbiddenBody(request: IncomingMessage): boolean {
 }
 
 function refuseBytes(this: Bodiless, chunk: Buffer | null): boolean {
-  // By the class that the request has by now, which may have somebody waiting for the end.
-  if (chunk === null) return (this[kHears] ?? (Object.getPrototypeOf(this) as IncomingMessage).push).call(this, null);
+  if (chunk === null) {
+    const hears = this[kHears];
+    // It calls the push that it found, which is this one where it was put on between two checks.
+    this[kHears] = undefined;
+    // By the class that the request has by now, which may have somebody waiting for the end.
+    return (hears ?? (Object.getPrototypeOf(this) as IncomingMessage).push).call(this, null);
+  }
   this.socket.destroy();
   return false;
 }

@@ -2,9 +2,9 @@ import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 import { read } from '../../errors';
 import { bufferedOf, hasEnd } from '../node/buffered-body';
-import { askForMore, askForRest, givesWhenRead, isHeldElsewhere, noteReader } from '../node/held-body';
+import { askForMore, askForRest, givesWhenRead, isHeldElsewhere } from '../node/held-body';
 import { bytesOf, handBack, handOn, handOnFrom, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
-import { Standstill } from './standstill';
+import { keepStill, stopFlow } from './standstill';
 
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
@@ -55,15 +55,21 @@ export function isBeingRead(request: IncomingMessage): boolean {
   return request.readableFlowing !== null || request.readableDidRead;
 }
 
+/** Whether something has read a part of a captured body, of which the rest is still in the stream. */
+export function isReadInPart(request: IncomingMessage): boolean {
+  return request.readableDidRead && request.readableLength > 0;
+}
+
 /**
  * Captures the body of a request as it arrives, without consuming it: afterwards
  * the stream holds every byte, and `rawBody` is the same memory. `done` is called
- * once: at once where the outcome is known already.
+ * once: at once where the outcome is known already. A stream that flows stands still then, until `letFlow`.
  * @param limit Longest body that is kept, in bytes.
  */
 export function startCapture<T extends BodyStream>(request: T, limit: number, done: CaptureListener<T>): void {
   const known = request[kCaptured] ?? foregone(request, limit);
   if (known !== undefined) {
+    if (known === 'complete') stopFlow(request);
     // An application around this one may take larger bodies: the bytes are there, but not for this one.
     if (known === 'complete' && (request[kRawBody]?.length ?? 0) > limit) done(request, 'tooLarge');
     else settle(request, known, done);
@@ -116,7 +122,6 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   /** Whether the stream gives the next piece only when it is asked again. */
   #asks = false;
   #isAsking = false;
-  #standstill: Standstill | undefined;
 
   constructor(request: T, limit: number, done: CaptureListener<T>) {
     super('waypost.body');
@@ -165,15 +170,14 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     }
     this.#inStream = this.#length;
     this.#left = request.readableLength;
+    keepStill(request);
     if (isIn) {
-      if (request.readableFlowing === true) noteReader(request);
       this.#keep(this.#bytes() ?? Buffer.alloc(0));
       this.#end('complete');
-      return;
+    } else {
+      request[kIntake] = this;
+      askForRest(request);
     }
-    request[kIntake] = this;
-    askForRest(request);
-    this.#standstill = new Standstill(request);
   }
 
   #hold(chunk: Buffer): void {
@@ -203,11 +207,6 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     this.#held = room;
   }
 
-  /** Keeps a stream that flows from passing on what it is given back before the capture is done. */
-  #stop(): void {
-    if (this.#request.readableFlowing === true) this.#standstill ??= new Standstill(this.#request);
-  }
-
   #bytes(): Buffer | undefined {
     const held = this.#held;
     return held === undefined || held.length === this.#length ? held : held.subarray(0, this.#length);
@@ -228,7 +227,7 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     request[kIntake] = undefined;
     // What somebody has read meanwhile leaves a rest, which nobody may take for a body that was checked.
     const isWhole = !(request.readableLength < this.#left);
-    this.#stop();
+    stopFlow(request);
     const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes, this.#inStream);
     if (isWhole) this.#keep(bytes ?? Buffer.alloc(0));
     this.#end(isWhole ? 'complete' : 'consumed');
@@ -240,7 +239,7 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const bytes = this.#bytes();
     this.#held = undefined;
     request[kIntake] = undefined;
-    this.#stop();
+    stopFlow(request);
     if (bytes !== undefined) handOnFrom(request, bytes, this.#inStream);
     const more = handOn(request, chunk);
     // Not from within the parser: a listener that reads at once restarts the
@@ -255,7 +254,6 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   #end(outcome: CaptureOutcome): void {
     this.#request[kIntake] = undefined;
-    this.#standstill?.end();
     this.runInAsyncScope(settle<T>, undefined, this.#request, outcome, this.#done);
   }
 }
