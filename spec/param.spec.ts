@@ -225,7 +225,7 @@ describe('handlers of a parameter', () => {
     expect((await ask(port, '/all/x/y')).json).toMatchObject({ trace: [['**', 'x/y']] });
   });
 
-  test('registered while the server runs count from the next request on', async () => {
+  test('registered while the server runs count', async () => {
     const app = createServer({ logging: { level: 'silent' } });
     const inner = Router();
     inner.get('/:id', answer);

@@ -184,6 +184,7 @@ class Subject {
       obstacle: () => undefined,
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },
+      tableNow: () => { throw new Error('nothing was registered meanwhile'); },
       retargeted: () => { throw new Error('nothing is mounted'); },
       retargetedWithin: () => { throw new Error('nothing is mounted'); },
       ended: (_walk, failed, error) => { if (failed) throw error; },

@@ -96,7 +96,7 @@ export class Application extends ConfiguredRouter {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     }, () => this.rawListeners('close') as CloseListener[]);
-    this.#way = new RequestWay(this, options, logger, this.#classes, this.#hooks, this.#listener, () => new RouteTable(this, this[kRules], this.#apart, optionsAnswers));
+    this.#way = new RequestWay(this, options, logger, this.#classes, this.#hooks, this.#listener, (before) => new RouteTable(this, this[kRules], this.#apart, optionsAnswers, before));
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 

@@ -46,7 +46,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #listener: Listener;
-  readonly #makeTable: () => RouteTable;
+  readonly #makeTable: (before: RouteTable | null) => RouteTable;
   readonly #adoption: Adoption;
   /** Null where no request needs a signature. */
   readonly #signatures: SignatureCheck<Walk | Retarget> | null;
@@ -58,10 +58,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
   #isInstrumented = false;
 
-  /** @param makeTable Works out anew all that is registered. */
+  /** @param makeTable Works out anew all that is registered, in the place of the table before. */
   constructor(
     app: object, options: ResolvedOptions, logger: SafeLog, { Request, Response }: OwnClasses, hooks: readonly SignatureHook[], listener: Listener,
-    makeTable: () => RouteTable,
+    makeTable: (before: RouteTable | null) => RouteTable,
   ) {
     this.#app = app;
     this.#options = options;
@@ -78,14 +78,14 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** All that is registered, worked out when it is first asked for. */
   table(): RouteTable {
-    if (this.#table !== null) return this.#table;
+    if (this.#table?.era.isOver === false) return this.#table;
     this.#isInstrumented = hasOpenTelemetry();
-    return (this.#table = this.#makeTable());
+    return (this.#table = this.#makeTable(this.#table));
   }
 
   /** To be called when something has been registered. */
   changed(): void {
-    this.#table = null;
+    if (this.#table !== null) this.#table.era.isOver = true;
   }
 
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
@@ -162,6 +162,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   invite(target: Walk | Retarget): void {
     this.#bodies.invite(target);
+  }
+
+  tableNow(): RouteTable {
+    return this.table();
   }
 
   read(walk: Walk): void {

@@ -39,7 +39,7 @@ function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): La
   };
   return {
     // Behind what is in the router, and before what stands behind it; of routers that end together the innermost first.
-    order: end - 1 + 1 / (depthOf(mount) + 2),
+    mark: { order: end - 1 + 1 / (depthOf(mount) + 2) },
     handler, site: undefined, catches: false, parses: false, patterns: parsePrefix('/', table.rules), place: null, method: null, mount, level: mount.level, hooks: null,
   };
 }

@@ -1,22 +1,24 @@
 import type { Layer } from './layer';
-import type { Level, Mount, Place } from './mount';
+import type { Level, Mark, Mount, Place } from './mount';
+
+const TOP: Mark = { order: 0 };
 
 /** What has run and what was left in one walk, kept where the place it has reached no longer tells. */
 export class History {
-  /** Orders of the layers that have run. */
-  readonly #ran: Set<number>;
+  /** The layers that have run. */
+  readonly #ran: Set<Mark>;
   /** Routes and mounts that were left: by next('route') and next('router'), or by a `next` from around them. */
   #routes: Set<Place> | null = null;
   #mounts: Mount[] | null = null;
-  /** The order below which routes have been passed: no new target leads back up to one, past what guarded it from the first. */
-  #passed = 0;
+  /** The place above which routes have been passed: no new target leads back up to one, past what guarded it from the first. */
+  #passed: Mark = TOP;
 
-  constructor(ran: Set<number>) {
+  constructor(ran: Set<Mark>) {
     this.#ran = ran;
   }
 
   add(layer: Layer): void {
-    this.#ran.add(layer.order);
+    this.#ran.add(layer.mark);
   }
 
   leave({ mount, place }: Level): void {
@@ -32,19 +34,19 @@ export class History {
     (this.#mounts ??= []).push(mount);
   }
 
-  passRoutesAbove(order: number): void {
-    if (order > this.#passed) this.#passed = order;
+  passRoutesAbove(mark: Mark): void {
+    if (mark.order > this.#passed.order) this.#passed = mark;
   }
 
-  /** Whether the routes at that order have been passed. */
-  hasPassed(order: number): boolean {
-    return order < this.#passed;
+  /** Whether the routes at that place have been passed. */
+  hasPassed({ order }: Mark): boolean {
+    return order < this.#passed.order;
   }
 
   /** Whether the layer does not run, or not again. */
-  skips({ order, place }: Layer): boolean {
-    if (this.#ran.has(order)) return true;
-    if (place !== null && (this.hasPassed(order) || this.#routes?.has(place) === true)) return true;
-    return this.#mounts !== null && this.#mounts.some((mount) => mount.start <= order && order < mount.end);
+  skips({ mark, place }: Layer): boolean {
+    if (this.#ran.has(mark)) return true;
+    if (place !== null && (this.hasPassed(mark) || this.#routes?.has(place) === true)) return true;
+    return this.#mounts !== null && this.#mounts.some((mount) => mount.start <= mark.order && mark.order < mount.end);
   }
 }

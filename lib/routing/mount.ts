@@ -6,11 +6,37 @@ export interface Mount {
   readonly router: RegisteredRouter;
   readonly parent: Mount | null;
   /** The layers from `start` on and before `end` are those of this mount, and of mounts within. */
-  readonly start: number;
+  start: number;
   end: number;
   /** Whether no route is in it: then its middleware counts as the router's that it is mounted in. */
   bundle: boolean;
   readonly level: Level;
+  /** What has been laid out in it last, for the next time; see {@link Known}. */
+  known: Known;
+}
+
+/**
+ * What stands for registrations in a list, by what was registered. It is the same in every list that an application makes,
+ * so that a request on its way through one can go on in the next, when something has been registered meanwhile.
+ */
+export class Known {
+  readonly #stands = new Map<object, unknown>();
+
+  /** What stood for a registration before, once: a program may have put it in the stack twice. */
+  take(registration: object): unknown {
+    const stands = this.#stands.get(registration);
+    this.#stands.delete(registration);
+    return stands;
+  }
+
+  keep(registration: object, stands: unknown): void {
+    this.#stands.set(registration, stands);
+  }
+}
+
+/** A place in the list. Its number is another when something has been registered above. */
+export interface Mark {
+  order: number;
 }
 
 /** What has a `next` of its own, as in Express: a mount, or in it a route of several handlers. */
@@ -29,7 +55,7 @@ export interface Place {
 /** A router in a place of its own, not yet laid out. */
 export function mountOf(router: RegisteredRouter, parent: Mount | null, start: number): Mount {
   const level = { parent: parent?.level ?? null, place: null };
-  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level };
+  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level, known: new Known() };
   return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
 

@@ -109,7 +109,7 @@ export class LayerIndex {
   candidates(shape: Shape): Layer[] {
     const found = new Set<Layer>();
     collect(this.#root, shape.segments, 0, found);
-    return [...found].sort((a, b) => a.order - b.order);
+    return [...found].sort((a, b) => a.mark.order - b.mark.order);
   }
 }
 

@@ -1,14 +1,14 @@
 import { Failure, isError } from './failure';
 import { History } from './history';
 import type { Layer } from './layer';
-import { commonLevel, isWithin, type Level, type Mount } from './mount';
+import { commonLevel, isWithin, type Level, type Mark, type Mount } from './mount';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { meetsRoute } from './sibling';
 
 /** Where in the list of its application a request is, and which layers no longer count for it. */
 export class Position {
-  readonly table: RouteTable;
+  table: RouteTable;
   match: Match;
   /** The layer that was reached last. */
   protected current: Layer | null = null;
@@ -47,13 +47,13 @@ export class Position {
   }
 
   /** Whether the layer stands above a rewriter. */
-  hasPassed({ order }: Layer): boolean {
-    return this.#history?.hasPassed(order) === true;
+  hasPassed({ mark }: Layer): boolean {
+    return this.#history?.hasPassed(mark) === true;
   }
 
   /** No route of the list is run: what calls it stands above a rewriter. */
   protected passRoutes(): void {
-    this.#keepHistory().passRoutesAbove(Infinity);
+    this.#keepHistory().passRoutesAbove({ order: Infinity });
   }
 
   /** Passes the routes above what has led to another target, and the route that it is in. */
@@ -61,7 +61,7 @@ export class Position {
     const { current } = this;
     if (current === null) return;
     const history = this.#keepHistory();
-    history.passRoutesAbove(current.order);
+    history.passRoutesAbove(current.mark);
     // Unless a handler of a parameter has: then the route itself has not run.
     if (current.place !== null && history.skips(current)) history.leaveRoute(current.place);
   }
@@ -74,10 +74,20 @@ export class Position {
     this.#index = this.#restarts ? this.#below(this.current) : 0;
   }
 
+  /** Goes over to what is registered by now: what of it stands below the place reached is still to come. */
+  protected moveTo(table: RouteTable, match: Match): void {
+    this.#keepHistory();
+    this.table = table;
+    this.match = match;
+    this.#index = this.#below(this.current);
+    this.#taker = -1;
+    this.#takerSince = 0;
+  }
+
   #below(layer: Layer | null): number {
     if (layer === null) return 0;
     const { steps } = this.match.plan;
-    const index = steps.findIndex((step) => step.layer.order > layer.order);
+    const index = steps.findIndex((step) => step.layer.mark.order > layer.mark.order);
     return index === -1 ? steps.length : index;
   }
 
@@ -124,11 +134,11 @@ export class Position {
   /** From here on, what has run is written down; until here it follows from the place reached. */
   #keepHistory(): History {
     if (this.#history !== null) return this.#history;
-    const ran = new Set<number>();
+    const ran = new Set<Mark>();
     for (let i = 0; i < this.#index; i++) {
       const step = this.match.plan.steps[i] as Step;
       if (!step.layer.catches && this.table.applies(step, this.match) && !(step.sibling && this.#takenBySibling(step, i + 1))) {
-        ran.add(step.layer.order);
+        ran.add(step.layer.mark);
       }
     }
     return (this.#history = new History(ran));

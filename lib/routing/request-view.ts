@@ -10,14 +10,15 @@ import { TargetView } from './target-view';
 
 /** What a layer that is called sees of its request: its part of the target, the parameters and the route. */
 export class RequestView extends TargetView {
-  readonly #table: RouteTable;
+  /** That of the walk. */
+  table: RouteTable;
   readonly #outerParams: Params | undefined;
   readonly #outerNext: NextFunction | undefined;
 
   /** @param outer The view of the walk around. @param isMounted Whether a framework around goes on with what is left. */
   constructor(req: Request, outer: TargetView | undefined, table: RouteTable, isMounted: boolean) {
     super(req, outer);
-    this.#table = table;
+    this.table = table;
     this.#outerParams = isMounted ? req.params : undefined;
     this.#outerNext = isMounted ? req.next : undefined;
   }
@@ -36,8 +37,8 @@ export class RequestView extends TargetView {
       }
       req.params = params;
     } else {
-      const pattern = this.#table.alternative(step.layer, match) as Pattern;
-      req.params = pattern.bare ? new NoParams() : pattern.capture(this.#table.cut(match), false, isStrict);
+      const pattern = this.table.alternative(step.layer, match) as Pattern;
+      req.params = pattern.bare ? new NoParams() : pattern.capture(this.table.cut(match), false, isStrict);
     }
     req.route = place.route;
     this.showRoute(step, match);
@@ -46,7 +47,7 @@ export class RequestView extends TargetView {
   /** Shows the URL as handlers of a route see it. */
   showRoute(step: Step, match: Match): void {
     const mountPath = match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match);
-    if (mountPath !== '' && !this.#table.apart) return this.showBeneath(mountPath.length, match.path);
+    if (mountPath !== '' && !this.table.apart) return this.showBeneath(mountPath.length, match.path);
     this.showAll();
     this.showBase(mountPath);
   }
@@ -64,9 +65,9 @@ export class RequestView extends TargetView {
       req.params = new NoParams();
       this.showBeneath(base.length, match.path);
     } else {
-      const pattern = this.#table.alternative(layer, match) as Pattern;
-      const cut = this.#table.cut(match);
-      req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, this.#table.rules.asExpress === true);
+      const pattern = this.table.alternative(layer, match) as Pattern;
+      const cut = this.table.cut(match);
+      req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, this.table.rules.asExpress === true);
       this.showBeneath(pattern.prefixEnd(cut), match.path);
     }
   }
@@ -82,7 +83,7 @@ export class RequestView extends TargetView {
   }
 
   #mountPath(layer: Layer, match: Match): string {
-    const pattern = this.#table.alternative(layer, match) as Pattern;
-    return match.path.slice(0, pattern.mountEnd(this.#table.cut(match)));
+    const pattern = this.table.alternative(layer, match) as Pattern;
+    return match.path.slice(0, pattern.mountEnd(this.table.cut(match)));
   }
 }

@@ -10,19 +10,26 @@ import { Match, Plan, Step } from './plan';
 import type { RegisteredRouter, RoutingRules } from './registration';
 import { meetsRoute } from './sibling';
 
+/** The time of one table, or of several. */
+export interface Era {
+  isOver: boolean;
+}
+
 /** Stands for all methods that no route names. */
 const OTHER = '';
 
 /**
  * Everything that is registered in an application, worked out for lookups. It
- * is made anew at the first request after a registration; plans are made when
- * a shape is first asked for.
+ * is made anew after a registration, by the first request that asks for it, one
+ * that is under way included; plans are made when a shape is first asked for.
  */
 export class RouteTable {
   readonly layers: readonly Layer[];
   /** The level of the application itself. */
   readonly outermost: Level;
   readonly rules: RoutingRules;
+  /** How long it counts: until something is registered. */
+  readonly era: Era;
   /** Whether routers keep their middleware to themselves: it does not run for what a sibling router's route takes (INTERFACE section 4.1). In Express it runs. */
   readonly apart: boolean;
   readonly #engine = new Engine();
@@ -35,14 +42,20 @@ export class RouteTable {
   readonly #exact: boolean;
   readonly #answers: ((table: RouteTable) => Layer[]) | null;
 
-  /** @param answers Makes what stands behind each router in the plans for OPTIONS, where the rules ask for it. */
-  constructor(router: RegisteredRouter, rules: RoutingRules, apart = true, answers: ((table: RouteTable) => Layer[]) | null = null) {
+  /**
+   * @param answers Makes what stands behind each router in the plans for OPTIONS, where the rules ask for it.
+   * @param before The table that this one comes in the place of.
+   */
+  constructor(router: RegisteredRouter, rules: RoutingRules, apart = true, answers: ((table: RouteTable) => Layer[]) | null = null, before: RouteTable | null = null, era: Era = { isOver: false }) {
+    this.era = era;
     this.#answers = answers;
-    this.rules = { ...rules, asExpress: !apart };
+    const own = { ...rules, asExpress: !apart };
+    // What is kept by the rules is found again.
+    this.rules = before !== null && JSON.stringify(before.rules) === JSON.stringify(own) ? before.rules : own;
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     this.#heads = new HeadRoutes(apart);
-    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules));
+    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules, before?.outermost ?? null));
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
@@ -136,7 +149,7 @@ export class RouteTable {
     });
     if (method === 'OPTIONS' && this.#answers !== null && this.rules.answerOptions === true) {
       for (const layer of this.#answers(this)) steps.push(new Step(layer, false, undefined, false, true));
-      steps.sort((a, b) => a.layer.order - b.layer.order);
+      steps.sort((a, b) => a.layer.mark.order - b.layer.mark.order);
     }
     return new Plan(steps);
   }

@@ -15,7 +15,7 @@ import { checkAround, isLedAstray } from './guards-around';
 import type { NextFunction } from './handler';
 import type { Params } from './pattern-params';
 import { optionsAnswers } from './express-options-answer';
-import { RouteTable } from './route-table';
+import { type Era, RouteTable } from './route-table';
 import type { RegisteredRouter, RoutingRules } from './registration';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
 import { RequestWatch } from './watch';
@@ -44,7 +44,8 @@ export class RouterCall implements WalkHost {
   readonly #options: RouterOptions;
   readonly #adoption = new Adoption(Request.prototype, WalkedResponse.prototype);
   /** By the rules of what it was called in. */
-  #tables = new WeakMap<RoutingRules, RouteTable>();
+  readonly #tables = new WeakMap<RoutingRules, RouteTable>();
+  #era: Era = { isOver: false };
 
   constructor(router: RegisteredRouter, options: RouterOptions) {
     this.#router = router;
@@ -53,7 +54,8 @@ export class RouterCall implements WalkHost {
 
   /** To be called when what is registered has changed. */
   forget(): void {
-    this.#tables = new WeakMap();
+    this.#era.isOver = true;
+    this.#era = { isOver: false };
   }
 
   /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
@@ -170,18 +172,24 @@ export class RouterCall implements WalkHost {
   /** Null where what is registered can't be, of which `next` is told. */
   #tableIn(parent: Walk | undefined, next: NextFunction): RouteTable | null {
     try {
-      return this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false);
+      return this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, parent?.table.apart ?? false, null);
     } catch (error) {
       next(error);
       return null;
     }
   }
 
-  #tableUnder(around: RoutingRules, apart: boolean): RouteTable {
+  /** @internal */
+  tableNow({ parent, table }: Walk): RouteTable {
+    return this.#tableUnder(parent?.table.rules ?? EXPRESS_RULES, table.apart, table);
+  }
+
+  /** @param before The table to go on from, where none is known. */
+  #tableUnder(around: RoutingRules, apart: boolean, before: RouteTable | null): RouteTable {
     const known = this.#tables.get(around);
-    if (known !== undefined) return known;
+    if (known?.era.isOver === false) return known;
     const inherits = this.#options.mergeParams ?? around.mergeParams ?? true;
-    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers);
+    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers, known ?? before, this.#era);
     this.#tables.set(around, table);
     return table;
   }

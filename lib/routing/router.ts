@@ -43,7 +43,7 @@ export class Router extends Mountable {
   readonly #registrations: Own[] = [];
   /** The routers that it is mounted in. */
   readonly #outers = new Set<Router>();
-  readonly #params = new Map<string, readonly ParamHandler[]>();
+  readonly #params = new Map<string, ParamHandler[]>();
   #stack: StackLayer[] | null = null;
   readonly #owner: StackOwner = { changed: () => this[kChanged](), taken: (layer) => this.#takeFromStack(pictured(layer) as Own | undefined) };
   #call: RouterCall | null = null;
@@ -129,7 +129,12 @@ export class Router extends Mountable {
    * @throws TypeError for a wrong name, or what is no function.
    */
   param(name: string | readonly string[], handler: ParamHandler): this {
-    for (const each of readParam(name, handler)) this.#params.set(each, [...(this.#params.get(each) ?? []), handler]);
+    for (const each of readParam(name, handler)) {
+      const known = this.#params.get(each);
+      // The same list, which a request may be in.
+      if (known === undefined) this.#params.set(each, [handler]);
+      else known.push(handler);
+    }
     this[kChanged]();
     return this;
   }

@@ -28,7 +28,7 @@ const kHearers = Symbol('waypost.stack.hearers');
  * registered, or put a function of their own around it.
  */
 export class StackLayer {
-  /** What is called. What a program puts here is called in its place, from the next request on. */
+  /** What is called. What a program puts here is called in its place. */
   handle: unknown;
   readonly name: string;
   /** The path as it was registered. */

@@ -39,8 +39,8 @@ function isAboveAll(layer: Layer, layers: readonly Layer[]): boolean {
   if (!layer.catches || layer.place !== null) return false;
   const routes = layers.filter((other) => !other.catches && within(other.mount, layer.mount) && (other.place !== null || isRouter(other.handler)));
   const [first] = routes;
-  if (first === undefined || first.order < layer.order) return false;
-  return !layers.some((other) => other.catches && other.place === null && other.order > first.order && within(layer.mount, other.mount));
+  if (first === undefined || first.mark.order < layer.mark.order) return false;
+  return !layers.some((other) => other.catches && other.place === null && other.mark.order > first.mark.order && within(layer.mount, other.mount));
 }
 
 /** Whether it is an application or a router, of whatever make, that is called as a function: with routes of its own. */

@@ -45,7 +45,7 @@ export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRo
 
 /** The router and the path of middleware that a route does not meet, where that is so. */
 function unmetBy(middleware: Layer, route: Layer, pattern: Pattern): { mount: Mount; path: string; written: string | null }[] {
-  if (middleware.order > route.order || meetsRoute(middleware.mount, route.mount)) return [];
+  if (middleware.mark.order > route.mark.order || meetsRoute(middleware.mount, route.mount)) return [];
   const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));
   if (around === undefined) return [];
   const mount = homeOf(middleware.mount);

@@ -1,5 +1,6 @@
 import type { Request } from '../http/request';
 import { forgetRefusedHead } from '../http/default-answer';
+import { pathOf } from '../target';
 import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
@@ -29,6 +30,8 @@ export type Travelling = Request & { [kWalk]?: Walk | undefined; [kBegun]?: Walk
 
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
+  /** What is registered by now, where the table of a walk is over. */
+  tableNow(walk: Walk): RouteTable;
   /** Resumes a walk, of the application or within it: at once, or when a body that a route of it can take has been read. */
   read(walk: Walk): void;
   /** Called before the first handler of a route: an error that stands in its way, raised at that place. */
@@ -94,6 +97,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   #depth = 0;
   #over = false;
+  /** Whether the walk is held where it is, and not before the list of another target. */
+  #stays = false;
   /** The route whose parameters `req.params` holds. */
   #captured: Place | null = null;
   /** Whether what was called last is middleware of all paths; see {@link Step.isPlain}. */
@@ -193,8 +198,22 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.held = false;
     // An error came in between, and was answered.
     if (this.#over) return;
-    this.begin(match);
+    const isRenewed = this.#renew();
+    if (this.#stays) this.#stays = false;
+    else this.begin(isRenewed ? this.match : match);
     this.#run();
+  }
+
+  /**
+   * Goes over to what is registered by now, if that is other than before: as in Express, what has been
+   * registered below the place reached is met, guards too. Returns whether it is.
+   */
+  #renew(): boolean {
+    if (!this.table.era.isOver) return false;
+    const table = this.host.tableNow(this);
+    this.view.table = table;
+    this.moveTo(table, table.match(this.method, pathOf(this.url)));
+    return true;
   }
 
   /** An error while the walk is held ends it; anything else that `next` is given then is of no account. */
@@ -214,7 +233,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const rewritten = this.isRewritten;
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     // Nearly always: kept short, so that V8 inlines the way from one middleware to the next.
-    if (level === this.level && error === undefined && this.failure === null && !rewritten) return this.#run();
+    if (level === this.level && error === undefined && this.failure === null && !rewritten && !this.table.era.isOver) return this.#run();
     this.#signal(level, error, rewritten);
   }
 
@@ -236,9 +255,18 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   #goOn(rewritten: boolean): void {
-    if (!rewritten) this.#run();
+    const isRenewed = this.#renew();
+    if (!rewritten && isRenewed && !this.bodyRead && this.failure === null) this.#readFor();
+    else if (!rewritten) this.#run();
     else if (this.#captured !== null && this.#captured === this.level.place && this.staysInRoute) this.#rewriteWithin();
     else this.#rewrite();
+  }
+
+  /** Reads the body for a route that has come meanwhile, if one takes it, and goes on where the walk is. */
+  #readFor(): void {
+    this.held = true;
+    this.#stays = true;
+    this.host.read(this);
   }
 
   /** As in Express, the further handlers of a route run whatever target one of them has made, and the walk takes it when it leaves the route. */

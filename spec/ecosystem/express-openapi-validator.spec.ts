@@ -27,6 +27,7 @@ const API = {
       post: { requestBody: { required: true, ...JSON_OF(NOTE) }, responses: { 201: { description: 'made', ...JSON_OF(NOTE) } } },
     },
     '/notes/{id}': { get: { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }], responses: { 200: { description: 'one', ...JSON_OF({ type: 'object' }) } } } },
+    '/own/{id}': { get: { parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }], responses: { 200: { description: 'one', ...JSON_OF({ type: 'object' }) } } } },
     '/secret': { get: { security: [{ key: [] }], responses: { 200: { description: 'told', ...JSON_OF({ type: 'string' }) } } } },
     '/wrong': { get: { responses: { 200: { description: 'not as said', ...JSON_OF({ type: 'object', required: ['a'], properties: { a: { type: 'string' } } }) } } } },
     '/files': {
@@ -58,6 +59,7 @@ function program(app: Express, side: Side): void {
   router.post('/files', (req, res) => void res.json([req.body, (req.files as Express.Multer.File[]).map(({ originalname, size }) => [originalname, size])]));
   router.get('/free', (_req, res) => void res.send('free'));
   app.use('/v1', router);
+  app.get('/v1/own/:id', (req, res) => void res.json({ id: req.params['id'] }));
   app.use(((error: { status?: number; message: string; errors?: unknown }, _req, res, _next) => {
     res.status(error.status ?? 500).json({ message: error.message, errors: error.errors });
   }) as express.ErrorRequestHandler);
@@ -68,6 +70,10 @@ beforeAll(async () => {
 });
 
 afterAll(() => oracle.close());
+
+test('makes a number of the first request\'s parameter: the package registers what does so while that is under way', async () => {
+  for (let request = 0; request < 2; request++) expect((await oracle.ask('/v1/own/7')).body).toBe('{"id":7}');
+});
 
 test('lets through what is as described, with its defaults', async () => {
   expect(await oracle.post('/v1/notes', '{"text":"short"}')).toMatchObject({ status: 201, body: '{"text":"short","stars":1}' });

@@ -1,0 +1,189 @@
+import express from 'express';
+import fc from 'fast-check';
+import { createServer, express as waypostExpress, Router } from 'waypost';
+import { Running } from './support/running';
+import { runs } from './support/runs';
+import { ask, post } from './support/wire';
+
+const logging = { level: 'silent' } as const;
+const running = new Running();
+
+afterEach(() => running.close());
+
+type Next = (error?: unknown) => void;
+interface Req { readonly params: Record<string, unknown> }
+interface Res { send(body: string): void; status(code: number): Res }
+type Handle = (req: Req, res: Res, next: Next) => void;
+/** What Express and waypost have in common, as far as it is used here. */
+interface Registrar {
+  use(...given: unknown[]): unknown;
+  get(path: string, ...handlers: unknown[]): unknown;
+  param(name: string, handler: unknown): unknown;
+}
+
+/** One registration in one of the routers. */
+interface Item {
+  readonly kind: 'use' | 'route' | 'second' | 'param' | 'guard' | 'error' | 'raise';
+  /** Of the application (0), or of the routers that are mounted in it (1, and in that 2). */
+  readonly where: number;
+  readonly path: string;
+  /** What the first request that comes here registers, before it goes on. */
+  readonly registers: readonly Item[];
+  readonly isAsync: boolean;
+}
+
+const PATHS = ['/', '/a', '/:id'];
+
+const leaf = fc.record<Item>({
+  kind: fc.constantFrom('use', 'route', 'second', 'param', 'guard', 'error', 'raise'),
+  where: fc.integer({ min: 0, max: 2 }),
+  path: fc.constantFrom(...PATHS),
+  registers: fc.constant([]),
+  isAsync: fc.boolean(),
+});
+const item = fc.record<Item>({
+  kind: fc.constantFrom('use', 'use', 'route', 'second', 'param', 'error', 'raise'),
+  where: fc.integer({ min: 0, max: 2 }),
+  path: fc.constantFrom(...PATHS),
+  registers: fc.oneof(fc.constant([]), fc.array(leaf, { minLength: 1, maxLength: 3 })),
+  isAsync: fc.boolean(),
+});
+
+/** Registers a program; `ran` is told what runs, in order. */
+function register(routers: readonly [Registrar, Registrar, Registrar], items: readonly Item[], ran: (name: string) => void): void {
+  let count = 0;
+  const add = (given: Item): void => {
+    const { kind, where, path, isAsync } = given;
+    const name = `${kind}${count++}`;
+    const router = routers[where] as Registrar;
+    let left = given.registers;
+    const goOn = (next: Next, error?: unknown): void => {
+      const done = (): void => {
+        const late = left;
+        left = [];
+        late.forEach(add);
+        next(error);
+      };
+      if (isAsync) setImmediate(done);
+      else done();
+    };
+    const handle: Handle = (req, _res, next) => {
+      ran(`${name} ${JSON.stringify(req.params)}`);
+      goOn(next);
+    };
+    if (kind === 'use') router.use(path === '/:id' ? '/' : path, handle);
+    else if (kind === 'route') router.get(path, handle);
+    else if (kind === 'second') router.get(path, handle, handle);
+    else if (kind === 'guard') router.use((_req: Req, res: Res) => void res.status(401).send(name));
+    else if (kind === 'raise') router.use((_req: Req, _res: Res, next: Next) => goOn(next, new Error(name)));
+    else if (kind === 'error') router.use((error: Error, _req: Req, _res: Res, next: Next) => {
+      ran(`${name} ${error.message}`);
+      goOn(next);
+    });
+    else router.param('id', (_req: Req, _res: Res, next: Next, value: string) => {
+      ran(`${name} ${value}`);
+      goOn(next);
+    });
+  };
+  items.forEach(add);
+}
+
+/** What the first three requests meet. */
+async function met(app: Registrar, newRouter: () => Registrar, items: readonly Item[], path: string): Promise<string[]> {
+  const names: string[] = [];
+  const [one, two] = [newRouter(), newRouter()];
+  // What stands before the routers is registered by the items of the application that come first.
+  const half = Math.ceil(items.length / 2);
+  const add = (some: readonly Item[]): void => register([app, one, two], some, (name) => names.push(name));
+  add(items.slice(0, half));
+  one.use('/', two);
+  app.use('/', one);
+  add(items.slice(half));
+  app.use((error: Error, _req: Req, res: Res, _next: Next) => void res.status(500).send(error.message));
+  const port = await running.serve(app as unknown as Parameters<Running['serve']>[0]);
+  const found: string[] = [];
+  for (let request = 0; request < 3; request++) {
+    const { status } = await ask(port, path);
+    found.push(`${status}: ${names.splice(0).join(', ')}`);
+  }
+  return found;
+}
+
+test('what is registered while a request is under way is met by it below where it is, as in Express', async () => {
+  let late = 0;
+  await fc.assert(fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 7 }), fc.constantFrom('/', '/a'), async (items, path) => {
+    const expected = await met(express() as unknown as Registrar, () => express.Router() as unknown as Registrar, items, path);
+    const found = await met(waypostExpress({ logging }) as unknown as Registrar, () => Router() as unknown as Registrar, items, path);
+    if (expected[0] !== expected[1]) late++;
+    await running.close();
+    expect(found).toEqual(expected);
+  }), { numRuns: runs(400) });
+  // Otherwise nothing was registered late.
+  expect(late).toBeGreaterThan(runs(400) / 20);
+}, 120_000);
+
+describe('what is registered while a request is under way', () => {
+  test('a route takes its body, which no route took before', async () => {
+    const app = createServer({ logging });
+    let isFirst = true;
+    app.use((_req, _res, next) => setImmediate(() => {
+      if (isFirst) app.post('/', (req, res) => res.json(req.body));
+      isFirst = false;
+      next();
+    }));
+    const port = await running.serve(app);
+    for (let request = 0; request < 2; request++) expect((await post(port, '/', '{"a":1}')).body).toBe('{"a":1}');
+  });
+
+  test.each([['createServer', () => createServer({ logging })], ['express', () => waypostExpress({ logging })]])('%s: a guard stops a request that waits in front of it, whoever has registered it', async (_name, make) => {
+    const app = make();
+    const router = Router();
+    let goOn = (): void => undefined;
+    const waits = new Promise<void>((resolve) => {
+      router.use((_req, _res, next) => {
+        goOn = next;
+        resolve();
+      });
+    });
+    app.use('/x', router);
+    const port = await running.serve(app);
+    const answered = ask(port, '/x/secret');
+    await waits;
+    router.use((_req, res) => res.status(401).send('guard'));
+    router.get('/secret', (_req, res) => res.send('secret'));
+    goOn();
+    expect((await answered).body).toBe('guard');
+  });
+
+  test('a handler of a route that runs is met, and what it passes on to', async () => {
+    for (const [name, app] of [['Express', express()], ['waypost', waypostExpress({ logging })]] as const) {
+      const route = (app as unknown as Registrar & { route(path: string): Registrar }).route('/') as unknown as { get(handler: Handle): unknown };
+      let isFirst = true;
+      route.get((_req, _res, next) => {
+        if (isFirst) route.get((_same, res) => void res.send('second'));
+        isFirst = false;
+        next();
+      });
+      (app as unknown as Registrar).get('/', (_req: Req, res: Res) => void res.send('behind'));
+      const port = await running.serve(app as unknown as Parameters<Running['serve']>[0]);
+      expect([name, (await ask(port, '/')).body, (await ask(port, '/')).body]).toEqual([name, 'second', 'second']);
+    }
+  });
+
+  test('a router that is called by hand, or keeps its parameters to itself, is no exception', async () => {
+    for (const [name, app, newRouter] of [['Express', express(), express.Router], ['waypost', waypostExpress({ logging }), Router]] as const) {
+      const router = (newRouter as (options?: object) => unknown)({ caseSensitive: true }) as Registrar & Handle;
+      let isFirst = true;
+      router.use((_req: Req, _res: Res, next: Next) => setImmediate(() => {
+        if (isFirst) router.get('/a', (_same: Req, res: Res) => void res.send('late'));
+        isFirst = false;
+        next();
+      }));
+      (app as unknown as Registrar).use('/hand', (req: Req, res: Res, next: Next) => router(req, res, next));
+      (app as unknown as Registrar).use('/mount/:id', router);
+      const port = await running.serve(app as unknown as Parameters<Running['serve']>[0]);
+      const paths = name === 'Express' ? ['/hand/a', '/mount/1/a'] : ['/mount/1/a', '/hand/a'];
+      for (const path of paths) expect([name, path, (await ask(port, path)).body]).toEqual([name, path, 'late']);
+    }
+  });
+});
