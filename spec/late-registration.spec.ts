@@ -186,4 +186,17 @@ describe('what is registered while a request is under way', () => {
       for (const path of paths) expect([name, path, (await ask(port, path)).body]).toEqual([name, path, 'late']);
     }
   });
+
+  test('a path that cannot be there ends the request with an error, and not the process', async () => {
+    const app = waypostExpress({ logging });
+    const router = Router();
+    router.use((_req, _res, next) => setImmediate(() => {
+      router.get('/*', (_same, res) => res.send('any'));
+      next();
+    }));
+    router.get('/a', (_req, res) => res.send('a'));
+    app.use((req, res, next) => router(req, res, next));
+    const port = await running.serve(app);
+    expect((await ask(port, '/a')).status).toBe(500);
+  });
 });

@@ -199,6 +199,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // An error came in between, and was answered.
     if (this.#over) return;
     const isRenewed = this.#renew();
+    if (isRenewed === null) return;
     if (this.#stays) this.#stays = false;
     else this.begin(isRenewed ? this.match : match);
     this.#run();
@@ -206,14 +207,21 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /**
    * Goes over to what is registered by now, if that is other than before: as in Express, what has been
-   * registered below the place reached is met, guards too. Returns whether it is.
+   * registered below the place reached is met, guards too. Returns whether it is; null where that ended the walk.
    */
-  #renew(): boolean {
+  #renew(): boolean | null {
     if (!this.table.era.isOver) return false;
-    const table = this.host.tableNow(this);
-    this.view.table = table;
-    this.moveTo(table, table.match(this.method, pathOf(this.url)));
-    return true;
+    try {
+      const table = this.host.tableNow(this);
+      this.view.table = table;
+      this.moveTo(table, table.match(this.method, pathOf(this.url)));
+      return true;
+    } catch (error) {
+      // A path that can't be where the router is called. Without what was registered a guard may be missing, and where the walk goes on from a timer a throw would end the process.
+      this.held = true;
+      this.#interrupt(error);
+      return null;
+    }
   }
 
   /** An error while the walk is held ends it; anything else that `next` is given then is of no account. */
@@ -256,6 +264,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   #goOn(rewritten: boolean): void {
     const isRenewed = this.#renew();
+    if (isRenewed === null) return;
     if (!rewritten && isRenewed && !this.bodyRead && this.failure === null) this.#readFor();
     else if (!rewritten) this.#run();
     else if (this.#captured !== null && this.#captured === this.level.place && this.staysInRoute) this.#rewriteWithin();
