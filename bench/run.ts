@@ -33,11 +33,18 @@ async function main(): Promise<void> {
     if (settings.checkOnly) return;
     if (settings.parts.includes('profile')) writeProfiles(settings, renderProfiles(await measureProfiles(bench)));
     if (settings.parts.every((part) => part === 'profile')) return;
-    write(settings, {
+    const run = {
       machine: describeMachine(),
       load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined },
-      ...(await measureAll(bench)),
-    });
+    };
+    let written: readonly string[] = [];
+    let results: Results = { ...run, measures: [], growth: [] };
+    for await (const measured of measureAll(bench)) {
+      results = { ...run, ...measured };
+      // A run that is cut off leaves what it has measured by then.
+      written = write(settings, results);
+    }
+    console.log(`${renderTable(results)}\n\nWritten to ${settings.out}: ${written.join(', ')}`);
   } finally {
     bench.progress.end();
   }
@@ -65,17 +72,22 @@ function estimate(settings: Settings): number {
   return seconds;
 }
 
-async function measureAll(bench: Bench): Promise<{ measures: Measure[]; growth: Growth[] }> {
+/** All that has been measured, anew whenever a part more has been. */
+async function* measureAll(bench: Bench): AsyncGenerator<{ measures: Measure[]; growth: Growth[] }> {
   const { parts, cases } = bench.settings;
   const measures: Measure[] = [];
+  const measured = (added: readonly Measure[], growth: Growth[] = []): { measures: Measure[]; growth: Growth[] } => {
+    measures.push(...added);
+    // What is measured in requests stands above start and memory.
+    measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));
+    return { measures, growth };
+  };
   if (parts.includes('cases')) {
-    for (const name of cases) measures.push(...(await compareCase(bench, bench.cases.get(name) as Case)));
+    for (const name of cases) yield measured(await compareCase(bench, bench.cases.get(name) as Case));
   }
-  if (parts.includes('start')) measures.push(...(await compareStarts(bench)));
-  if (parts.includes('latency')) measures.push(...(await compareLatencies(bench)));
-  // What is measured in requests stands above start and memory.
-  measures.sort((a, b) => Number(b.unit === 'requests/s') - Number(a.unit === 'requests/s'));
-  return { measures, growth: parts.includes('growth') ? await measureGrowth(bench) : [] };
+  if (parts.includes('start')) yield measured(await compareStarts(bench));
+  if (parts.includes('latency')) yield measured(await compareLatencies(bench));
+  if (parts.includes('growth')) yield measured([], await measureGrowth(bench));
 }
 
 function writeProfiles({ out }: Settings, text: string): void {
@@ -84,14 +96,14 @@ function writeProfiles({ out }: Settings, text: string): void {
   console.log(`${text}\nWritten to ${out}: profile.md`);
 }
 
-function write({ out }: Settings, results: Results): void {
-  const table = renderTable(results);
+/** Returns the names of the files. */
+function write({ out }: Settings, results: Results): readonly string[] {
   mkdirSync(out, { recursive: true });
-  const files: [string, string][] = [['results.json', `${JSON.stringify(results, null, 1)}\n`], ['results.md', `${table}\n`]];
+  const files: [string, string][] = [['results.json', `${JSON.stringify(results, null, 1)}\n`], ['results.md', `${renderTable(results)}\n`]];
   if (results.measures.length > 0) files.push(['ratios.svg', renderRatioChart(results)]);
   if (results.growth.length > 0) files.push(['growth.svg', renderGrowthChart(results)]);
   for (const [name, text] of files) writeFileSync(resolve(out, name), text);
-  console.log(`${table}\n\nWritten to ${out}: ${files.map(([name]) => name).join(', ')}`);
+  return files.map(([name]) => name);
 }
 
 main().catch((error: unknown) => {
