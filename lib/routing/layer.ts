@@ -4,8 +4,8 @@ import type { MatchedRoute } from '../http/request';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
-import { Known, type Level, type Mark, type Mount, mountOf, type Place } from './mount';
-import { kJoins, kRegistrations, type RegisteredRouter, type RoutingRules } from './registration';
+import { type Level, type Mark, type Mount, mountOf, type Place, type Standing, type StandingEntry } from './mount';
+import { kJoins, kRegistrations, type RegisteredRouter, type Registration, type RouteEntry, type RoutingRules } from './registration';
 import type { AnyHandler } from './handler';
 
 /**
@@ -40,84 +40,101 @@ const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedPars
 
 /**
  * Lays out everything that is registered in a router and in those mounted in it; returns the outermost level too.
- * @param before That of the list before, for what was in it to be the same.
+ * @param before That of the list before, to go on from: the same is returned then. It is not where anything has been taken out of
+ * that list, or put in another order: a place in it tells nothing of what stands below it now.
  */
 export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Level | null): { layers: Layer[]; outermost: Level } {
   const layers: Layer[] = [];
-  const mount = before?.mount ?? mountOf(router, null, 0);
+  const mount = before !== null && isLonger(before.mount) ? before.mount : mountOf(router, null, 0);
   mount.end = Infinity;
   append(layers, mount, parsePrefix('/', rules), rules, []);
   return { layers, outermost: mount.level };
 }
 
+/** Whether all that was laid out at a mount is still registered there, in the same order. */
+function isLonger({ standings, router }: Mount): boolean {
+  return areAmong(standings, router[kRegistrations], standsFor);
+}
+
+function standsFor(standing: Standing, entry: Registration): boolean {
+  if (standing.key !== keyOf(entry)) return false;
+  if (standing.kind === 'mount') return entry.kind === 'mount' && isLonger(standing.mount);
+  return standing.kind !== 'route' || (entry.kind === 'route' && areAmong(standing.entries, entry.entries, ({ key }, other) => key === (other.origin ?? other)));
+}
+
+/** Whether all of the first are among the others, in the same order. */
+function areAmong<T, U>(all: readonly T[], others: readonly U[], isSame: (one: T, other: U) => boolean): boolean {
+  let found = 0;
+  for (const other of others) if (found < all.length && isSame(all[found] as T, other)) found++;
+  return found === all.length;
+}
+
 function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
-  const { known } = mount;
-  mount.known = new Known();
-  for (const entry of mount.router[kRegistrations]) {
+  const before = mount.standings;
+  let found = 0;
+  mount.standings = mount.router[kRegistrations].map((entry) => {
     // A router that stands in no application comes here first.
     if (rules.asExpress === true) refuseStars(entry.paths);
     const own = entry.kind === 'route' ? entry.paths.flatMap((path) => parsePattern(path, rules)) : parsePrefixes(entry.paths, rules);
     const patterns = joinPatterns(prefixes, own, entry.kind !== 'route', rules);
     const outer = hooksBeneath(around, own, prefixes);
     const hooks = [...outer, ...hooksFor(mount, own)];
+    const key = keyOf(entry);
+    const known = before[found]?.key === key ? before[found++] : undefined;
     if (entry.kind === 'route') {
-      const stands = (known.take(entry.route) as LaidRoute | undefined) ?? laidRoute(mount, entry.route);
-      mount.known.keep(entry.route, stands);
-      const isLone = entry.entries.length === 1;
-      // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
-      const level = isLone ? mount.level : stands.level;
-      entry.entries.forEach(({ method, handler, site }, index) => push(layers, stands.marks, index, handler, site, patterns, stands.level.place, method, level, hooks));
-    } else if (entry.kind === 'middleware') {
-      const marks = (known.take(entry) as Laid[] | undefined) ?? [];
-      mount.known.keep(entry, marks);
-      entry.handlers.forEach((handler, index) => push(layers, marks, index, handler, entry.site, patterns, null, null, mount.level, hooks));
-    } else if (!entry.router[kJoins](rules, patterns)) {
-      // By other rules it could stand in the list.
-      const stands = known.take(entry) as Mount | Laid[] | undefined;
-      const marks = Array.isArray(stands) ? stands : [];
-      mount.known.keep(entry, marks);
-      push(layers, marks, 0, entry.router, entry.site, patterns, null, null, mount.level, hooks);
-    } else {
-      const stands = known.take(entry) as Mount | Laid[] | undefined;
-      const inner = stands === undefined || Array.isArray(stands) ? mountOf(entry.router, mount, 0) : stands;
-      mount.known.keep(entry, inner);
+      const standing = (known as Standing & { kind: 'route' } | undefined) ?? routeAt(mount, entry.route);
+      standing.entries = pushRoute(layers, standing, entry.entries, patterns, hooks);
+      return standing;
+    }
+    if (entry.kind === 'mount' && entry.router[kJoins](rules, patterns)) {
+      const standing = (known as Standing & { kind: 'mount' } | undefined) ?? { kind: 'mount', key, mount: mountOf(entry.router, mount, 0) };
+      const inner = standing.mount;
       inner.start = layers.length;
       append(layers, inner, patterns, rules, hooks);
       inner.end = layers.length;
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
+      return standing;
     }
-  }
+    const standing = (known as Standing & { kind: 'middleware' } | undefined) ?? { kind: 'middleware', key, marks: [] };
+    // A router that does not join goes by other rules: in the list it could not stand.
+    const handlers = entry.kind === 'mount' ? [entry.router] : entry.handlers;
+    handlers.forEach((handler, index) => {
+      const mark = (standing.marks[index] ??= { order: 0 });
+      push(layers, mark, handler, entry.site, { patterns, place: null, method: null, mount, level: mount.level, hooks });
+    });
+    return standing;
+  });
 }
 
-/** A handler in its place. */
-interface Laid {
-  readonly handler: AnyHandler;
-  readonly mark: Mark;
+function pushRoute(layers: Layer[], { level, entries: before }: Standing & { kind: 'route' }, entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
+  const { mount, place } = level;
+  let found = 0;
+  return entries.map((entry) => {
+    const { method, handler, site, origin: key = entry } = entry;
+    const known = before[found]?.key === key ? before[found++] : undefined;
+    const standing = known ?? { key, mark: { order: 0 } };
+    // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
+    push(layers, standing.mark, handler, site, { patterns, place, method, mount, level: entries.length === 1 ? mount.level : level, hooks });
+    return standing;
+  });
 }
 
-/** A route in its place, as it is while it has several handlers. */
-interface LaidRoute {
-  readonly level: Level & { readonly place: Place };
-  readonly marks: Laid[];
+function routeAt(mount: Mount, route: MatchedRoute): Standing & { kind: 'route' } {
+  return { kind: 'route', key: route, level: { parent: mount.level, mount, place: { route } }, entries: [] };
 }
 
-function laidRoute(mount: Mount, route: MatchedRoute): LaidRoute {
-  return { level: { parent: mount.level, mount, place: { route } }, marks: [] };
+/** What was registered, whatever a program has put in its place. */
+function keyOf(entry: Registration): object {
+  if (entry.kind === 'route') return entry.route;
+  return (entry.kind === 'middleware' ? entry.origin : undefined) ?? entry;
 }
 
-/** The mark of the handler at that index of a registration: the one before, unless a program has put another handler in its place. */
-function markOf(marks: Laid[], index: number, handler: AnyHandler, order: number): Mark {
-  const known = marks[index];
-  const mark = known?.handler === handler ? known.mark : { order };
-  marks[index] = { handler, mark };
-  mark.order = order;
-  return mark;
-}
-
-function push(layers: Layer[], marks: Laid[], index: number, handler: AnyHandler, site: CallSite | undefined, patterns: readonly Pattern[], place: Place | null, method: string | null, level: Level, hooks: readonly ParamHook[]): void {
+function push(layers: Layer[], mark: Mark, handler: AnyHandler, site: CallSite | undefined, at: Pick<Layer, 'patterns' | 'place' | 'method' | 'mount' | 'level'> & { hooks: readonly ParamHook[] }): void {
   // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
   if (handler.length > 4) return;
+  mark.order = layers.length;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  layers.push({ mark: markOf(marks, index, handler, layers.length), handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount: level.mount, level, hooks: hooks.length === 0 ? null : hooks });
+  const { patterns, place, method, mount, level, hooks } = at;
+  layers.push({ mark, handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, level, hooks: hooks.length === 0 ? null : hooks });
 }

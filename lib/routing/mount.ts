@@ -11,27 +11,23 @@ export interface Mount {
   /** Whether no route is in it: then its middleware counts as the router's that it is mounted in. */
   bundle: boolean;
   readonly level: Level;
-  /** What has been laid out in it last, for the next time; see {@link Known}. */
-  known: Known;
+  /** What was laid out in it last, in order. */
+  standings: readonly Standing[];
 }
 
 /**
- * What stands for registrations in a list, by what was registered. It is the same in every list that an application makes,
- * so that a request on its way through one can go on in the next, when something has been registered meanwhile.
+ * What stands for a registration in a list. It is the same in every list that goes on from that one, where no more has been
+ * done than to register: so a request on its way through one can go on in the next.
  */
-export class Known {
-  readonly #stands = new Map<object, unknown>();
+export type Standing =
+  | { readonly kind: 'route'; readonly key: object; readonly level: Level & { readonly place: Place }; entries: readonly StandingEntry[] }
+  | { readonly kind: 'middleware'; readonly key: object; readonly marks: Mark[] }
+  | { readonly kind: 'mount'; readonly key: object; readonly mount: Mount };
 
-  /** What stood for a registration before, once: a program may have put it in the stack twice. */
-  take(registration: object): unknown {
-    const stands = this.#stands.get(registration);
-    this.#stands.delete(registration);
-    return stands;
-  }
-
-  keep(registration: object, stands: unknown): void {
-    this.#stands.set(registration, stands);
-  }
+/** The same of a route's handler. */
+export interface StandingEntry {
+  readonly key: object;
+  readonly mark: Mark;
 }
 
 /** A place in the list. Its number is another when something has been registered above. */
@@ -55,7 +51,7 @@ export interface Place {
 /** A router in a place of its own, not yet laid out. */
 export function mountOf(router: RegisteredRouter, parent: Mount | null, start: number): Mount {
   const level = { parent: parent?.level ?? null, place: null };
-  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level, known: new Known() };
+  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level, standings: [] };
   return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
 

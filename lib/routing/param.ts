@@ -71,6 +71,8 @@ interface Handled {
 export interface ParamListener {
   /** Whether the walk still waits there: a handler may go on late, or twice. */
   waitsFor(run: ParamRun): boolean;
+  /** Asked before each parameter, for what has been registered meanwhile; false where no more is to be called. */
+  renewHooks(run: ParamRun): boolean;
   passed(run: ParamRun): void;
   /** @param run Null where the handler had gone on before. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void;
@@ -78,14 +80,26 @@ export interface ParamListener {
 
 /** The parameters in the path of one layer, on the way to it: who listens knows by it which layer is meant. */
 export class ParamRun {
-  readonly hooks: readonly ParamHook[];
   readonly path: Path;
-  /** The next parameter. */
-  index = 0;
+  #hooks: readonly ParamHook[];
+  #index = 0;
 
   constructor(hooks: readonly ParamHook[], path: Path) {
-    this.hooks = hooks;
+    this.#hooks = hooks;
     this.path = path;
+  }
+
+  /** The next parameter; undefined behind the last. */
+  next(): ParamHook | undefined {
+    return this.#hooks[this.#index++];
+  }
+
+  /** Goes on behind the parameter that was the last, with those that have handlers by now. */
+  goOnBy(hooks: readonly ParamHook[]): void {
+    const last = this.#hooks[this.#index - 1];
+    if (last === undefined) return;
+    this.#index = hooks.findIndex(({ name, mount }) => name === last.name && mount === last.mount) + 1;
+    this.#hooks = hooks;
   }
 }
 
@@ -104,8 +118,10 @@ export class ParamCalls {
 
   /** Calls what has to be called before a layer, outermost router first. */
   go(run: ParamRun): void {
-    while (run.index < run.hooks.length) {
-      const hook = run.hooks[run.index++] as ParamHook;
+    for (;;) {
+      if (!this.#listener.renewHooks(run)) return;
+      const hook = run.next();
+      if (hook === undefined) return this.#listener.passed(run);
       let value: string | undefined;
       try {
         value = this.#valueOf(hook, run.path);
@@ -131,7 +147,6 @@ export class ParamCalls {
       else this.#handled[known] = handled;
       return this.#call(handled, 0);
     }
-    this.#listener.passed(run);
   }
 
   /** Calls one handler after another. */

@@ -11,6 +11,8 @@ export interface RouteEntry {
   readonly handler: AnyHandler;
   /** Where it was registered. */
   readonly site?: CallSite | undefined;
+  /** What was registered, where a program has put another handler in its place. */
+  readonly origin?: object | undefined;
 }
 
 /** What the list of an application needs of a router: by symbols, since a program keeps things on its application by names of its own, as it may on Express's. */
@@ -25,7 +27,7 @@ export interface RegisteredRouter extends Handler {
 /** One registration, as plain data, in the order it was made. */
 export type Registration<Router = RegisteredRouter, Route = MatchedRoute> =
   | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route; readonly entries: readonly RouteEntry[] }
-  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[]; readonly site?: CallSite | undefined }
+  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[]; readonly site?: CallSite | undefined; readonly origin?: object | undefined }
   | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router; readonly site: CallSite };
 
 /** What holds for the routers in an application besides what its own paths are compared by. */

@@ -50,12 +50,13 @@ export class RouteTable {
     this.era = era;
     this.#answers = answers;
     const own = { ...rules, asExpress: !apart };
+    const isAlike = before !== null && JSON.stringify(before.rules) === JSON.stringify(own);
     // What is kept by the rules is found again.
-    this.rules = before !== null && JSON.stringify(before.rules) === JSON.stringify(own) ? before.rules : own;
+    this.rules = isAlike ? before.rules : own;
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     this.#heads = new HeadRoutes(apart);
-    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules, before?.outermost ?? null));
+    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules, isAlike ? before.outermost : null));
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
@@ -81,6 +82,16 @@ export class RouteTable {
     if (found === null) return new Match(path, this.#unmatched, null, cut, true);
     const loose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
     return new Match(path, this.#plan(found.store, method), found.params, cut, loose);
+  }
+
+  /** Whether a walk down that table can go on in this one: since then no more has been done than to register. */
+  goesOnFrom({ outermost }: RouteTable): boolean {
+    return this.outermost === outermost;
+  }
+
+  /** The layer in the place of one of a table that this one goes on from. */
+  layerAt({ mark }: Layer): Layer {
+    return this.layers[mark.order] as Layer;
   }
 
   /** Whether some route can take the request. */

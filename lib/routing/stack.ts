@@ -143,9 +143,9 @@ export function registrationOf(layer: StackLayer): Registration | undefined {
   const { registration, handle } = layer[kPictured] ?? {};
   if (registration === undefined || layer.handle === handle) return registration;
   const handler = layer.handle as AnyHandler;
-  if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler], site: registration.site };
+  if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler], site: registration.site, origin: registration };
   const methods = new Set(registration.entries.map(({ method }) => method));
-  const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler }));
+  const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler, origin: registration.entries.find((entry) => entry.method === method) }));
   return { ...registration, entries };
 }
 
@@ -157,7 +157,7 @@ export function areLayers(given: unknown): given is StackLayer[] {
 /** The same of a layer in a route's stack. */
 export function entryOf(layer: StackLayer): RouteEntry | undefined {
   const { entry } = layer[kPictured] ?? {};
-  return entry && { ...entry, handler: layer.handle as AnyHandler };
+  return entry && { ...entry, handler: layer.handle as AnyHandler, origin: entry };
 }
 
 /** An application goes by the name that Express's layers have for one. */

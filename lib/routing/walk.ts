@@ -206,22 +206,31 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   /**
-   * Goes over to what is registered by now, if that is other than before: as in Express, what has been
+   * Goes over to what is registered by now, if that is more than before: as in Express, what has been
    * registered below the place reached is met, guards too. Returns whether it is; null where that ended the walk.
    */
   #renew(): boolean | null {
     if (!this.table.era.isOver) return false;
     try {
       const table = this.host.tableNow(this);
+      // Where a program has taken something out, or assigned another order, a request ends in the list that it began in, as in Express.
+      if (!table.goesOnFrom(this.table)) return false;
       this.view.table = table;
       this.moveTo(table, table.match(this.method, pathOf(this.url)));
       return true;
     } catch (error) {
-      // A path that can't be where the router is called. Without what was registered a guard may be missing, and where the walk goes on from a timer a throw would end the process.
-      this.held = true;
-      this.#interrupt(error);
+      this.#endUnlaid(error);
       return null;
     }
+  }
+
+  /**
+   * Ends the walk where what was registered meanwhile can't be laid out, such as a path that can't be where the router is called: without
+   * it a guard may be missing. Where the walk goes on from a timer a throw would end the process.
+   */
+  #endUnlaid(error: unknown): void {
+    this.held = true;
+    this.#interrupt(error);
   }
 
   /** An error while the walk is held ends it; anything else that `next` is given then is of no account. */
@@ -383,6 +392,22 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** Whether the parameters' handlers of the layer that is reached are still to go on. */
   waitsFor(run: ParamRun): boolean {
     return run === this.#paramRun && !this.held && !this.#over;
+  }
+
+  /**
+   * Looks for handlers of further parameters that have been registered meanwhile: they are met as in Express.
+   * Returns false where that ended the walk.
+   */
+  renewHooks(run: ParamRun): boolean {
+    if (!this.table.era.isOver || !this.waitsFor(run)) return true;
+    try {
+      const table = this.host.tableNow(this);
+      if (table.goesOnFrom(this.table)) run.goOnBy(table.layerAt(this.current as Layer).hooks ?? []);
+      return true;
+    } catch (error) {
+      this.#endUnlaid(error);
+      return false;
+    }
   }
 
   /** The handlers of parameters have gone on. */
