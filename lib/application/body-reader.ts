@@ -53,7 +53,7 @@ export class BodyReader {
   }
 
   static #captured(this: void, reader: BodyReader, walk: Walk, req: Request, outcome: CaptureOutcome): void {
-    if (outcome === 'aborted') return;
+    if (outcome === 'aborted') return letFlow(req);
     if (outcome === 'tooLarge') walk.bodyError = tooLarge(reader.#parse.limit);
     const raw = req[kRawBody];
     if (outcome !== 'complete' || raw === undefined || raw.length === 0) return BodyReader.#resume(walk);

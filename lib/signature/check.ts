@@ -1,6 +1,6 @@
 import { forbidBody } from '../http/body/bodiless';
 import { type CaptureOutcome, hasBody, isReadInPart, kRawBody, startCapture } from '../http/body/capture';
-import { letFlow } from '../http/body/standstill';
+import { keepStill, letFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
@@ -77,13 +77,14 @@ export class SignatureCheck<C extends Checked> {
 
   #captured(target: C, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
-    if (outcome === 'aborted') return;
+    if (outcome === 'aborted') return letFlow(req);
     try {
       if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
       letFlow(req);
       if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
       else hook.refuseConsumed(req, res);
     } catch (error) {
+      letFlow(req);
       // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
       this.#host.failed(target, error);
     }
@@ -94,6 +95,8 @@ export class SignatureCheck<C extends Checked> {
     if (admitted === true) this.#passed(target, hook);
     else if (admitted === false) letFlow(target.req);
     else {
+      // Who begins to listen meanwhile would have all of it before it is checked.
+      keepStill(target.req);
       admitted.then((passed) => {
         if (!passed) letFlow(target.req);
         // Bytes that somebody has read meanwhile leave a part, which nobody may take for the body that was checked.

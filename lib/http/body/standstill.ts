@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { hasEnd } from '../node/buffered-body';
 import { noteReader } from '../node/held-body';
 
 const kStandstill = Symbol('waypost.request.standstill');
@@ -27,32 +28,41 @@ export function letFlow(request: Still): void {
 
 class Standstill {
   readonly #stream: IncomingMessage;
-  readonly #before: Pick<PropertyDescriptorMap, 'resume' | 'pause'>;
-  /** What was asked for last; undefined for nothing. */
-  #wish: 'resume' | 'pause' | undefined = undefined;
+  readonly #before: Pick<PropertyDescriptorMap, 'resume' | 'pause' | 'read'>;
+  /** Whether it is to flow, and whether it was to look for its end. */
+  #flows = false;
+  #looks = false;
   #end: NodeJS.Immediate | undefined = undefined;
 
   constructor(stream: IncomingMessage) {
     this.#stream = stream;
-    const { resume, pause } = Object.getOwnPropertyDescriptors(stream) as PropertyDescriptorMap;
-    this.#before = { resume, pause } as Pick<PropertyDescriptorMap, 'resume' | 'pause'>;
+    const { resume, pause, read } = Object.getOwnPropertyDescriptors(stream) as PropertyDescriptorMap;
+    this.#before = { resume, pause, read } as Pick<PropertyDescriptorMap, 'resume' | 'pause' | 'read'>;
+    const methods = { pause: stream.pause.bind(stream), read: stream.read.bind(stream) };
     if (stream.readableFlowing === true) {
       stream.pause();
-      this.#note('resume');
+      this.#flow();
     }
-    for (const name of ['resume', 'pause'] as const) {
-      const note = (): IncomingMessage => {
-        this.#note(name);
-        return stream;
-      };
-      Object.defineProperty(stream, name, { value: note, writable: true, configurable: true });
-    }
+    this.#shadow('resume', () => {
+      this.#flow();
+      return stream;
+    });
+    this.#shadow('pause', () => {
+      this.#flows = false;
+      return methods.pause();
+    });
+    this.#shadow('read', (size?: number): unknown => {
+      // What Node does by itself on the turn after a `resume`: of a stream that has given all it tells the end, paused or not.
+      if (size !== 0 || stream.readableLength > 0 || !hasEnd(stream)) return methods.read(size);
+      this.#looks = true;
+      return null;
+    });
   }
 
-  #note(wish: 'resume' | 'pause'): void {
-    this.#wish = wish;
+  #flow(): void {
+    this.#flows = true;
     // Or the response, when it has finished, would drop what is to flow.
-    if (wish === 'resume') noteReader(this.#stream);
+    noteReader(this.#stream);
   }
 
   goOn(): void {
@@ -63,13 +73,17 @@ class Standstill {
   endSoon(ended: () => void): void {
     this.#end ??= setImmediate(() => {
       ended();
-      this.#restore('resume');
-      this.#restore('pause');
-      if (this.#wish !== undefined) this.#stream[this.#wish]();
+      for (const name of ['resume', 'pause', 'read'] as const) this.#restore(name);
+      if (this.#flows) this.#stream.resume();
+      if (this.#looks) this.#stream.read(0);
     });
   }
 
-  #restore(name: 'resume' | 'pause'): void {
+  #shadow(name: 'resume' | 'pause' | 'read', value: unknown): void {
+    Object.defineProperty(this.#stream, name, { value, writable: true, configurable: true });
+  }
+
+  #restore(name: 'resume' | 'pause' | 'read'): void {
     const before = this.#before[name];
     // Below an own property lies the stream's method.
     if (before === undefined) Reflect.deleteProperty(this.#stream, name);
