@@ -11,7 +11,7 @@ const OWN = typeof __filename === 'string' ? dirname(__filename) + sep : '';
  * write it as text costs a hundred times as much, and few are ever read.
  */
 export class CallSite {
-  readonly #trace: { stack?: unknown } = {};
+  #trace: { stack?: unknown } = {};
 
   constructor() {
     const { stackTraceLimit } = Error;
@@ -19,6 +19,12 @@ export class CallSite {
     const isSet = Reflect.set(Error, 'stackTraceLimit', FRAMES);
     Error.captureStackTrace(this.#trace, CallSite);
     if (isSet) Error.stackTraceLimit = stackTraceLimit;
+  }
+
+  /** Writes it as text after all: what V8 keeps holds on to all that the functions were called on, such as the request that has registered something. */
+  settle(): void {
+    const { stack } = this.#trace;
+    this.#trace = { stack };
   }
 
   /** File, line and column, as editors and terminals open them; undefined where the stack does not tell. */

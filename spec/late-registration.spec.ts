@@ -1,6 +1,7 @@
 import express from 'express';
 import fc from 'fast-check';
-import { createServer, express as waypostExpress, Router } from 'waypost';
+import { createServer, express as waypostExpress, Router, signRequest } from 'waypost';
+import { ChildProgram, FROM_LIB } from './support/child-program';
 import { Running } from './support/running';
 import { runs } from './support/runs';
 import { ask, post } from './support/wire';
@@ -185,6 +186,30 @@ describe('what is registered while a request is under way', () => {
     for (let request = 0; request < 2; request++) expect((await post(port, '/', '{"a":1}')).body).toBe('{"a":1}');
   });
 
+  test('a route that has come while the check waited takes its body too', async () => {
+    const secret = 'an example secret, 32 bytes or more';
+    let isFirst = true;
+    const app = createServer({
+      logging,
+      security: {
+        requestSignature: {
+          secret: async () => {
+            await new Promise(setImmediate);
+            if (isFirst) app.post('/', (req, res) => res.json(req.body));
+            isFirst = false;
+            return secret;
+          },
+        },
+      },
+    });
+    const port = await running.serve(app);
+    const body = '{"a":1}';
+    for (let request = 0; request < 2; request++) {
+      const headers = signRequest({ secret, keyId: 'one', method: 'POST', url: '/', body });
+      expect((await post(port, '/', body, 'application/json', headers)).body).toBe(body);
+    }
+  });
+
   test.each([['createServer', () => createServer({ logging })], ['express', () => waypostExpress({ logging })]])('%s: a guard stops a request that waits in front of it, whoever has registered it', async (_name, make) => {
     const app = make();
     const router = Router();
@@ -236,6 +261,58 @@ describe('what is registered while a request is under way', () => {
       for (const path of paths) expect([name, path, (await ask(port, path)).body]).toEqual([name, path, 'late']);
     }
   });
+
+  test('nothing of the request is kept by it', async () => {
+    const program = `
+      const { createServer, express, Router } = require('./lib');
+      const { get } = require('node:http');
+      const noop = (_req, _res, next) => next();
+      const logging = { level: 'silent' };
+      const shared = Router().use(noop);
+      const ways = {
+        use: (app) => app.use('/late', noop),
+        get: (app) => app.get('/late', noop),
+        all: (app) => app.all('/late', noop, noop),
+        'a route': (app) => app.route('/late').get(noop).post(noop),
+        'one more of a route': (app, { route }) => route.get(noop),
+        'a router': (app) => app.use('/late', Router().get('/a', noop).use(noop)),
+        'a router that is called': (app, { req, res }) => Router().use(noop).use(shared)(req, res, noop),
+        'a router that stands in it': (app, { router }) => router.get('/a', noop),
+        param: (app) => app.param('late', (_req, _res, next) => next()),
+        application: (app) => app.use('/late', createServer({ logging })),
+      };
+      async function left(make, way) {
+        const app = make({ logging });
+        const refs = [];
+        const route = app.route('/other').get(noop);
+        const router = Router().get('/b', noop);
+        app.use('/router', router);
+        app.use((req, res, next) => {
+          refs.push(new WeakRef(req));
+          way(app, { req, res, route, router });
+          next();
+        });
+        app.get('/', (_req, res) => res.send('done'));
+        const server = app.listen(0);
+        await new Promise((resolve) => server.once('listening', resolve));
+        for (let request = 0; request < 8; request++) {
+          await new Promise((resolve) => get({ port: server.address().port, agent: false }, (res) => res.resume().once('close', resolve)));
+        }
+        for (let turn = 0; turn < 5; turn++) {
+          await new Promise(setImmediate);
+          gc();
+        }
+        server.close();
+        return refs.filter((ref) => ref.deref() !== undefined).length;
+      }
+      (async () => {
+        for (const [name, way] of Object.entries(ways)) for (const make of [createServer, express]) console.log(name, await left(make, way));
+      })();`;
+    const { output, errors } = await ChildProgram.run(['--expose-gc', ...FROM_LIB, '-e', program]);
+    const kept = output.trim().split('\n').map((line) => Number(line.split(' ').at(-1)));
+    // The last of a connection may be held by Node until the next.
+    expect([errors, output, kept.length, kept.every((count) => count <= 1)]).toEqual(['', output, 20, true]);
+  }, 60_000);
 
   test('a path that cannot be there ends the request with an error, and not the process', async () => {
     const app = waypostExpress({ logging });

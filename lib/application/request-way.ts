@@ -150,9 +150,9 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** Its signatures are there, or none was needed. */
   admitted(target: Walk | Retarget): void {
-    if (target instanceof Walk) return this.#admit(target);
     letFlow(target.req);
-    target.admitted();
+    if (target instanceof Walk) this.#admit(target);
+    else target.admitted();
   }
 
   #admit(walk: Walk): void {
@@ -238,7 +238,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     const { req, res } = walk;
     const listener = this.fallback as FallbackListener;
     walk.watch?.request.begins();
-    letFlow(req);
     guardedCall(() => listener(req, res), (error) => this.failed(walk, error));
   }
 

@@ -47,8 +47,16 @@ export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Le
   const layers: Layer[] = [];
   const mount = before !== null && isLonger(before.mount) ? before.mount : mountOf(router, null, 0);
   mount.end = Infinity;
-  append(layers, mount, parsePrefix('/', rules), rules, []);
+  append({ layers, rules, isLater: before !== null }, mount, parsePrefix('/', rules), []);
   return { layers, outermost: mount.level };
+}
+
+/** What is being laid out. */
+interface List {
+  readonly layers: Layer[];
+  readonly rules: RoutingRules;
+  /** Whether there was one before: then a request may have registered what is new, and its call site is to let go of that. */
+  readonly isLater: boolean;
 }
 
 /** Whether all that was laid out at a mount is still registered there, in the same order. */
@@ -69,7 +77,8 @@ function areAmong<T, U>(all: readonly T[], others: readonly U[], isSame: (one: T
   return found === all.length;
 }
 
-function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rules: RoutingRules, around: readonly ParamHook[]): void {
+function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: readonly ParamHook[]): void {
+  const { layers, rules, isLater } = list;
   const before = mount.standings;
   let found = 0;
   mount.standings = mount.router[kRegistrations].map((entry) => {
@@ -81,16 +90,17 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
     const hooks = [...outer, ...hooksFor(mount, own)];
     const key = keyOf(entry);
     const known = before[found]?.key === key ? before[found++] : undefined;
+    if (isLater && known === undefined && entry.kind !== 'route') entry.site?.settle();
     if (entry.kind === 'route') {
       const standing = (known as Standing & { kind: 'route' } | undefined) ?? routeAt(mount, entry.route);
-      standing.entries = pushRoute(layers, standing, entry.entries, patterns, hooks);
+      standing.entries = pushRoute(list, standing, entry.entries, patterns, hooks);
       return standing;
     }
     if (entry.kind === 'mount' && entry.router[kJoins](rules, patterns)) {
       const standing = (known as Standing & { kind: 'mount' } | undefined) ?? { kind: 'mount', key, mount: mountOf(entry.router, mount, 0) };
       const inner = standing.mount;
       inner.start = layers.length;
-      append(layers, inner, patterns, rules, hooks);
+      append(list, inner, patterns, hooks);
       inner.end = layers.length;
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
       return standing;
@@ -106,12 +116,13 @@ function append(layers: Layer[], mount: Mount, prefixes: readonly Pattern[], rul
   });
 }
 
-function pushRoute(layers: Layer[], { level, entries: before }: Standing & { kind: 'route' }, entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
+function pushRoute({ layers, isLater }: List, { level, entries: before }: Standing & { kind: 'route' }, entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
   const { mount, place } = level;
   let found = 0;
   return entries.map((entry) => {
     const { method, handler, site, origin: key = entry } = entry;
     const known = before[found]?.key === key ? before[found++] : undefined;
+    if (isLater && known === undefined) site?.settle();
     const standing = known ?? { key, mark: { order: 0 } };
     // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
     push(layers, standing.mark, handler, site, { patterns, place, method, mount, level: entries.length === 1 ? mount.level : level, hooks });

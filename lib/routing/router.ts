@@ -10,6 +10,7 @@ import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { AnyHandler, Handler, MixedHandlers, NextFunction, ParamHandler } from './handler';
 import type { PathParams } from './params-type';
 import { Mountable } from './mountable';
+import { Outers } from './outers';
 import { readParam } from './param';
 import { kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
 import { parsePattern, parsePrefix, type Pattern } from './pattern';
@@ -42,7 +43,7 @@ export class Router extends Mountable {
   readonly #options: RouterOptions;
   readonly #registrations: Own[] = [];
   /** The routers that it is mounted in. */
-  readonly #outers = new Set<Router>();
+  readonly #outers = new Outers<Router>();
   readonly #params = new Map<string, ParamHandler[]>();
   #stack: StackLayer[] | null = null;
   readonly #owner: StackOwner = { changed: () => this[kChanged](), taken: (layer) => this.#takeFromStack(pictured(layer) as Own | undefined) };

@@ -202,7 +202,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (isRenewed === null) return;
     if (this.#stays) this.#stays = false;
     else this.begin(isRenewed ? this.match : match);
-    this.#run();
+    this.#goOnIn(isRenewed);
   }
 
   /**
@@ -274,14 +274,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #goOn(rewritten: boolean): void {
     const isRenewed = this.#renew();
     if (isRenewed === null) return;
-    if (!rewritten && isRenewed && !this.bodyRead && this.failure === null) this.#readFor();
-    else if (!rewritten) this.#run();
+    if (!rewritten) this.#goOnIn(isRenewed);
     else if (this.#captured !== null && this.#captured === this.level.place && this.staysInRoute) this.#rewriteWithin();
     else this.#rewrite();
   }
 
-  /** Reads the body for a route that has come meanwhile, if one takes it, and goes on where the walk is. */
-  #readFor(): void {
+  /** Reads the body first for a route that has come meanwhile, if one takes it. */
+  #goOnIn(isRenewed: boolean): void {
+    if (!isRenewed || this.bodyRead || this.failure !== null) return this.#run();
     this.held = true;
     this.#stays = true;
     this.host.read(this);

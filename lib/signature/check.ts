@@ -1,6 +1,6 @@
 import { forbidBody } from '../http/body/bodiless';
 import { type CaptureOutcome, hasBody, isReadInPart, kRawBody, startCapture } from '../http/body/capture';
-import { keepStill, letFlow } from '../http/body/standstill';
+import { keepStill, letFlow, stopFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
@@ -52,14 +52,15 @@ export class SignatureCheck<C extends Checked> {
     if (pending === undefined) return letFlow(req);
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
     if (!hasBody(req)) {
-      if (forbidBody(req)) this.#finish(target, hook, pending, undefined);
-      else hook.refuseConsumed(req, res);
-      return;
+      if (!forbidBody(req)) return SignatureCheck.#refuseConsumed(target, hook);
+      // For its end.
+      stopFlow(req);
+      return this.#finish(target, hook, pending, undefined);
     }
     // A body announced as too large is refused without asking for it.
     if (Number(req.headers['content-length']) > this.#limit) {
-      hook.refuseSize(req, res, this.#limit);
-      return;
+      letFlow(req);
+      return hook.refuseSize(req, res, this.#limit);
     }
     this.#host.invite(target);
     // Bound, no closure: one that stands on what it captures costs each request.
@@ -80,9 +81,9 @@ export class SignatureCheck<C extends Checked> {
     if (outcome === 'aborted') return letFlow(req);
     try {
       if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
+      if (outcome !== 'tooLarge') return SignatureCheck.#refuseConsumed(target, hook);
       letFlow(req);
-      if (outcome === 'tooLarge') hook.refuseSize(req, res, this.#limit);
-      else hook.refuseConsumed(req, res);
+      hook.refuseSize(req, res, this.#limit);
     } catch (error) {
       letFlow(req);
       // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
@@ -100,13 +101,18 @@ export class SignatureCheck<C extends Checked> {
       admitted.then((passed) => {
         if (!passed) letFlow(target.req);
         // Bytes that somebody has read meanwhile leave a part, which nobody may take for the body that was checked.
-        else if (body !== undefined && isReadInPart(target.req)) hook.refuseConsumed(target.req, target.res);
+        else if (body !== undefined && isReadInPart(target.req)) SignatureCheck.#refuseConsumed(target, hook);
         else this.#passed(target, hook);
       }).catch((error: unknown) => {
         letFlow(target.req);
         this.#host.failed(target, error);
       });
     }
+  }
+
+  static #refuseConsumed({ req, res }: Checked, hook: SignatureHook): void {
+    letFlow(req);
+    hook.refuseConsumed(req, res);
   }
 
   #passed(target: C, hook: SignatureHook): void {

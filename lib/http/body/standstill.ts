@@ -49,11 +49,12 @@ class Standstill {
     });
     this.#shadow('pause', () => {
       this.#flows = false;
+      this.#looks = false;
       return methods.pause();
     });
-    this.#shadow('read', (size?: number): unknown => {
+    this.#shadow('read', (size?: number) => {
       // What Node does by itself on the turn after a `resume`: of a stream that has given all it tells the end, paused or not.
-      if (size !== 0 || stream.readableLength > 0 || !hasEnd(stream)) return methods.read(size);
+      if (size !== 0 || stream.readableLength > 0 || !hasEnd(stream)) return methods.read(size) as unknown;
       this.#looks = true;
       return null;
     });
