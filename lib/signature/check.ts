@@ -96,8 +96,8 @@ export class SignatureCheck<C extends Checked> {
     if (admitted === true) this.#passed(target, hook);
     else if (admitted === false) letFlow(target.req);
     else {
-      // Who begins to listen meanwhile would have all of it before it is checked.
-      keepStill(target.req);
+      // Who begins to listen meanwhile would have all of it before it is checked. Of a request without a body Express itself may wait for the end meanwhile, to answer.
+      if (body !== undefined) keepStill(target.req);
       admitted.then((passed) => {
         if (!passed) letFlow(target.req);
         // Bytes that somebody has read meanwhile leave a part, which nobody may take for the body that was checked.
