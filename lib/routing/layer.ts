@@ -4,7 +4,7 @@ import type { MatchedRoute } from '../http/request';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
-import { type Level, type Mark, type Mount, mountOf, type Place, type Standing, type StandingEntry } from './mount';
+import { type Level, type Mark, type Mount, mountOf, type Place, type Standing, type StandingEntry, type StandingPaths } from './mount';
 import { kJoins, kRegistrations, type RegisteredRouter, type Registration, type RouteEntry, type RoutingRules } from './registration';
 import type { AnyHandler } from './handler';
 
@@ -82,22 +82,19 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
   const before = mount.standings;
   let found = 0;
   mount.standings = mount.router[kRegistrations].map((entry) => {
-    // A router that stands in no application comes here first.
-    if (rules.asExpress === true) refuseStars(entry.paths);
-    const own = entry.kind === 'route' ? entry.paths.flatMap((path) => parsePattern(path, rules)) : parsePrefixes(entry.paths, rules);
-    const patterns = joinPatterns(prefixes, own, entry.kind !== 'route', rules);
-    const outer = hooksBeneath(around, own, prefixes);
-    const hooks = [...outer, ...hooksFor(mount, own)];
     const key = keyOf(entry);
     const known = before[found]?.key === key ? before[found++] : undefined;
+    const paths = known?.paths ?? pathsOf(entry, prefixes, rules);
+    const { own, whole: patterns } = paths;
+    const hooks = [...hooksBeneath(around, own, prefixes), ...hooksFor(mount, own)];
     if (isLater && known === undefined && entry.kind !== 'route') entry.site?.settle();
     if (entry.kind === 'route') {
-      const standing = (known as Standing & { kind: 'route' } | undefined) ?? routeAt(mount, entry.route);
+      const standing = (known as Standing & { kind: 'route' } | undefined) ?? routeAt(mount, entry.route, paths);
       standing.entries = pushRoute(list, standing, entry.entries, patterns, hooks);
       return standing;
     }
     if (entry.kind === 'mount' && entry.router[kJoins](rules, patterns)) {
-      const standing = (known as Standing & { kind: 'mount' } | undefined) ?? { kind: 'mount', key, mount: mountOf(entry.router, mount, 0) };
+      const standing = (known as Standing & { kind: 'mount' } | undefined) ?? { kind: 'mount', key, paths, mount: mountOf(entry.router, mount, 0) };
       const inner = standing.mount;
       inner.start = layers.length;
       append(list, inner, patterns, hooks);
@@ -105,7 +102,7 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
       return standing;
     }
-    const standing = (known as Standing & { kind: 'middleware' } | undefined) ?? { kind: 'middleware', key, marks: [] };
+    const standing = (known as Standing & { kind: 'middleware' } | undefined) ?? { kind: 'middleware', key, paths, marks: [] };
     // A router that does not join goes by other rules: in the list it could not stand.
     const handlers = entry.kind === 'mount' ? [entry.router] : entry.handlers;
     handlers.forEach((handler, index) => {
@@ -114,6 +111,13 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
     });
     return standing;
   });
+}
+
+function pathsOf(entry: Registration, prefixes: readonly Pattern[], rules: RoutingRules): StandingPaths {
+  // A router that stands in no application comes here first.
+  if (rules.asExpress === true) refuseStars(entry.paths);
+  const own = entry.kind === 'route' ? entry.paths.flatMap((path) => parsePattern(path, rules)) : parsePrefixes(entry.paths, rules);
+  return { own, whole: joinPatterns(prefixes, own, entry.kind !== 'route', rules) };
 }
 
 function pushRoute({ layers, isLater }: List, { level, entries: before }: Standing & { kind: 'route' }, entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
@@ -130,8 +134,8 @@ function pushRoute({ layers, isLater }: List, { level, entries: before }: Standi
   });
 }
 
-function routeAt(mount: Mount, route: MatchedRoute): Standing & { kind: 'route' } {
-  return { kind: 'route', key: route, level: { parent: mount.level, mount, place: { route } }, entries: [] };
+function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): Standing & { kind: 'route' } {
+  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route } }, entries: [] };
 }
 
 /** What was registered, whatever a program has put in its place. */

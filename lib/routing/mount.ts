@@ -1,4 +1,5 @@
 import type { MatchedRoute } from '../http/request';
+import type { Pattern } from './pattern';
 import type { RegisteredRouter } from './registration';
 
 /** One place where a router is mounted; the application itself is the outermost. */
@@ -19,10 +20,16 @@ export interface Mount {
  * What stands for a registration in a list. It is the same in every list that goes on from that one, where no more has been
  * done than to register: so a request on its way through one can go on in the next.
  */
-export type Standing =
-  | { readonly kind: 'route'; readonly key: object; readonly level: Level & { readonly place: Place }; entries: readonly StandingEntry[] }
-  | { readonly kind: 'middleware'; readonly key: object; readonly marks: Mark[] }
-  | { readonly kind: 'mount'; readonly key: object; readonly mount: Mount };
+export type Standing = { readonly key: object; readonly paths: StandingPaths } & (
+  | { readonly kind: 'route'; readonly level: Level & { readonly place: Place }; entries: readonly StandingEntry[] }
+  | { readonly kind: 'middleware'; readonly marks: Mark[] }
+  | { readonly kind: 'mount'; readonly mount: Mount });
+
+/** Its own patterns, and these under the paths of the mounts around. */
+export interface StandingPaths {
+  readonly own: readonly Pattern[];
+  readonly whole: readonly Pattern[];
+}
 
 /** The same of a route's handler. */
 export interface StandingEntry {

@@ -32,7 +32,7 @@ export class RouteTable {
   readonly era: Era;
   /** Whether routers keep their middleware to themselves: it does not run for what a sibling router's route takes (INTERFACE section 4.1). In Express it runs. */
   readonly apart: boolean;
-  readonly #engine = new Engine();
+  readonly #engine: Engine;
   readonly #index = new LayerIndex();
   readonly #plans = new Map<Shape, Map<string, Plan>>();
   readonly #unmatched: Plan;
@@ -57,6 +57,8 @@ export class RouteTable {
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     this.#heads = new HeadRoutes(apart);
     ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules, isAlike ? before.outermost : null));
+    // It knows shapes alone, and all that it knows by then are of this list too.
+    this.#engine = before !== null && this.goesOnFrom(before) ? before.#engine : new Engine();
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
