@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { type Application, createServer, express as waypostExpress, type Handler, type Request, type RequestSignatureConfig, type Response, signRequest } from 'waypost';
 import { Running } from './support/running';
 import { runs } from './support/runs';
-import { Wire } from './support/wire';
+import { post, Wire } from './support/wire';
 
 const secret = 'an example secret, 32 bytes or more';
 const logging = { level: 'silent' } as const;
@@ -103,8 +103,8 @@ function signed(requestSignature: RequestSignatureConfig, handler: Handler): App
 /** Whose handlers are called, or read, some time after the body has come. */
 const LATER = /later|looked up|takes a while|twice/;
 
-/** What lets a body flow that a handler has begun with by then, and the handlers and middleware that do not bear it, as in Express. */
-const AFTER = ['held back until all middleware has begun', 'listens behind next'];
+/** What lets a body flow that a handler has begun with, or holds back, by then, and the handlers and middleware that do not bear it, as in Express. */
+const AFTER = ['held back until all middleware has begun', 'listens behind next', 'tee', 'hash'];
 const KEEPING = /keeps|between/;
 
 /** Applications that answer with what they have of a body; the first is the oracle. */
@@ -208,7 +208,7 @@ test('whatever middleware in front has begun with a body, who has it whole behin
   }), { numRuns: runs(300) });
   // Otherwise it has compared next to nothing.
   expect(wholes).toBeGreaterThan(runs(300) * ports.size / 3);
-}, 120_000);
+}, 600_000);
 
 // Where the program has paused it by itself, Node tells the end all the same.
 test.each(Object.keys(INNER).filter((name) => name.includes('read by') && !name.includes('held back between')))('of an empty body the handler hears the end, whoever listens in front: %s', async (name) => {
@@ -226,6 +226,51 @@ test.each(Object.keys(INNER).filter((name) => name.includes('read by') && !name.
       expect([begin, field, wire.text.slice(9, 12), wire.text.split('\r\n\r\n')[1]]).toEqual([begin, field, '200', '']);
     }
   }
+});
+
+describe('what a handler that is called on the turn of its check takes of the stream, or puts there, goes on to count', () => {
+  const ways: Record<string, (req: Request, res: Response) => void> = {
+    'resume, kept': (req, res) => {
+      let length = 0;
+      const sink = new PassThrough({ highWaterMark: 1 });
+      sink.on('data', (chunk: Buffer) => (length += chunk.length));
+      sink.on('drain', req.resume.bind(req));
+      req.on('data', (chunk) => {
+        if (!sink.write(chunk)) req.pause();
+      }).on('end', () => sink.end());
+      sink.on('end', () => void res.send(String(length)));
+    },
+    'read, of its own': (req, res) => {
+      let length = 0;
+      const { read } = req;
+      req.read = function (this: Request, size?: number): unknown {
+        const chunk: unknown = read.call(this, size);
+        if (chunk instanceof Buffer) length += chunk.length;
+        return chunk;
+      } as typeof req.read;
+      void someTurns().then(async () => {
+        for await (const chunk of req) void chunk;
+        res.send(String(length));
+      });
+    },
+    'pause and resume, of its own': (req, res) => {
+      let calls = 0;
+      const { pause, resume } = req;
+      req.pause = () => (calls++, pause.call(req));
+      req.resume = () => (calls++, resume.call(req));
+      void someTurns().then(() => {
+        req.pause().resume().on('data', () => undefined).on('end', () => void res.send(calls >= 2 ? '50000' : `${calls} calls`));
+      });
+    },
+  };
+
+  test.each(Object.entries(ways))('%s', async (_name, handler) => {
+    const body = 'b'.repeat(50_000);
+    for (const app of [express().post('/', handler as never), signed({ secret }, handler), signed({ secret: async () => Promise.resolve(secret) }, handler), signed({ secret: () => someTurns().then(() => secret) }, handler)]) {
+      const headers = signRequest({ secret, keyId: 'one', method: 'POST', url: '/', body });
+      expect((await post(await running.serve(app), '/', body, 'text/plain', headers)).body).toBe('50000');
+    }
+  });
 });
 
 describe('a request that was filled before the application has it', () => {

@@ -128,8 +128,7 @@ function pushRoute({ layers, isLater }: List, { level, entries: before }: Standi
     const known = before[found]?.key === key ? before[found++] : undefined;
     if (isLater && known === undefined) site?.settle();
     const standing = known ?? { key, mark: { order: 0 } };
-    // A route of one handler leaves nothing to pass over: it goes on with the mount's own.
-    push(layers, standing.mark, handler, site, { patterns, place, method, mount, level: entries.length === 1 ? mount.level : level, hooks });
+    push(layers, standing.mark, handler, site, { patterns, place, method, mount, level, hooks });
     return standing;
   });
 }

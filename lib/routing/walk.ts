@@ -108,7 +108,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** The parameters of the layer that is reached, while their handlers have not gone on. */
   #paramRun: ParamRun | null = null;
   #paramRewrites = 0;
-  /** What `next` is at the levels within the outermost, once they were reached. */
+  /** What `next` is at the levels within the outermost, once they were reached: the first, and the others. */
+  #firstLevel: Level | null = null;
+  #firstNext: NextFunction | null = null;
   #nexts: Map<Level, NextFunction> | null = null;
 
   /** @param parent The walk that has the request. @param begun The one that began last. @param watch The watch over the request. */
@@ -151,10 +153,16 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** The `next` of a level, as Express has one for each router and each route. */
   #nextOf(level: Level): NextFunction {
     if (level.parent === null) return this.next;
+    if (level === this.#firstLevel) return this.#firstNext as NextFunction;
     const known = this.#nexts?.get(level);
     if (known !== undefined) return known;
     const next: NextFunction = (this.watch === null ? Walk.#next : Walk.#watchedNext).bind(undefined, this, level);
-    (this.#nexts ??= new Map()).set(level, next);
+    if (this.#firstLevel === null) {
+      this.#firstLevel = level;
+      this.#firstNext = next;
+    } else {
+      (this.#nexts ??= new Map()).set(level, next);
+    }
     return next;
   }
 

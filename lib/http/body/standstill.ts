@@ -26,38 +26,52 @@ export function letFlow(request: Still): void {
   request[kStandstill]?.endSoon(() => (request[kStandstill] = undefined));
 }
 
+const SHADOWED = ['resume', 'pause', 'read'] as const;
+type Shadowed = (typeof SHADOWED)[number];
+type Before = { readonly [name in Shadowed]?: PropertyDescriptor };
+
 class Standstill {
   readonly #stream: IncomingMessage;
-  readonly #before: Pick<PropertyDescriptorMap, 'resume' | 'pause' | 'read'>;
+  /** What stood there before; none for the stream's own method. */
+  readonly #before: Before;
+  readonly #shadows: Pick<IncomingMessage, Shadowed>;
   /** Whether it is to flow, and whether it was to look for its end. */
   #flows = false;
   #looks = false;
   #end: NodeJS.Immediate | undefined = undefined;
+  #isOver = false;
 
   constructor(stream: IncomingMessage) {
     this.#stream = stream;
-    const { resume, pause, read } = Object.getOwnPropertyDescriptors(stream) as PropertyDescriptorMap;
-    this.#before = { resume, pause, read } as Pick<PropertyDescriptorMap, 'resume' | 'pause' | 'read'>;
-    const methods = { pause: stream.pause.bind(stream), read: stream.read.bind(stream) };
+    this.#before = Object.getOwnPropertyDescriptors(stream);
     if (stream.readableFlowing === true) {
       stream.pause();
       this.#flow();
     }
-    this.#shadow('resume', () => {
-      this.#flow();
-      return stream;
-    });
-    this.#shadow('pause', () => {
-      this.#flows = false;
-      this.#looks = false;
-      return methods.pause();
-    });
-    this.#shadow('read', (size?: number) => {
-      // What Node does by itself on the turn after a `resume`: of a stream that has given all it tells the end, paused or not.
-      if (size !== 0 || stream.readableLength > 0 || !hasEnd(stream)) return methods.read(size) as unknown;
-      this.#looks = true;
-      return null;
-    });
+    this.#shadows = this.#shadow(stream, { resume: stream.resume.bind(stream), pause: stream.pause.bind(stream), read: stream.read.bind(stream) });
+    for (const name of SHADOWED) Object.defineProperty(stream, name, { value: this.#shadows[name], writable: true, configurable: true });
+  }
+
+  /** A program may keep them, or put its own around them: when the standstill is over they are what they stand for. */
+  #shadow(stream: IncomingMessage, methods: Pick<IncomingMessage, Shadowed>): Pick<IncomingMessage, Shadowed> {
+    return {
+      resume: () => {
+        if (this.#isOver) return methods.resume();
+        this.#flow();
+        return stream;
+      },
+      pause: () => {
+        this.#flows = false;
+        this.#looks = false;
+        return methods.pause();
+      },
+      read: (size?: number): unknown => {
+        // What Node does by itself on the turn after a `resume`: of a stream that has given all it tells the end, paused or not.
+        if (this.#isOver || size !== 0 || stream.readableLength > 0 || !hasEnd(stream)) return methods.read(size) as unknown;
+        this.#looks = true;
+        return null;
+      },
+    };
   }
 
   #flow(): void {
@@ -74,17 +88,16 @@ class Standstill {
   endSoon(ended: () => void): void {
     this.#end ??= setImmediate(() => {
       ended();
-      for (const name of ['resume', 'pause', 'read'] as const) this.#restore(name);
+      this.#isOver = true;
+      for (const name of SHADOWED) this.#restore(name);
       if (this.#flows) this.#stream.resume();
       if (this.#looks) this.#stream.read(0);
     });
   }
 
-  #shadow(name: 'resume' | 'pause' | 'read', value: unknown): void {
-    Object.defineProperty(this.#stream, name, { value, writable: true, configurable: true });
-  }
-
-  #restore(name: 'resume' | 'pause' | 'read'): void {
+  #restore(name: Shadowed): void {
+    // What a program has put there meanwhile is its own: it may count, or limit, what is read.
+    if (Object.getOwnPropertyDescriptor(this.#stream, name)?.value !== this.#shadows[name]) return;
     const before = this.#before[name];
     // Below an own property lies the stream's method.
     if (before === undefined) Reflect.deleteProperty(this.#stream, name);
