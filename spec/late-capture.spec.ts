@@ -84,14 +84,15 @@ function readsIt(req: Request, res: Response): void {
 /** Looks at the bytes, but keeps them until it has somewhere to put them. */
 function readsItLater(req: Request, res: Response): void {
   let isOpen = false;
+  let hasFlowed = false;
   req.pause();
   req.on('data', () => {
-    if (!isOpen) res.status(500).end('flowed while it was paused');
+    if (!isOpen) hasFlowed = true;
   });
   void someTurns().then(() => {
     isOpen = true;
     const chunks: Buffer[] = [];
-    req.pipe(new PassThrough()).on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => void res.type('json').send(Buffer.concat(chunks)));
+    req.pipe(new PassThrough()).on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => void (hasFlowed ? res.status(500).send('flowed while it was paused') : res.type('json').send(Buffer.concat(chunks))));
     req.resume();
   });
 }
@@ -104,7 +105,7 @@ function signed(requestSignature: RequestSignatureConfig, handler: Handler): App
 const LATER = /later|looked up|takes a while|twice/;
 
 /** What lets a body flow that a handler has begun with, or holds back, by then, and the handlers and middleware that do not bear it, as in Express. */
-const AFTER = ['held back until all middleware has begun', 'listens behind next', 'tee', 'hash'];
+const AFTER = ['held back until all middleware has begun', 'listens behind next', 'tee', 'hash', 'reader'];
 const KEEPING = /keeps|between/;
 
 /** Applications that answer with what they have of a body; the first is the oracle. */
