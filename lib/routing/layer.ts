@@ -122,6 +122,7 @@ function pathsOf(entry: Registration, prefixes: readonly Pattern[], rules: Routi
 
 function pushRoute({ layers, isLater }: List, { level, entries: before }: Standing & { kind: 'route' }, entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
   const { mount, place } = level;
+  level.isLone = entries.length === 1;
   let found = 0;
   return entries.map((entry) => {
     const { method, handler, site, origin: key = entry } = entry;
@@ -134,7 +135,7 @@ function pushRoute({ layers, isLater }: List, { level, entries: before }: Standi
 }
 
 function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): Standing & { kind: 'route' } {
-  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route } }, entries: [] };
+  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [] };
 }
 
 /** What was registered, whatever a program has put in its place. */

@@ -42,12 +42,14 @@ export interface Mark {
   order: number;
 }
 
-/** What has a `next` of its own, as in Express: a mount, or in it a route of several handlers. */
+/** What has a `next` of its own, as in Express: a mount, or in it a route: one of a single handler too, since it may be given more while that runs. */
 export interface Level {
   readonly parent: Level | null;
   readonly mount: Mount;
   /** Null for the mount itself. */
   readonly place: Place | null;
+  /** Whether it is a route of one handler. */
+  isLone: boolean;
 }
 
 /** A route where it is mounted: the routes of a router that is mounted twice have two places. */
@@ -57,7 +59,7 @@ export interface Place {
 
 /** A router in a place of its own, not yet laid out. */
 export function mountOf(router: RegisteredRouter, parent: Mount | null, start: number): Mount {
-  const level = { parent: parent?.level ?? null, place: null };
+  const level = { parent: parent?.level ?? null, place: null, isLone: false };
   const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level, standings: [] };
   return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
@@ -78,6 +80,11 @@ export function commonLevel(a: Level, b: Level): Level {
 export function isWithin(inner: Level, outer: Level): boolean {
   for (let level: Level | null = inner; level !== null; level = level.parent) if (level === outer) return true;
   return false;
+}
+
+/** Where a `next` of a level goes on: behind a route of one handler that has been left it is, as in Express, that of the mount. */
+export function goingOnAt(level: Level, reached: Level): Level {
+  return level.isLone && level !== reached ? (level.parent as Level) : level;
 }
 
 function outermostOf(level: Level): Level {

@@ -5,7 +5,7 @@ import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import type { Layer } from './layer';
-import { isWithin, type Level, type Place } from './mount';
+import { goingOnAt, isWithin, type Level, type Place } from './mount';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
@@ -145,7 +145,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   /** The same of a walk that is watched: what runs has the request no longer, unless the call counts for nothing. */
-  static #watchedNext(this: void, walk: Walk, level: Level, error?: unknown): void {
+  static #watchedNext(this: void, walk: Walk, given: Level, error?: unknown): void {
+    const level = goingOnAt(given, walk.level);
     if (!walk.#over && (!walk.held || isError(error)) && (isError(error) || isWithin(walk.level, level))) walk.watch?.left(error);
     walk.#advance(level, error);
   }
@@ -268,7 +269,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (isError(error)) this.host.ended(this, true, error);
   }
 
-  #signal(level: Level, error: unknown, rewritten: boolean): void {
+  #signal(given: Level, error: unknown, rewritten: boolean): void {
+    const level = goingOnAt(given, this.level);
     if (level !== this.level) {
       if (!this.signalFrom(level, error)) return;
     } else if (error !== undefined || rewritten) {
