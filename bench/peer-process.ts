@@ -40,9 +40,11 @@ export class PeerProcess {
    * @param size how many routes or middleware, where the case has such a number.
    * @throws Error when it ends before it listens.
    */
-  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; profiled?: boolean; pins: Pins }): Promise<PeerProcess> {
+  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; deferred: boolean; profiled?: boolean; pins: Pins }): Promise<PeerProcess> {
     const given = [work, ...(size === undefined ? [] : [String(size)])];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
+    // restana does so by itself.
+    if (setup.deferred && name !== 'restana') env['BENCH_DEFERRED'] = '1';
     if (setup.profiled === true) env['BENCH_PROFILE'] = '1';
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
     return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins);
@@ -55,12 +57,12 @@ export class PeerProcess {
   }
 
   /** Starts a server that writes what another has answered, and looks at no request. */
-  static async startBare(answer: unknown, pins: Pins): Promise<PeerProcess> {
+  static async startBare(answer: unknown, deferred: boolean, pins: Pins): Promise<PeerProcess> {
     const directory = mkdtempSync(join(tmpdir(), 'waypost-bare-'));
     try {
       const file = join(directory, 'answer.json');
       writeFileSync(file, JSON.stringify(answer));
-      return await PeerProcess.#spawn(BARE, 'peers/bare.mjs', [file], { ...process.env, NODE_ENV: 'production' }, pins);
+      return await PeerProcess.#spawn(BARE, 'peers/bare.mjs', [file], { ...process.env, NODE_ENV: 'production', ...(deferred ? { BENCH_DEFERRED: '1' } : {}) }, pins);
     } finally {
       rmSync(directory, { recursive: true });
     }
@@ -91,8 +93,8 @@ export class PeerProcess {
   }
 
   /** A server that writes what this one answers, and looks at no request. */
-  async bare(exchange: Exchange, pins: Pins): Promise<PeerProcess> {
-    return PeerProcess.startBare(await record(this.port, exchange), pins);
+  async bare(exchange: Exchange, deferred: boolean, pins: Pins): Promise<PeerProcess> {
+    return PeerProcess.startBare(await record(this.port, exchange), deferred, pins);
   }
 
   /** What it has used by now. */

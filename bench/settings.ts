@@ -39,6 +39,8 @@ export interface Settings {
   readonly base: string | undefined;
   /** A file of lib/http/node that the peer `base` goes without. */
   readonly without: string | undefined;
+  /** Whether each request is handed on by setImmediate, in every peer. */
+  readonly deferred: boolean;
   /** Majors of Node that all is measured on, one after another; this process's own where none is named. */
   readonly nodes: readonly number[];
   readonly checkOnly: boolean;
@@ -60,6 +62,7 @@ const USAGE = `npm run bench -- [options]
   --node a,b         majors of Node, one run each (that of this process); results in a folder each
   --base directory   a further peer: another checkout of waypost, built
   --without name     the same without what a file of lib/http/node is for: ${FACTS.join(', ')}
+  --deferred         hands each request on by setImmediate in every peer, as restana does by itself
   --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
   --check            only checks that all peers answer alike
   --quick            two rounds of one second, growth at its ends: a smoke test`;
@@ -76,6 +79,7 @@ const OPTIONS = {
   node: { type: 'string' },
   base: { type: 'string' },
   without: { type: 'string' },
+  deferred: { type: 'boolean' },
   out: { type: 'string' },
   check: { type: 'boolean' },
   quick: { type: 'boolean' },
@@ -99,7 +103,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const base = values.base === undefined && without === undefined ? undefined : baseOf(values.base ?? resolve(__dirname, '..'));
   const rounds = whole('--rounds', values.rounds, quick ? 2 : 12);
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
-  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without'] as const).some((name) => values[name] !== undefined);
+  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without', 'deferred'] as const).some((name) => values[name] !== undefined);
   return {
     parts: partsOf(values.parts, narrowed),
     cases: list('--cases', values.cases, CASE_NAMES),
@@ -110,6 +114,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     connections: whole('--connections', values.connections, 50),
     rate: values.rate === undefined ? undefined : whole('--rate', values.rate, 0),
     load: values.load === undefined ? undefined : list('--load', values.load, ['wrk', 'autocannon'])[0],
+    deferred: values.deferred === true,
     nodes: values.node === undefined ? [] : readMajors(values.node),
     base,
     without,

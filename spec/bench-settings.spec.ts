@@ -8,17 +8,18 @@ function read(...args: string[]): Settings {
 describe('the command line of the benchmark', () => {
   test('without options it measures everything, for README', () => {
     const settings = read();
-    expect(settings).toMatchObject({ parts: ['cases', 'start', 'latency', 'growth'], cases: CASE_NAMES, peers: PEERS, checkOnly: false, quick: false });
+    expect(settings).toMatchObject({ parts: ['cases', 'start', 'latency', 'growth'], cases: CASE_NAMES, peers: PEERS, checkOnly: false, quick: false, deferred: false });
     expect(settings.out).toMatch(/[\\/]bench[\\/]results$/);
     expect(settings).toMatchObject({ rounds: 12, seconds: 2, connections: 50, rate: undefined });
     expect(read('--parts', 'latency', '--rate', '5000')).toMatchObject({ parts: ['latency'], rate: 5000 });
+    expect(read('--deferred').deferred).toBe(true);
     expect(read('--quick')).toMatchObject({ rounds: 2, seconds: 1, quick: true });
   });
 
   test('what is narrowed is measured alone, and kept from the results of a full run', () => {
     const settings = read('--cases', 'routed', '--peers', 'fastify,node,fastify');
     expect(settings).toMatchObject({ parts: ['cases'], cases: ['routed'], peers: ['fastify', 'node'], growthPeers: ['fastify', 'node'] });
-    for (const args of [['--cases', 'routed'], ['--peers', 'koa'], ['--parts', 'start'], ['--rounds', '20'], ['--seconds', '3'], ['--connections', '9'], ['--rate', '900'], ['--load', 'wrk'], ['--quick']]) {
+    for (const args of [['--cases', 'routed'], ['--peers', 'koa'], ['--parts', 'start'], ['--rounds', '20'], ['--seconds', '3'], ['--connections', '9'], ['--rate', '900'], ['--load', 'wrk'], ['--deferred'], ['--quick']]) {
       expect(read(...args).out).toMatch(/[\\/]results[\\/]partial$/);
     }
     expect(read().nodes).toEqual([]);
