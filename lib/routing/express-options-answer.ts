@@ -2,7 +2,7 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import type { Mount } from './mount';
+import { markAt, type Mount } from './mount';
 import { parsePrefix } from './pattern';
 import type { RouteTable } from './route-table';
 import { kWalk, type Travelling } from './walk';
@@ -39,7 +39,7 @@ function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): La
   };
   return {
     // Behind what is in the router, and before what stands behind it; of routers that end together the innermost first.
-    mark: { order: end - 1 + 1 / (depthOf(mount) + 2) },
+    mark: markAt(end - 1 + 1 / (depthOf(mount) + 2)),
     handler, site: undefined, catches: false, parses: false, patterns: parsePrefix('/', table.rules), place: null, method: null, mount, level: mount.level, hooks: null,
   };
 }

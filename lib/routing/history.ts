@@ -1,7 +1,7 @@
 import type { Layer } from './layer';
-import type { Level, Mark, Mount, Place } from './mount';
+import { type Level, type Mark, markAt, type Mount, type Place } from './mount';
 
-const TOP: Mark = { order: 0 };
+const TOP: Mark = markAt(0);
 
 /** What has run and what was left in one walk, kept where the place it has reached no longer tells. */
 export class History {

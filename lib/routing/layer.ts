@@ -4,7 +4,7 @@ import type { MatchedRoute } from '../http/request';
 import { hooksBeneath, hooksFor, type ParamHook } from './param';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
-import { type Level, type Mark, type Mount, mountOf, type Place, type Standing, type StandingEntry, type StandingPaths } from './mount';
+import { Aside, type Level, type Mark, markAt, type Mount, mountOf, type Place, type Standing, type StandingEntry, type StandingFunctions, type StandingPaths, type StandingRoute } from './mount';
 import { kJoins, kRegistrations, type RegisteredRouter, type Registration, type RouteEntry, type RoutingRules } from './registration';
 import type { AnyHandler } from './handler';
 
@@ -66,8 +66,10 @@ function isLonger({ standings, router }: Mount): boolean {
 
 function standsFor(standing: Standing, entry: Registration): boolean {
   if (standing.key !== keyOf(entry)) return false;
-  if (standing.kind === 'mount') return entry.kind === 'mount' && isLonger(standing.mount);
-  return standing.kind !== 'route' || (entry.kind === 'route' && areAmong(standing.entries, entry.entries, ({ key }, other) => key === (other.origin ?? other)));
+  // Of what something else stands in the place of, what is within does not count.
+  if (standing.kind !== 'route') return entry.kind !== 'mount' || standing.mount === null || isLonger(standing.mount);
+  if (entry.kind !== 'route') return false;
+  return areAmong(entry.isReplaced === true ? standing.wrappers : standing.entries, entry.entries, ({ key }, other) => key === (other.origin ?? other));
 }
 
 /** Whether all of the first are among the others, in the same order. */
@@ -83,32 +85,34 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
   let found = 0;
   mount.standings = mount.router[kRegistrations].map((entry) => {
     const key = keyOf(entry);
+    // What has the same key is of the same kind: a route, or not.
     const known = before[found]?.key === key ? before[found++] : undefined;
     const paths = known?.paths ?? pathsOf(entry, prefixes, rules);
     const { own, whole: patterns } = paths;
     const hooks = [...hooksBeneath(around, own, prefixes), ...hooksFor(mount, own)];
     if (isLater && known === undefined && entry.kind !== 'route') entry.site?.settle();
     if (entry.kind === 'route') {
-      const standing = (known as Standing & { kind: 'route' } | undefined) ?? routeAt(mount, entry.route, paths);
-      standing.entries = pushRoute(list, standing, entry.entries, patterns, hooks);
+      const standing = (known as StandingRoute | undefined) ?? routeAt(mount, entry.route, paths);
+      appendRoute(list, standing, entry, patterns, hooks);
       return standing;
     }
+    const standing = (known as StandingFunctions | undefined) ?? { kind: 'functions', key, paths, marks: [], mount: null };
     if (entry.kind === 'mount' && entry.router[kJoins](rules, patterns)) {
-      const standing = (known as Standing & { kind: 'mount' } | undefined) ?? { kind: 'mount', key, paths, mount: mountOf(entry.router, mount, 0) };
-      const inner = standing.mount;
+      const inner = (standing.mount ??= mountOf(entry.router, mount, 0));
       inner.start = layers.length;
       append(list, inner, patterns, hooks);
       inner.end = layers.length;
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
+      new Aside(layers.length).put(standing.marks);
       return standing;
     }
-    const standing = (known as Standing & { kind: 'middleware' } | undefined) ?? { kind: 'middleware', key, paths, marks: [] };
     // A router that does not join goes by other rules: in the list it could not stand.
     const handlers = entry.kind === 'mount' ? [entry.router] : entry.handlers;
     handlers.forEach((handler, index) => {
-      const mark = (standing.marks[index] ??= { order: 0 });
+      const mark = (standing.marks[index] ??= markAt(0));
       push(layers, mark, handler, entry.site, { patterns, place: null, method: null, mount, level: mount.level, hooks });
     });
+    if (standing.mount !== null) new Aside(layers.length).putMount(standing.mount);
     return standing;
   });
 }
@@ -120,22 +124,30 @@ function pathsOf(entry: Registration, prefixes: readonly Pattern[], rules: Routi
   return { own, whole: joinPatterns(prefixes, own, entry.kind !== 'route', rules) };
 }
 
-function pushRoute({ layers, isLater }: List, { level, entries: before }: Standing & { kind: 'route' }, entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
-  const { mount, place } = level;
+function appendRoute(list: List, standing: StandingRoute, { entries, isReplaced }: Registration & { kind: 'route' }, patterns: readonly Pattern[], hooks: readonly ParamHook[]): void {
+  const { level } = standing;
   level.isLone = entries.length === 1;
+  if (isReplaced === true) standing.wrappers = pushRoute(list, level, standing.wrappers, entries, patterns, hooks);
+  else standing.entries = pushRoute(list, level, standing.entries, entries, patterns, hooks);
+  const aside = new Aside(list.layers.length);
+  for (const { mark } of isReplaced === true ? standing.entries : standing.wrappers) aside.put([mark]);
+}
+
+function pushRoute({ layers, isLater }: List, level: StandingRoute['level'], before: readonly StandingEntry[], entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
+  const { mount, place } = level;
   let found = 0;
   return entries.map((entry) => {
     const { method, handler, site, origin: key = entry } = entry;
     const known = before[found]?.key === key ? before[found++] : undefined;
     if (isLater && known === undefined) site?.settle();
-    const standing = known ?? { key, mark: { order: 0 } };
+    const standing = known ?? { key, mark: markAt(0) };
     push(layers, standing.mark, handler, site, { patterns, place, method, mount, level, hooks });
     return standing;
   });
 }
 
-function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): Standing & { kind: 'route' } {
-  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [] };
+function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): StandingRoute {
+  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [], wrappers: [] };
 }
 
 /** What was registered, whatever a program has put in its place. */
@@ -146,8 +158,9 @@ function keyOf(entry: Registration): object {
 
 function push(layers: Layer[], mark: Mark, handler: AnyHandler, site: CallSite | undefined, at: Pick<Layer, 'patterns' | 'place' | 'method' | 'mount' | 'level'> & { hooks: readonly ParamHook[] }): void {
   // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
-  if (handler.length > 4) return;
+  if (handler.length > 4) return new Aside(layers.length).put([mark]);
   mark.order = layers.length;
+  mark.isAside = false;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
   const { patterns, place, method, mount, level, hooks } = at;

@@ -20,10 +20,28 @@ export interface Mount {
  * What stands for a registration in a list. It is the same in every list that goes on from that one, where no more has been
  * done than to register: so a request on its way through one can go on in the next.
  */
-export type Standing = { readonly key: object; readonly paths: StandingPaths } & (
-  | { readonly kind: 'route'; readonly level: Level & { readonly place: Place }; entries: readonly StandingEntry[] }
-  | { readonly kind: 'middleware'; readonly marks: Mark[] }
-  | { readonly kind: 'mount'; readonly mount: Mount });
+export type Standing = StandingRoute | StandingFunctions;
+
+export interface StandingRoute {
+  readonly kind: 'route';
+  readonly key: object;
+  readonly paths: StandingPaths;
+  readonly level: Level & { readonly place: Place };
+  entries: readonly StandingEntry[];
+  /** What a program has put in the place of the whole route, one for each method; those of before are kept. */
+  wrappers: readonly StandingEntry[];
+}
+
+/** Middleware, a router, or what a program has put in the place of a router. */
+export interface StandingFunctions {
+  readonly kind: 'functions';
+  readonly key: object;
+  readonly paths: StandingPaths;
+  /** Of what is called as a function. */
+  readonly marks: Mark[];
+  /** Of a router once it was laid out; kept while something else stands in its place. */
+  mount: Mount | null;
+}
 
 /** Its own patterns, and these under the paths of the mounts around. */
 export interface StandingPaths {
@@ -40,6 +58,52 @@ export interface StandingEntry {
 /** A place in the list. Its number is another when something has been registered above. */
 export interface Mark {
   order: number;
+  /**
+   * Whether it is not in the list any more, since something else stands in the place of what held it: its number then lies behind that,
+   * and who is within goes on there, in the list of before, as in Express.
+   */
+  isAside: boolean;
+}
+
+export function markAt(order: number): Mark {
+  return { order, isAside: false };
+}
+
+/** Puts aside what was laid out in a mount, or elsewhere: behind what has come last into a list, in the order that it was in. */
+export class Aside {
+  readonly #base: number;
+  #count = 0;
+
+  /** @param length Of the list by then. */
+  constructor(length: number) {
+    this.#base = length - 1;
+  }
+
+  put(marks: Iterable<Mark>): void {
+    for (const mark of marks) {
+      mark.order = this.#next();
+      mark.isAside = true;
+    }
+  }
+
+  putMount(mount: Mount): void {
+    mount.start = this.#next();
+    for (const standing of mount.standings) {
+      if (standing.kind === 'route') {
+        for (const { mark } of [...standing.entries, ...standing.wrappers]) this.put([mark]);
+      } else {
+        this.put(standing.marks);
+        if (standing.mount !== null) this.putMount(standing.mount);
+      }
+    }
+    mount.end = this.#next();
+  }
+
+  /** Between two whole numbers, and never the second, however many there are. */
+  #next(): number {
+    this.#count++;
+    return this.#base + this.#count / (this.#count + 1);
+  }
 }
 
 /** What has a `next` of its own, as in Express: a mount, or in it a route: one of a single handler too, since it may be given more while that runs. */

@@ -1,7 +1,7 @@
 import { Failure, isError } from './failure';
 import { History } from './history';
 import type { Layer } from './layer';
-import { commonLevel, isWithin, type Level, type Mark, type Mount } from './mount';
+import { commonLevel, isWithin, type Level, type Mark, markAt, type Mount } from './mount';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { meetsRoute } from './sibling';
@@ -53,7 +53,7 @@ export class Position {
 
   /** No route of the list is run: what calls it stands above a rewriter. */
   protected passRoutes(): void {
-    this.#keepHistory().passRoutesAbove({ order: Infinity });
+    this.#keepHistory().passRoutesAbove(markAt(Infinity));
   }
 
   /** Passes the routes above what has led to another target, and the route that it is in. */
@@ -107,12 +107,24 @@ export class Position {
     return null;
   }
 
+  /** Whether something stands in the place of what holds both the layer reached and the next one: then the walk goes on within, as in Express. */
+  protected get staysAside(): boolean {
+    if (this.current?.mark.isAside !== true) return false;
+    const { order } = this.current.mark;
+    const mark = this.#peek()?.layer.mark;
+    return mark?.isAside === true && Math.floor(mark.order) === Math.floor(order);
+  }
+
   /** Whether another handler of the route whose level the walk is at comes next. */
   protected get staysInRoute(): boolean {
+    return this.#peek()?.layer.place === this.level.place;
+  }
+
+  #peek(): Step | null {
     const index = this.#index;
     const step = this.nextStep();
     this.#index = index;
-    return step !== null && step.layer.place === this.level.place;
+    return step;
   }
 
   /** Takes back that the last step was reached: it has not run. */

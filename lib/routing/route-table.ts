@@ -91,9 +91,9 @@ export class RouteTable {
     return this.outermost === outermost;
   }
 
-  /** The layer in the place of one of a table that this one goes on from. */
-  layerAt({ mark }: Layer): Layer {
-    return this.layers[mark.order] as Layer;
+  /** The layer in the place of one of a table that this one goes on from; undefined where something else stands in the place of what holds it. */
+  layerAt({ mark }: Layer): Layer | undefined {
+    return mark.isAside ? undefined : this.layers[mark.order];
   }
 
   /** Whether some route can take the request. */

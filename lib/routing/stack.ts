@@ -146,7 +146,7 @@ export function registrationOf(layer: StackLayer): Registration | undefined {
   if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler], site: registration.site, origin: registration };
   const methods = new Set(registration.entries.map(({ method }) => method));
   const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler, origin: registration.entries.find((entry) => entry.method === method) }));
-  return { ...registration, entries };
+  return { ...registration, entries, isReplaced: true };
 }
 
 /** Whether something is a list of layers. */

@@ -223,7 +223,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     try {
       const table = this.host.tableNow(this);
       // Where a program has taken something out, or assigned another order, a request ends in the list that it began in, as in Express.
-      if (!table.goesOnFrom(this.table)) return false;
+      if (!table.goesOnFrom(this.table) || this.staysAside) return false;
       this.view.table = table;
       this.moveTo(table, table.match(this.method, pathOf(this.url)));
       return true;
@@ -412,7 +412,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (!this.table.era.isOver || !this.waitsFor(run)) return true;
     try {
       const table = this.host.tableNow(this);
-      if (table.goesOnFrom(this.table)) run.goOnBy(table.layerAt(this.current as Layer).hooks ?? []);
+      const layer = table.goesOnFrom(this.table) ? table.layerAt(this.current as Layer) : undefined;
+      if (layer !== undefined) run.goOnBy(layer.hooks ?? []);
       return true;
     } catch (error) {
       this.#endUnlaid(error);
