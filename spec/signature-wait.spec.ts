@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer as createNodeServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
+import { inject } from 'light-my-request';
 import pino from 'pino';
 import { createServer, type CreateServerOptions, MemoryReplayStore, type ReplayStore, type RequestSignatureConfig, type SecretLookup, signRequest } from 'waypost';
 import { LogRecorder, Running } from './support/running';
@@ -271,4 +272,36 @@ test('without debug a refusal is a line at level debug', async () => {
   expect(logger.lines.filter(({ message }) => message === 'The request signature was refused')).toEqual([
     { level: 'debug', fields: { method: 'GET', url: '/a', reason: 'the Svc-Request-Sig header is absent' }, message: 'The request signature was refused' },
   ]);
+});
+
+test('an adapter may push an empty chunk into a request without a body, and no byte', async () => {
+  const make = (): ReturnType<typeof createServer> => createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: SECRET } } });
+  const app = make().post('/', async (req, res) => {
+    let length = 0;
+    for await (const chunk of req) length += (chunk as Buffer).length;
+    res.send(String(length));
+  });
+  const headers = signRequest({ secret: SECRET, keyId: 'ann', method: 'POST', url: '/' });
+  const { statusCode, body } = await inject(app, { method: 'POST', url: '/', headers, payload: Buffer.alloc(0) });
+  expect([statusCode, body]).toEqual([200, '0']);
+});
+
+test.each(['resume', 'pause', 'read'] as const)('a %s that a program has fixed on a flowing request is refused, and does not end the process', async (name) => {
+  const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: SECRET } } });
+  let ran = 0;
+  app.post('/', (req, res) => {
+    ran++;
+    res.json(req.body);
+  });
+  const server = createNodeServer((req: IncomingMessage, res: ServerResponse) => {
+    const own = req[name].bind(req);
+    req.on('data', () => undefined);
+    Object.defineProperty(req, name, { value: own });
+    app(req, res);
+  });
+  const port = await running.listen(server);
+  const body = '{"a":1}';
+  const headers = { 'Content-Type': 'application/json', ...signRequest({ secret: SECRET, keyId: 'ann', method: 'POST', url: '/', body }) };
+  const { status } = await ask(port, '/', { method: 'POST', headers, body });
+  expect([status, ran]).toEqual([401, 0]);
 });

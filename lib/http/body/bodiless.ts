@@ -37,6 +37,9 @@ function refuseBytes(this: Bodiless, chunk: Buffer | null): boolean {
     // By the class that the request has by now, which may have somebody waiting for the end.
     return (hears ?? (Object.getPrototypeOf(this) as IncomingMessage).push).call(this, null);
   }
-  this.socket.destroy();
+  // An adapter may push what is empty, and have a socket of its own making.
+  if (chunk.length === 0) return true;
+  if (typeof (this.socket as Partial<IncomingMessage['socket']> | null)?.destroy === 'function') this.socket.destroy();
+  else this.destroy();
   return false;
 }

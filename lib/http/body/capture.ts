@@ -221,13 +221,22 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     }
   }
 
+  /** Returns whether it is still: what a program has on the request may throw, or be fixed. The parser calls, where a throw would end the process. */
+  #stopFlow(): boolean {
+    try {
+      stopFlow(this.#request);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   #complete(): boolean {
     const request = this.#request;
     const bytes = this.#bytes();
     request[kIntake] = undefined;
     // What somebody has read meanwhile leaves a rest, which nobody may take for a body that was checked.
-    const isWhole = !(request.readableLength < this.#left);
-    stopFlow(request);
+    const isWhole = this.#stopFlow() && !(request.readableLength < this.#left);
     const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes, this.#inStream);
     if (isWhole) this.#keep(bytes ?? Buffer.alloc(0));
     this.#end(isWhole ? 'complete' : 'consumed');
@@ -239,7 +248,7 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const bytes = this.#bytes();
     this.#held = undefined;
     request[kIntake] = undefined;
-    stopFlow(request);
+    this.#stopFlow();
     if (bytes !== undefined) handOnFrom(request, bytes, this.#inStream);
     const more = handOn(request, chunk);
     // Not from within the parser: a listener that reads at once restarts the

@@ -44,12 +44,17 @@ class Standstill {
   constructor(stream: IncomingMessage) {
     this.#stream = stream;
     this.#before = Object.getOwnPropertyDescriptors(stream);
-    if (stream.readableFlowing === true) {
-      stream.pause();
-      this.#flow();
-    }
     this.#shadows = this.#shadow(stream, { resume: stream.resume.bind(stream), pause: stream.pause.bind(stream), read: stream.read.bind(stream) });
-    for (const name of SHADOWED) Object.defineProperty(stream, name, { value: this.#shadows[name], writable: true, configurable: true });
+    const flows = stream.readableFlowing === true;
+    try {
+      if (flows) stream.pause();
+      for (const name of SHADOWED) Object.defineProperty(stream, name, { value: this.#shadows[name], writable: true, configurable: true });
+    } catch (error) {
+      // A program's own, that can't be defined anew, or that throws.
+      for (const name of SHADOWED) this.#restore(name);
+      throw error;
+    }
+    if (flows) this.#flow();
   }
 
   /** A program may keep them, or put its own around them: when the standstill is over they are what they stand for. */
