@@ -68,8 +68,7 @@ function standsFor(standing: Standing, entry: Registration): boolean {
   if (standing.key !== keyOf(entry)) return false;
   // Of what something else stands in the place of, what is within does not count.
   if (standing.kind !== 'route') return entry.kind !== 'mount' || standing.mount === null || isLonger(standing.mount);
-  if (entry.kind !== 'route') return false;
-  return areAmong(entry.isReplaced === true ? standing.wrappers : standing.entries, entry.entries, ({ key }, other) => key === (other.origin ?? other));
+  return entry.kind === 'route' && (entry.isReplaced === true || areAmong(standing.entries, entry.entries, ({ key }, other) => key === (other.origin ?? other)));
 }
 
 /** Whether all of the first are among the others, in the same order. */
@@ -125,12 +124,24 @@ function pathsOf(entry: Registration, prefixes: readonly Pattern[], rules: Routi
 }
 
 function appendRoute(list: List, standing: StandingRoute, { entries, isReplaced }: Registration & { kind: 'route' }, patterns: readonly Pattern[], hooks: readonly ParamHook[]): void {
-  const { level } = standing;
+  const { level, wrappers } = standing;
+  const { mount, place } = level;
   level.isLone = entries.length === 1;
-  if (isReplaced === true) standing.wrappers = pushRoute(list, level, standing.wrappers, entries, patterns, hooks);
-  else standing.entries = pushRoute(list, level, standing.entries, entries, patterns, hooks);
+  if (isReplaced !== true) {
+    standing.entries = pushRoute(list, level, standing.entries, entries, patterns, hooks);
+    new Aside(list.layers.length).put(wrappers.values());
+    return;
+  }
+  const others = new Set(wrappers.values());
+  for (const { method, handler } of entries) {
+    const mark = wrappers.get(method) ?? markAt(0);
+    others.delete(mark);
+    wrappers.set(method, mark);
+    push(list.layers, mark, handler, undefined, { patterns, place, method, mount, level, hooks });
+  }
   const aside = new Aside(list.layers.length);
-  for (const { mark } of isReplaced === true ? standing.entries : standing.wrappers) aside.put([mark]);
+  aside.put(others);
+  aside.put(standing.entries.map(({ mark }) => mark));
 }
 
 function pushRoute({ layers, isLater }: List, level: StandingRoute['level'], before: readonly StandingEntry[], entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
@@ -147,7 +158,7 @@ function pushRoute({ layers, isLater }: List, level: StandingRoute['level'], bef
 }
 
 function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): StandingRoute {
-  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [], wrappers: [] };
+  return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [], wrappers: new Map() };
 }
 
 /** What was registered, whatever a program has put in its place. */

@@ -28,8 +28,8 @@ export interface StandingRoute {
   readonly paths: StandingPaths;
   readonly level: Level & { readonly place: Place };
   entries: readonly StandingEntry[];
-  /** What a program has put in the place of the whole route, one for each method; those of before are kept. */
-  wrappers: readonly StandingEntry[];
+  /** Of what a program has put in the place of the whole route, by method. */
+  readonly wrappers: Map<string | null, Mark>;
 }
 
 /** Middleware, a router, or what a program has put in the place of a router. */
@@ -90,7 +90,8 @@ export class Aside {
     mount.start = this.#next();
     for (const standing of mount.standings) {
       if (standing.kind === 'route') {
-        for (const { mark } of [...standing.entries, ...standing.wrappers]) this.put([mark]);
+        this.put(standing.entries.map(({ mark }) => mark));
+        this.put(standing.wrappers.values());
       } else {
         this.put(standing.marks);
         if (standing.mount !== null) this.putMount(standing.mount);

@@ -74,6 +74,13 @@ export class Position {
     this.#index = this.#restarts ? this.#below(this.current) : 0;
   }
 
+  /** Goes over to what is registered by now, in the place of the step reached, which has not run: all is met that has neither run nor been left. */
+  protected stepBackTo(table: RouteTable, match: Match): void {
+    this.stepBack();
+    this.moveTo(table, match);
+    this.#index = 0;
+  }
+
   /** Goes over to what is registered by now: what of it stands below the place reached is still to come. */
   protected moveTo(table: RouteTable, match: Match): void {
     this.#keepHistory();

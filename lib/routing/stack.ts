@@ -145,7 +145,7 @@ export function registrationOf(layer: StackLayer): Registration | undefined {
   const handler = layer.handle as AnyHandler;
   if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler], site: registration.site, origin: registration };
   const methods = new Set(registration.entries.map(({ method }) => method));
-  const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler, origin: registration.entries.find((entry) => entry.method === method) }));
+  const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler }));
   return { ...registration, entries, isReplaced: true };
 }
 

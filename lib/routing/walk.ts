@@ -426,7 +426,25 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // Late: `next` was called elsewhere meanwhile, and what runs by now may be behind other handlers of parameters.
     if (!this.waitsFor(run)) return;
     if (this.isRewritten) return this.#rewriteByParam();
+    if (this.table.era.isOver) return this.#invokeNow();
     this.#invoke(this.current as Layer);
+  }
+
+  /** As in Express, what stands in the place of a layer is looked for when the handlers of its parameters have gone on. */
+  #invokeNow(): void {
+    const current = this.current as Layer;
+    try {
+      const table = this.host.tableNow(this);
+      if (!table.goesOnFrom(this.table)) return this.#invoke(current);
+      const layer = table.layerAt(current);
+      if (layer !== undefined && !layer.catches) return this.#invoke(layer);
+      this.#paramRun = null;
+      this.view.table = table;
+      this.stepBackTo(table, table.match(this.method, pathOf(this.url)));
+    } catch (error) {
+      return this.#endUnlaid(error);
+    }
+    this.#goOnIn(true);
   }
 
   /** A handler of a parameter has made a new target: the layer has not run, and runs only if that leads to it. */
