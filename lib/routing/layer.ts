@@ -102,16 +102,17 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
       append(list, inner, patterns, hooks);
       inner.end = layers.length;
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
-      new Aside(layers.length).put(standing.marks);
+      new Aside(inner.start, layers.length).put(standing.marks);
       return standing;
     }
     // A router that does not join goes by other rules: in the list it could not stand.
     const handlers = entry.kind === 'mount' ? [entry.router] : entry.handlers;
+    const start = layers.length;
     handlers.forEach((handler, index) => {
       const mark = (standing.marks[index] ??= markAt(0));
       push(layers, mark, handler, entry.site, { patterns, place: null, method: null, mount, level: mount.level, hooks });
     });
-    if (standing.mount !== null) new Aside(layers.length).putMount(standing.mount);
+    if (standing.mount !== null) new Aside(start, layers.length).putMount(standing.mount);
     return standing;
   });
 }
@@ -126,10 +127,11 @@ function pathsOf(entry: Registration, prefixes: readonly Pattern[], rules: Routi
 function appendRoute(list: List, standing: StandingRoute, { entries, isReplaced }: Registration & { kind: 'route' }, patterns: readonly Pattern[], hooks: readonly ParamHook[]): void {
   const { level, wrappers } = standing;
   const { mount, place } = level;
+  const start = list.layers.length;
   level.isLone = entries.length === 1;
   if (isReplaced !== true) {
     standing.entries = pushRoute(list, level, standing.entries, entries, patterns, hooks);
-    new Aside(list.layers.length).put(wrappers.values());
+    new Aside(start, list.layers.length).put(wrappers.values());
     return;
   }
   const others = new Set(wrappers.values());
@@ -139,7 +141,7 @@ function appendRoute(list: List, standing: StandingRoute, { entries, isReplaced 
     wrappers.set(method, mark);
     push(list.layers, mark, handler, undefined, { patterns, place, method, mount, level, hooks });
   }
-  const aside = new Aside(list.layers.length);
+  const aside = new Aside(start, list.layers.length);
   aside.put(others);
   aside.put(standing.entries.map(({ mark }) => mark));
 }
@@ -169,9 +171,9 @@ function keyOf(entry: Registration): object {
 
 function push(layers: Layer[], mark: Mark, handler: AnyHandler, site: CallSite | undefined, at: Pick<Layer, 'patterns' | 'place' | 'method' | 'mount' | 'level'> & { hooks: readonly ParamHook[] }): void {
   // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
-  if (handler.length > 4) return new Aside(layers.length).put([mark]);
+  if (handler.length > 4) return new Aside(layers.length, layers.length).put([mark]);
   mark.order = layers.length;
-  mark.isAside = false;
+  mark.aside = null;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
   const { patterns, place, method, mount, level, hooks } = at;

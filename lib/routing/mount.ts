@@ -59,30 +59,32 @@ export interface StandingEntry {
 export interface Mark {
   order: number;
   /**
-   * Whether it is not in the list any more, since something else stands in the place of what held it: its number then lies behind that,
-   * and who is within goes on there, in the list of before, as in Express.
+   * Where it is not in the list any more, since something else stands in the place of what held it: where that begins. Its number
+   * then lies behind that, and who is within goes on there, in the list of before, as in Express. Null in the list.
    */
-  isAside: boolean;
+  aside: number | null;
 }
 
 export function markAt(order: number): Mark {
-  return { order, isAside: false };
+  return { order, aside: null };
 }
 
 /** Puts aside what was laid out in a mount, or elsewhere: behind what has come last into a list, in the order that it was in. */
 export class Aside {
+  readonly #start: number;
   readonly #base: number;
   #count = 0;
 
-  /** @param length Of the list by then. */
-  constructor(length: number) {
+  /** @param start Where what stands in their place begins. @param length Of the list by then. */
+  constructor(start: number, length: number) {
+    this.#start = start;
     this.#base = length - 1;
   }
 
   put(marks: Iterable<Mark>): void {
     for (const mark of marks) {
       mark.order = this.#next();
-      mark.isAside = true;
+      mark.aside = this.#start;
     }
   }
 

@@ -74,11 +74,13 @@ export class Position {
     this.#index = this.#restarts ? this.#below(this.current) : 0;
   }
 
-  /** Goes over to what is registered by now, in the place of the step reached, which has not run: all is met that has neither run nor been left. */
+  /** Goes over to what is registered by now, to what stands in the place of the layer reached, which has not run. */
   protected stepBackTo(table: RouteTable, match: Match): void {
     this.stepBack();
     this.moveTo(table, match);
-    this.#index = 0;
+    const { mark } = this.current as Layer;
+    const start = mark.aside ?? mark.order;
+    this.#index = this.#indexOf(({ order }) => order >= start);
   }
 
   /** Goes over to what is registered by now: what of it stands below the place reached is still to come. */
@@ -93,8 +95,12 @@ export class Position {
 
   #below(layer: Layer | null): number {
     if (layer === null) return 0;
+    return this.#indexOf((mark) => mark.order > layer.mark.order);
+  }
+
+  #indexOf(isThere: (mark: Mark) => boolean): number {
     const { steps } = this.match.plan;
-    const index = steps.findIndex((step) => step.layer.mark.order > layer.mark.order);
+    const index = steps.findIndex((step) => isThere(step.layer.mark));
     return index === -1 ? steps.length : index;
   }
 
@@ -116,10 +122,10 @@ export class Position {
 
   /** Whether something stands in the place of what holds both the layer reached and the next one: then the walk goes on within, as in Express. */
   protected get staysAside(): boolean {
-    if (this.current?.mark.isAside !== true) return false;
-    const { order } = this.current.mark;
+    const reached = this.current?.mark;
+    if (reached === undefined || reached.aside === null) return false;
     const mark = this.#peek()?.layer.mark;
-    return mark?.isAside === true && Math.floor(mark.order) === Math.floor(order);
+    return mark !== undefined && mark.aside !== null && Math.floor(mark.order) === Math.floor(reached.order);
   }
 
   /** Whether another handler of the route whose level the walk is at comes next. */

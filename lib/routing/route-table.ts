@@ -93,7 +93,7 @@ export class RouteTable {
 
   /** The layer in the place of one of a table that this one goes on from; undefined where something else stands in the place of what holds it. */
   layerAt({ mark }: Layer): Layer | undefined {
-    return mark.isAside ? undefined : this.layers[mark.order];
+    return mark.aside === null ? this.layers[mark.order] : undefined;
   }
 
   /** Whether some route can take the request. */
