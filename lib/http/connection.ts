@@ -12,7 +12,7 @@ const kEnd = Symbol('waypost.socket.end');
 /** Set on a connection with pipelined requests: the responses that wait for their turn. */
 const kQueued = Symbol('waypost.socket.queued');
 
-/** How long a connection that this side has closed is still listened to, in milliseconds. */
+/** How long a connection that this side has closed is still listened to, and one that it will close may stand still, in milliseconds. */
 const LINGER = 5000;
 
 interface End {
@@ -210,17 +210,19 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
 /**
  * Closes by halves; where somebody reads the last body behind its answer, as who acknowledges an upload
  * before it is in, when that has been read: the client takes it for delivered, and would not send it again.
+ * One that stands still is given up after a while, as by Node's own limit for kept connections.
  */
-function closeBehindReader(socket: Socket): void {
-  const request = lastRequest(socket);
-  if (request !== undefined && isReadOn(request)) request.once('close', () => closeByHalves(socket));
-  else closeByHalves(socket);
+export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
+  if (request === undefined || !isReadOn(request)) return closeByHalves(socket);
+  request.once('close', () => closeByHalves(socket));
+  socket.setTimeout(LINGER);
 }
 
-/** Whether somebody waits for more of a body. Called from events, where a throw, of what a program has put there, ends the process. */
+/** Whether somebody waits for more of a body, or for its end. Called from events, where a throw, of what a program has put there, ends the process. */
 function isReadOn(request: IncomingMessage): boolean {
   try {
-    return !request.complete && !request.destroyed && (request as TakenIn)[kIntake] === undefined && (request.listenerCount('data') > 0 || request.listenerCount('readable') > 0);
+    if (request.complete || request.destroyed || (request as TakenIn)[kIntake] !== undefined) return false;
+    return request.listenerCount('data') > 0 || request.listenerCount('readable') > 0 || (request.readableFlowing === true && request.listenerCount('end') > 0);
   } catch {
     return false;
   }

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { carryOnBehind, closeByHalves, endCarryingOutIf } from '../connection';
+import { carryOnBehind, closeBehindReader, closeByHalves, endCarryingOutIf } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
@@ -45,7 +45,12 @@ export function announceClose(request: TakenIn, res: ServerResponse, limit: numb
       letTakeIn(unread);
       discardRest(unread, limit);
     });
-    closeBehindReader(request);
+    // Closed behind the answer as Node does it, the connection would take along whoever reads on.
+    const { socket } = request;
+    const letClose = closeBy(socket, () => {
+      letClose();
+      closeBehindReader(socket, request);
+    });
   });
 }
 
@@ -56,17 +61,6 @@ function isLeft(request: TakenIn): boolean {
   } catch {
     return false;
   }
-}
-
-/** Lets whoever reads the body behind the answer read it to its end: closed behind the answer, the connection would take it along. */
-function closeBehindReader(request: TakenIn): void {
-  const { socket } = request;
-  const letClose = closeBy(socket, () => {
-    letClose();
-    // By halves: the client may have asked for more, and closed with that unread it would lose the answer.
-    if (request.complete) closeByHalves(socket);
-    else request.once('close', () => closeByHalves(socket));
-  });
 }
 
 /**

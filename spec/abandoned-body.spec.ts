@@ -1,0 +1,105 @@
+import { createServer as createHttpServer, request as ask, type RequestListener } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { type Application, createServer, express, type Request, type Response } from 'waypost';
+import { Running } from './support/running';
+import { head, Wire } from './support/wire';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+/** How a program begins to read a body and stops, before any of it has come. */
+const STOPS: Record<string, (req: Request, answer: () => void) => void> = {
+  'nothing': (_req, answer) => answer(),
+  'pause': (req, answer) => {
+    req.pause();
+    answer();
+  },
+  'resume and pause': (req, answer) => {
+    req.resume().pause();
+    answer();
+  },
+  'read': (req, answer) => {
+    req.read();
+    answer();
+  },
+  'read(0)': (req, answer) => {
+    req.read(0);
+    answer();
+  },
+  'a pipe that is taken away': (req, answer) => {
+    const target = new PassThrough();
+    req.pipe(target);
+    req.unpipe(target);
+    answer();
+  },
+  'a pipe that is taken away behind the answer': (req, answer) => {
+    const target = new PassThrough();
+    req.pipe(target);
+    answer();
+    setImmediate(() => req.unpipe(target));
+  },
+  'a proxy whose target is down': (req, answer) => {
+    req.pipe(ask({ port: 1, host: '127.0.0.1', method: 'POST' }).on('error', answer));
+  },
+  'a listener that is taken away, and pause': (req, answer) => {
+    const listen = (): void => undefined;
+    req.on('data', listen).off('data', listen).pause();
+    answer();
+  },
+  'a listener of readable that is taken away': (req, answer) => {
+    const listen = (): void => undefined;
+    req.on('readable', listen).off('readable', listen);
+    setImmediate(answer);
+  },
+  'a listener that is left, and pause': (req, answer) => {
+    req.on('data', () => undefined).pause();
+    answer();
+  },
+  'an iterator that is left': (req, answer) => {
+    const chunks = req[Symbol.asyncIterator]();
+    void chunks.next().catch(() => undefined);
+    void chunks.return?.();
+    setImmediate(answer);
+  },
+};
+
+const LONG = 2_000_000;
+/** How the body is framed, and what comes behind the answer: the rest of it, and another request. */
+const FRAMINGS: Record<string, readonly [headers: Record<string, string | number>, behind: string]> = {
+  'in chunks': [{ 'Transfer-Encoding': 'chunked' }, `3\r\nabc\r\n0\r\n\r\n${head('GET /next')}`],
+  'in chunks without end': [{ 'Transfer-Encoding': 'chunked' }, '3\r\nabc\r\n'],
+  'longer than the limit': [{ 'Content-Length': LONG }, 'x'.repeat(1000)],
+  'longer than the limit, and whole': [{ 'Content-Length': LONG }, 'x'.repeat(LONG) + head('GET /next')],
+  'short': [{ 'Content-Length': 3 }, `abc${head('GET /next')}`],
+};
+
+const HOSTS: Record<string, () => Application> = {
+  createServer: () => createServer({ logging: { level: 'silent' } }),
+  express: () => express({ logging: { level: 'silent' } }),
+};
+
+/** Returns what came back until the server has closed the connection. */
+async function abandon(port: number, path: string, headers: Record<string, string | number>, behind: string): Promise<string> {
+  const wire = await Wire.open(port);
+  wire.write(head(`POST ${path}`, { 'Content-Type': 'image/png', ...headers }));
+  await wire.until(/stopped$/);
+  wire.write(behind);
+  await wire.end;
+  return wire.text;
+}
+
+test.each(Object.entries(HOSTS))('the connection of a body that a program has begun to read, and left, closes where it says so, else lives on: %s', async (_name, make) => {
+  const app = make();
+  for (const [index, stop] of Object.values(STOPS).entries()) {
+    app.post(`/${index}`, (req: Request, res: Response) => stop(req, () => void res.send('stopped')));
+  }
+  app.get('/next', (_req: Request, res: Response) => void res.send('next'));
+  // Short, so that a connection that lives on soon ends by Node's own limit.
+  const port = await running.listen(createHttpServer({ keepAliveTimeout: 500 }, app as RequestListener));
+  const cases = Object.keys(STOPS).flatMap((stop, index) => Object.entries(FRAMINGS).map(([framing, given]) => ({ index, of: `${stop}, ${framing}`, given })));
+  const told = await Promise.all(cases.map(async ({ index, of, given }) => [of, await abandon(port, `/${index}`, ...given)] as const));
+  expect(told.filter(([, text]) => /\r\nConnection: close\r\n/i.test(text) && text.includes('next'))).toEqual([]);
+  // Within the limit nobody's connection is given up for what was left.
+  expect(told.filter(([of, text]) => of.startsWith('nothing') && text.includes('next')).map(([of]) => of)).toEqual(['nothing, short']);
+});
