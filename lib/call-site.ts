@@ -2,7 +2,7 @@ import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Frames that are kept: those of waypost's own methods, and the program's that has called them. Each costs memory for each registration. */
-const FRAMES = 7;
+const FRAMES = 8;
 /** Where waypost itself lies, as compiled or as text. Bundled into a program's ES module it can't be told apart, and every file counts as its own. */
 const OWN = typeof __filename === 'string' ? dirname(__filename) + sep : '';
 

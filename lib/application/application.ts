@@ -7,7 +7,7 @@ import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
 import { answerHabits, warningOf } from './foreign-habits';
 import { inject, type InjectOptions, type InjectResponse } from './inject';
-import { type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
+import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../logger';
 import { describeKind } from '../options/field';
 import { resolveOptions } from '../options/resolve';
@@ -25,6 +25,7 @@ import { optionsAnswers } from '../routing/express-options-answer';
 import { RouteTable } from '../routing/route-table';
 import { kChanged, kUsed, kVetPaths } from '../routing/registration';
 import { Router } from '../routing/router';
+import { callOnSelf, selfOf } from '../routing/self';
 import type { Travelling } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer } from './server';
@@ -108,9 +109,10 @@ export class Application extends ConfiguredRouter {
 
   /** @internal As in Express, requests and responses of a mounted application inherit from those of the one around. */
   protected override [kUsed](path: Paths, entry: unknown): void {
-    if (entry instanceof Application) {
-      Object.setPrototypeOf(entry.#classes.Request.prototype, this.#classes.Request.prototype as object);
-      Object.setPrototypeOf(entry.#classes.Response.prototype, this.#classes.Response.prototype);
+    const app = Application.#of(entry);
+    if (app !== undefined) {
+      Object.setPrototypeOf(app.#classes.Request.prototype, this.#classes.Request.prototype as object);
+      Object.setPrototypeOf(app.#classes.Response.prototype, this.#classes.Response.prototype);
     }
     super[kUsed](path, entry);
   }
@@ -151,11 +153,11 @@ export class Application extends ConfiguredRouter {
   start(port: number, host: string, callback?: StartCallback): Promise<NodeServer>;
   start(options: ListenOptions, callback?: StartCallback): Promise<NodeServer>;
   start(...given: unknown[]): Promise<NodeServer> {
-    const call = readListenArguments(given, this.#options.server, 'start');
-    if (this.#listener.server !== null) return Promise.reject(new Error('the application is running already; call close() before start() again'));
+    const self = selfOf(this);
+    const call = readListenArguments(given, self.#options.server, 'start');
+    if (self.#listener.server !== null) return Promise.reject(new Error('the application is running already; call close() before start() again'));
     const started = new Promise<NodeServer>((resolve, reject) => {
-      this.#announce();
-      const server = this.#listener.listen(call);
+      const server = self.#listen(call, this);
       whenListening(server, (error) => (error === undefined ? resolve(server) : reject(error)));
     });
     const { callback } = call;
@@ -175,11 +177,17 @@ export class Application extends ConfiguredRouter {
   listen(port: number | string, host: string, backlog: number, callback?: StartCallback): NodeServer;
   listen(options: ListenOptions, callback?: StartCallback): NodeServer;
   listen(...given: unknown[]): NodeServer {
-    const call = readListenArguments(given, this.#listenDefaults, 'listen');
-    this.#announce();
-    const server = this.#listener.listen(call);
+    const self = selfOf(this);
+    const call = readListenArguments(given, self.#listenDefaults, 'listen');
+    const server = self.#listen(call, this);
     if (call.callback !== undefined) whenListening(server, call.callback);
     return server;
+  }
+
+  /** @param listener The application, or what stands around it: as in Express, that is called for each request. */
+  #listen(call: ListenCall, listener: Application): NodeServer {
+    this.#announce();
+    return this.#listener.listen(call, typeof listener === 'function' ? listener : this);
   }
 
   /** Drains and stops its servers, then calls what listens for `close`, and waits for it. Called again meanwhile, it returns the same promise. */
@@ -232,15 +240,22 @@ export class Application extends ConfiguredRouter {
       const where = app === this ? '' : `In the application mounted at ${at || '/'}: `;
       for (const warning of registrationWarnings(table, app.#hooks)) app.#logger.warn(where + warning);
       for (const { handler, patterns: [pattern] } of table.layers) {
-        const mounted: unknown = handler;
-        if (mounted instanceof Application && !announced.has(mounted)) announced.set(mounted, at + (pattern?.segments.length ? pattern.text : ''));
+        const mounted = Application.#of(handler);
+        if (mounted !== undefined && !announced.has(mounted)) announced.set(mounted, at + (pattern?.segments.length ? pattern.text : ''));
       }
     }
   }
 
   /** Serves a request, as calling the application does; `next` goes on with what it has not taken. A program may put its own in the place of this. */
   override handle(message: IncomingMessage, response: ServerResponse, next?: NextFunction): void {
-    this.#way.take(message as Travelling, response as Response, next);
+    (#way in this ? this : selfOf(this as Application)).#way.take(message as Travelling, response as Response, next);
+  }
+
+  /** The application itself, of one or of what stands around it; undefined for anything else. */
+  static #of(given: unknown): Application | undefined {
+    if (!(given instanceof Application)) return undefined;
+    const self = selfOf(given);
+    return #way in self ? self : undefined;
   }
 
   static {
@@ -259,6 +274,7 @@ export class Application extends ConfiguredRouter {
   }
 }
 
+callOnSelf(Application.prototype, { except: ['handle', 'listen', 'start'] });
 delegate(Application.prototype, Router.prototype, ['param', 'route', 'use']);
 giveMembers(Application.prototype, ConfiguredRouter.prototype, Router.prototype);
 makeAssignable(Application.prototype, ['server', 'log', 'request', 'response', 'router', 'settings']);

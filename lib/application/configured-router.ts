@@ -10,6 +10,7 @@ import type { NextFunction } from '../routing/handler';
 import type { Path, Paths } from '../routing/given-path';
 import { kChanged, kUsed, kVet, kVetPaths, type RoutingRules } from '../routing/registration';
 import { kStandsAlone, Router } from '../routing/router';
+import { callOnSelf, selfOf } from '../routing/self';
 import { looser, type RouterOptions, rulesOf } from '../routing/router-options';
 import type { Verb } from '../routing/verb-types';
 import { isForeign, mountForeign } from './foreign-application';
@@ -185,12 +186,12 @@ export class ConfiguredRouter extends Router implements ViewHost {
 
   /** @internal An application that is mounted learns where, and takes on the settings that it has not set itself. */
   protected override [kUsed](path: Paths, entry: unknown): void {
-    if (entry instanceof ConfiguredRouter) {
-      entry.#settings.inherit(this.#settings);
+    if (entry instanceof ConfiguredRouter && #settings in selfOf(entry)) {
+      selfOf(entry).#settings.inherit(this.#settings);
       Object.setPrototypeOf(entry.engines, this.engines);
       entry.mountpath = path;
       entry.parent = this;
-      entry[kChanged]();
+      selfOf(entry)[kChanged]();
       entry.emit('mount', this);
     } else if (isForeign(entry)) {
       mountForeign(entry, path, this);
@@ -206,6 +207,7 @@ function get(this: ConfiguredRouter, ...given: [unknown, ...unknown[]]): unknown
   return given.length === 1 && typeof name === 'string' && !name.startsWith('/') ? this.set(name) : routeGet.apply(this, given);
 }
 
+callOnSelf(ConfiguredRouter.prototype, { except: [] });
 giveMembers(ConfiguredRouter.prototype, EventEmitter.prototype);
 Object.defineProperty(ConfiguredRouter.prototype, 'get', { value: get, writable: true, configurable: true });
 function signs({ security }: ResolvedOptions): boolean {

@@ -70,9 +70,9 @@ export class Listener {
    * Makes a server and lets it listen.
    * @throws Error when Node can't listen on such a target; what goes wrong with the port is emitted by the server.
    */
-  listen({ target, backlog }: Omit<ListenCall, 'callback'>): NodeServer {
+  listen({ target, backlog }: Omit<ListenCall, 'callback'>, listener: RequestListener): NodeServer {
     if (this.#closing !== null) throw new Error('the application is closing; await close() before start() or listen()');
-    const server = this.#make();
+    const server = this.#make(listener);
     this.#hasClosed = false;
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
@@ -111,18 +111,18 @@ export class Listener {
     this.#upgrade = listener;
   }
 
-  #make(): NodeServer {
+  #make(listener: RequestListener): NodeServer {
     const { http, https, properties } = this.#settings;
     const options = { ...http, ...this.#classes };
     const server = https === undefined
-      ? createHttpServer(options, this.#listener)
-      : nodeHttps().createServer({ ...https, ...options }, this.#listener);
+      ? createHttpServer(options, listener)
+      : nodeHttps().createServer({ ...https, ...options }, listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
       const isAlone = server.listenerCount('checkContinue') === 1;
       // The body is asked for when it is wanted: a refused request need not send it. Where there is none, Node would close the connection behind an answer without.
-      if (!isAlone || (hasBody(req) && this.#isOnlyListener(server))) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      if (!isAlone || (hasBody(req) && isOnlyListener(server, listener))) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
       else res.writeContinue();
       // As Node does where nobody listens for this: a guard, another protocol or a tracer may have put itself before the application.
       if (isAlone) server.emit('request', req, res);
@@ -137,12 +137,6 @@ export class Listener {
       server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
     }
     return server;
-  }
-
-  /** Whether nothing else is given a server's requests, which would read a body without asking for it. */
-  #isOnlyListener(server: NodeServer): boolean {
-    const listeners = server.rawListeners('request');
-    return listeners.length === 1 && listeners[0] === this.#listener;
   }
 
   #welcome(socket: Socket): void {
@@ -271,4 +265,10 @@ function destroyUnasked(socket: Socket): void {
   // By then, what has come while something kept the loop is read.
   const timer = setTimeout(() => setImmediate(destroy), UNASKED);
   socket.once('close', () => clearTimeout(timer));
+}
+
+/** Whether nothing else is given a server's requests, which would read a body without asking for it. */
+function isOnlyListener(server: NodeServer, listener: RequestListener): boolean {
+  const listeners = server.rawListeners('request');
+  return listeners.length === 1 && listeners[0] === listener;
 }

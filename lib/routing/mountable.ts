@@ -1,3 +1,5 @@
+import { knowSelf } from './self';
+
 /**
  * What a router and an application have in common: both are functions. What the
  * constructor returns is the given one with the subclass's methods, and private
@@ -5,6 +7,7 @@
  */
 export abstract class Mountable {
   constructor(target: (...given: never[]) => unknown) {
+    knowSelf(target);
     return Object.setPrototypeOf(target, new.target.prototype) as Mountable;
   }
 }

@@ -7,6 +7,7 @@ import type { AnyHandler, NextFunction } from './handler';
 import { kOnChange, type RouteEntry } from './registration';
 import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import type { Params } from './pattern-params';
+import { callOnSelf, knowSelf } from './self';
 import { addVerbs, type RouteVerbs } from './verb';
 
 /** What a route gives the router that lays it out. */
@@ -27,6 +28,7 @@ export class Route<P = Params> {
 
   constructor(path: Path | readonly Path[]) {
     this.path = path;
+    knowSelf(this);
   }
 
   /** @internal To be called when its handlers have changed. */
@@ -84,6 +86,7 @@ export class Route<P = Params> {
   }
 }
 
+callOnSelf(Route.prototype, { except: [] });
 addVerbs(Route.prototype, (method) => function verb(this: Route, ...handlers: unknown[]): Route {
   return this.add(method, handlers);
 });

@@ -18,6 +18,7 @@ import { flattenHandlers, kEntries, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
 import { areLayers, type ListedPath, pathsOf, pictured, registrationOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
+import { callOnSelf, selfOf } from './self';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 
@@ -58,6 +59,8 @@ export class Router extends Mountable {
     };
     super(target ?? router);
     this.#options = readRouterOptions(options);
+    // As in Express: who puts a function around a router copies what it finds on it.
+    if (target === undefined) Object.defineProperty(this, 'stack', { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true });
   }
 
   /** @internal What was registered, in order. */
@@ -112,7 +115,7 @@ export class Router extends Mountable {
    */
   handle(req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
     if (typeof next !== 'function') throw new TypeError(`handle() needs a function (error) to go on with, got ${describe(next)}; without one, call the router itself`);
-    this.#caller.run(req, res, next);
+    selfOf(this).#caller.run(req, res, next);
   }
 
   get #caller(): RouterCall {
@@ -213,13 +216,14 @@ export class Router extends Mountable {
 
   #check(entry: unknown, where: string): void {
     checkHandler(entry, where, true);
-    if (entry instanceof Router) this.#checkRouter(entry, where);
+    const router = Router.#of(entry);
+    if (router !== undefined) this.#checkRouter(router, where);
   }
 
-  #checkRouter(entry: Router, where: string): void {
-    if (entry[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
-    if (entry[kStandsAlone]) return;
-    for (const router of entry.#within()) {
+  #checkRouter(given: Router, where: string): void {
+    if (given[kReaches](this)) throw new TypeError(`${where} would mount a router inside itself`);
+    if (given[kStandsAlone]) return;
+    for (const router of given.#within()) {
       this[kVet](router.#options);
       this[kVetPaths](router[kRegistrations].flatMap(({ paths }) => paths));
     }
@@ -236,11 +240,11 @@ export class Router extends Mountable {
   }
 
   #use(paths: readonly Path[], entry: AnyHandler | Router, site: CallSite): void {
-    if (entry instanceof Router && !entry[kStandsAlone]) {
-      this.#add({ kind: 'mount', paths, router: entry, site });
-    } else {
-      this.#add({ kind: 'middleware', paths, handlers: [entry], site });
-    }
+    const router = Router.#of(entry);
+    if (router === entry && !router[kStandsAlone]) return this.#add({ kind: 'mount', paths, router, site });
+    // As in Express, what a program has put around a router is called, and of what it has put around an application the `handle`.
+    const handler = router !== undefined && router !== entry && router[kStandsAlone] ? handleOf(entry as Router) : entry;
+    this.#add({ kind: 'middleware', paths, handlers: [handler], site });
   }
 
   /** What a program puts into the stack may have been registered in another router, by other rules. */
@@ -251,7 +255,7 @@ export class Router extends Mountable {
 
   /** What is registered here is to tell of what changes in it. */
   #take(registration: Own | undefined): void {
-    if (registration?.kind === 'mount') registration.router.#outers.add(this);
+    if (registration !== undefined) for (const router of Router.#routersOf(registration)) if (!router[kStandsAlone]) router.#outers.add(this);
     if (registration?.kind === 'route') registration.route[kOnChange](this.#owner.changed);
   }
 
@@ -261,18 +265,27 @@ export class Router extends Mountable {
     this.#stack?.push(watchedLayer(pictureOf(registration), this.#owner));
   }
 
-  /** This router, and those mounted in it. */
+  /** This router, and those mounted in it but for applications, which go by rules of their own. */
   #within(): Router[] {
-    return [this, ...this[kRegistrations].flatMap((registration) => (registration.kind === 'mount' ? registration.router.#within() : []))];
+    return [this, ...this[kRegistrations].flatMap((registration) => Router.#routersOf(registration)).filter((router) => !router[kStandsAlone]).flatMap((router) => router.#within())];
   }
 
-  /** @internal Whether that router is this one or mounted anywhere below it; an application is mounted as middleware. */
+  /** @internal Whether that router is this one or mounted anywhere below it. */
   [kReaches](router: Router): boolean {
-    if (router === this) return true;
-    return this[kRegistrations].some((registration) => {
-      if (registration.kind === 'mount') return registration.router[kReaches](router);
-      return registration.kind === 'middleware' && registration.handlers.some((handler: unknown) => handler instanceof Router && handler[kReaches](router));
-    });
+    return router === this || this[kRegistrations].some((registration) => Router.#routersOf(registration).some((within) => within[kReaches](router)));
+  }
+
+  /** What a registration mounts: laid out, or called as middleware, as an application is. */
+  static #routersOf(registration: Own): Router[] {
+    if (registration.kind === 'mount') return [registration.router];
+    return registration.kind === 'middleware' ? registration.handlers.flatMap((handler) => Router.#of(handler) ?? []) : [];
+  }
+
+  /** The router itself, of one or of what stands around it; undefined for anything else. */
+  static #of(given: unknown): Router | undefined {
+    if (!(given instanceof Router)) return undefined;
+    const self = selfOf(given);
+    return #options in self ? self : undefined;
   }
 }
 
@@ -281,6 +294,10 @@ addVerbs(Router.prototype, (method, name) => function verb(this: Router, path: P
   if (name === 'bind' && !isPaths(path)) return Function.prototype.bind.apply(this, [path, ...handlers]);
   return this[kRegister](method, path, handlers);
 });
+
+function handleOf(around: Router): Handler {
+  return function mounted_app(req, res, next) { around.handle(req, res, next); };
+}
 
 function pictureOf(registration: Own): StackLayer {
   const { kind, paths } = registration;
@@ -292,5 +309,5 @@ function pictureOf(registration: Own): StackLayer {
   return new StackLayer(path, function handle(req: Request, res: Response, next: NextFunction) { route.dispatch(req, res, next); }, { registration, route });
 }
 
-// Enumerable, as in Express: who puts a function around a router copies what it finds so.
-Object.defineProperty(Router.prototype, 'stack', { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true });
+callOnSelf(Router.prototype, { except: ['handle'] });
+

@@ -1,0 +1,41 @@
+/** What has private fields, for what stands around it or inherits from it: a Proxy, or what a program makes by `Object.create`. */
+const kSelf = Symbol('waypost.self');
+
+interface Known {
+  /** In an object: a handler of a Proxy may bind each function that it finds, and a router is one. */
+  readonly [kSelf]?: { readonly self: object };
+}
+
+/** Has {@link selfOf} find it. */
+export function knowSelf(self: object): void {
+  Object.defineProperty(self, kSelf, { value: { self }, configurable: true });
+}
+
+/** The object itself, which has the private fields. */
+export function selfOf<T extends object>(given: T): T {
+  return ((given as Known)[kSelf]?.self ?? given) as T;
+}
+
+/** Has the methods and accessors of a prototype work on the object itself. What returns it returns what it was called on. */
+export function callOnSelf(prototype: object, { except }: { readonly except: readonly string[] }): void {
+  for (const name of Object.getOwnPropertyNames(prototype)) {
+    if (name === 'constructor' || except.includes(name)) continue;
+    const member: { [part: string]: unknown } = { ...Object.getOwnPropertyDescriptor(prototype, name) };
+    for (const part of ['value', 'get', 'set']) {
+      if (typeof member[part] === 'function') member[part] = onSelf(member[part] as Method);
+    }
+    Object.defineProperty(prototype, name, member);
+  }
+}
+
+type Method = (this: object, ...given: unknown[]) => unknown;
+
+function onSelf(method: Method): Method {
+  const called: Method = function (...given) {
+    const self = selfOf(this);
+    const result = method.apply(self, given);
+    return result === self ? this : result;
+  };
+  // As tools and stacks name it.
+  return Object.defineProperties(called, { name: { value: method.name }, length: { value: method.length } });
+}

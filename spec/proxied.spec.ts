@@ -1,0 +1,223 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { Application as ExpressApplication, IRouter, NextFunction, Request, Response } from 'express';
+import { type Application, createServer, express as ours, Router } from 'waypost';
+import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
+import { portOf, Running } from './support/running';
+import { ask } from './support/wire';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+type Around = <T extends object>(given: T) => T;
+
+/** What programs put around an application, a router or a route. */
+const AROUNDS: Record<string, Around> = {
+  'a Proxy that does nothing': (given) => new Proxy(given, {}),
+  'a Proxy that reads by Reflect': (given) => new Proxy(given, { get: (target, name, receiver) => Reflect.get(target, name, receiver) as unknown }),
+  'a Proxy that binds methods': (given) => new Proxy(given, {
+    get(target, name) {
+      const value = Reflect.get(target, name) as unknown;
+      return typeof value === 'function' ? value.bind(target) as unknown : value;
+    },
+  }),
+  'a Proxy that knows a few names': (given) => new Proxy(given, {
+    get: (target, name) => (name === 'get' ? (...rest: unknown[]) => (target as unknown as Record<string, (...given: unknown[]) => unknown>)['get']?.(...rest) : (Reflect.get(target, name) as unknown)),
+  }),
+  'a Proxy around a Proxy': (given) => new Proxy(new Proxy(given, {}), {}),
+};
+
+const send = (text: string) => (_req: Request, res: Response): void => void res.send(text);
+const pass = (_req: Request, _res: Response, next: NextFunction): void => next();
+
+describe.each(Object.entries(AROUNDS))('%s is what it stands around', (_name, around) => {
+  /** Uses a router in all ways, and returns what that gives. */
+  function fill(router: IRouter, around: Around = (given) => given): unknown[] {
+    const chained = router.use(pass).get('/get/:id', send('get')).all('/all', send('all'));
+    router.param('id', (_req, res, next, id: string) => {
+      res.set('x-id', id);
+      next();
+    });
+    around(router.route('/route')).get(send('route')).post(send('posted'));
+    return [chained === router, typeof router.get, router.stack.length, router.stack.map(({ name }) => name)];
+  }
+
+  test('a router', () => onBoth(async (express) => {
+    const router = around(express.Router());
+    const seen = fill(router, around);
+    const app = express();
+    app.use('/in', router);
+    router.get('/late', send('late'));
+    return [seen, await answersOf(app, ['/in/get/1', '/in/all', '/in/route', ['/in/route', { method: 'POST' }], '/in/late', '/in/none'], ['x-id'])];
+  }));
+
+  test('a router that is mounted so, and filled by itself', () => onBoth(async (express) => {
+    const router = express.Router();
+    const app = express();
+    app.use(around(router));
+    fill(router);
+    return answersOf(app, ['/get/1', '/all', '/route', '/none'], ['x-id']);
+  }));
+
+  test('a router in a router', () => onBoth(async (express) => {
+    const [outer, inner] = [around(express.Router()), around(express.Router({ mergeParams: true }))];
+    outer.use('/:a', inner);
+    inner.get('/:b', (req, res) => void res.json({ ...req.params, base: req.baseUrl }));
+    const app = express();
+    app.use('/out', outer);
+    return answersOf(app, ['/out/1/2', '/out/1']);
+  }));
+
+  test('an application', () => onBoth(async (express) => {
+    const app = around(express());
+    app.set('title', 'given').enable('on').disable('off');
+    app.locals['known'] = 'known';
+    app.engine('html', (_path, _options, done) => done(null, 'html'));
+    const seen = [app.get('title') as unknown, app.enabled('on'), app.disabled('off'), app.path(), app.mountpath, typeof app.settings, typeof app.request, typeof app.response];
+    const before = app.listenerCount('mount');
+    app.on('mount', () => undefined).once('mount', () => undefined);
+    app.use('/json', express.json());
+    app.param('id', (_req, res, next, id: string) => {
+      res.set('x-id', id);
+      next();
+    });
+    app.get('/get/:id', (req, res) => void res.send(`${String(req.app.get('title'))} ${String(req.app.locals['known'])}`)).all('/all', send('all'));
+    around(app.route('/route')).get(send('route'));
+    return [seen, app.listenerCount('mount') - before, await answersOf(app as never, ['/get/1', '/all', '/route', '/none'], ['x-id'])];
+  }));
+
+  test('an application that is mounted', () => onBoth(async (express) => {
+    const [outer, inner] = [express(), around(express())];
+    const mounted: unknown[] = [];
+    outer.set('title', 'of the outer');
+    inner.on('mount', (parent: ExpressApplication) => void mounted.push(parent === outer));
+    outer.use('/in', inner as never);
+    inner.get('/get', (req, res) => void res.send(`${String(req.app.get('title'))} ${req.app.path()} ${req.baseUrl}`));
+    return [mounted, inner.mountpath, inner.path(), await answersOf(outer, ['/in/get', '/in/none'])];
+  }));
+
+  test('an application that listens', () => onBoth(async (express) => {
+    const app = around(express());
+    app.get('/get', send('get'));
+    const server: Server = app.listen(0);
+    await once(server, 'listening');
+    const answer = await ask(portOf(server), '/get');
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    return answer.body;
+  }));
+
+  test('all of an application of waypost', async () => {
+    const app = around(createServer({ logging: { level: 'silent' } }));
+    app.get('/get', (_req, res) => res.send('get')).fallback((_req, res) => void res.end('other'));
+    expect(app.routes()).toMatchObject([{ method: 'GET', path: '/get' }]);
+    expect((await app.inject('/get')).body).toBe('get');
+    expect(app.server).toBeNull();
+    app.log.info('written nowhere');
+    const server = await app.start(0, '127.0.0.1');
+    expect(app.server).toBe(server);
+    expect((await ask(portOf(server), '/else')).body).toBe('other');
+    await app.close();
+    app.removeAllListeners();
+  });
+
+  test('what it mounts is held to the paths of the signature check, and cannot mount itself', () => {
+    const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: 'a secret of more than thirty-two bytes' } } });
+    const loose = around(Router({ caseSensitive: false }));
+    const within = Router();
+    within.use(loose);
+    expect(() => app.use(loose)).toThrow(/can't be used where request signatures are checked/);
+    expect(() => app.use(within)).toThrow(/can't be used where request signatures are checked/);
+    const router = Router();
+    expect(() => router.use(around(router))).toThrow('use(…) would mount a router inside itself');
+    expect(() => loose.use(within)).toThrow('use(…) would mount a router inside itself');
+  });
+});
+
+describe('a function of a Proxy is called for each request', () => {
+  const guarded = <T extends (...given: never[]) => unknown>(given: T): T => new Proxy(given, {
+    apply(target, that, [req, res, next]: [Request, Response, NextFunction]) {
+      if (req.get === undefined ? req.headers['x-key'] === undefined : req.get('x-key') === undefined) res.writeHead(401).end('no key');
+      else Reflect.apply(target, that, [req, res, next]);
+    },
+  });
+  const ASKED = ['/get', ['/get', { headers: { 'x-key': 'yes' } }]] as const;
+
+  test.each<[string, (express: ExpressModule) => ExpressApplication]>([
+    ['around a router', (express) => {
+      const router = guarded(express.Router());
+      router.get('/get', send('get'));
+      return express().use(router);
+    }],
+    ['around a router in one', (express) => {
+      const [outer, inner] = [express.Router(), guarded(express.Router())];
+      outer.use(inner);
+      inner.get('/get', send('get'));
+      return express().use(outer);
+    }],
+    ['which gives the handle of an application that is mounted', (express) => {
+      const inner = express();
+      inner.get('/get', send('get'));
+      const handle = guarded((...given: [Request, Response, NextFunction]) => void (inner as unknown as { handle(...given: unknown[]): void }).handle(...given));
+      return express().use(new Proxy(inner, { get: (target, name) => (name === 'handle' ? handle : (Reflect.get(target, name) as unknown)) }));
+    }],
+    ['around an application', (express) => guarded(express()).get('/get', send('get'))],
+    ['in the place of a handle', (express) => {
+      const router = express.Router();
+      router.get('/get', send('get'));
+      const app = express().use(router);
+      const layers = (app as unknown as { router: { stack: { handle: typeof router }[] } }).router.stack;
+      const layer = layers[layers.length - 1] as { handle: typeof router };
+      layer.handle = guarded(layer.handle);
+      return app;
+    }],
+  ])('%s', async (_name, make) => {
+    expect(await onBoth((express) => answersOf(make(express), ASKED))).toEqual([['/get', 401, 'no key'], ['/get', 200, 'get']]);
+  });
+
+  test.each<[string, (app: Application) => Promise<Server>]>([
+    ['start', (app) => app.start(0, '127.0.0.1') as Promise<Server>],
+    ['listen', async (app) => {
+      const server = app.listen(0) as Server;
+      await once(server, 'listening');
+      return server;
+    }],
+  ])('around an application that is served by %s', async (_name, serve) => {
+    const app = guarded(ours({ logging: { level: 'silent' } }));
+    app.get('/get', (_req, res) => res.send('get'));
+    const port = portOf(await serve(app));
+    expect([(await ask(port, '/get')).status, (await ask(port, '/get', { headers: { 'x-key': 'yes' } })).body]).toEqual([401, 'get']);
+    await app.close();
+  });
+});
+
+test('what a program makes of one by Object.create registers in it', () => onBoth(async (express) => {
+  const router = express.Router();
+  const [made, route] = [Object.create(router) as IRouter, Object.create(router.route('/route')) as ReturnType<IRouter['route']>];
+  made.get('/get', send('get'));
+  route.get(send('route'));
+  const app = express();
+  (Object.create(app) as ExpressApplication).use(pass, router);
+  return answersOf(app, ['/get', '/route', '/none']);
+}));
+
+test('a function that is given all that a router has is called, and shows its stack', () => onBoth(async (express) => {
+  const router = express.Router();
+  const store = new AsyncLocalStorage<string>();
+  const wrapper = Object.assign((req: Request, res: Response, next: NextFunction) => store.run('kept', () => router(req, res, next)), router);
+  router.get('/get', (_req, res) => void res.send(store.getStore()));
+  return [wrapper.stack.length, Object.keys(router).includes('stack'), await answersOf(express().use(wrapper as never), ['/get', '/none'])];
+}));
+
+test('what is reached by a Proxy bears the names and numbers of parameters that it has without', () => {
+  const members = (object: object): unknown[] => Object.getOwnPropertyNames(object).map((name) => {
+    const value = Object.getOwnPropertyDescriptor(object, name)?.value as unknown;
+    return [name, typeof value === 'function' ? value.name : typeof value];
+  });
+  for (const made of [Router(), Router().route('/'), ours({ logging: { level: 'silent' } })]) {
+    const odd = members(Object.getPrototypeOf(made) as object).filter((member) => (member as unknown[])[1] === 'called');
+    expect(odd).toEqual([]);
+  }
+});
