@@ -97,6 +97,13 @@ export function within(inner: Mount, outer: Mount): boolean {
   return false;
 }
 
+/** The mount furthest out that something else stands in the place of; null for none. */
+export function asideAround(inner: Mount): Mount | null {
+  let found: Mount | null = null;
+  for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (!Number.isInteger(mount.start)) found = mount;
+  return found;
+}
+
 /** The level furthest in that two others are or lie within. */
 export function commonLevel(a: Level, b: Level): Level {
   for (let level = a; level.parent !== null; level = level.parent) if (isWithin(b, level)) return level;

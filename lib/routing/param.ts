@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { NextFunction, ParamHandler } from './handler';
-import type { Mount } from './mount';
+import { type Mount, within } from './mount';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
 import { namesOf } from './pattern-segment';
@@ -81,12 +81,20 @@ export interface ParamListener {
 /** The parameters in the path of one layer, on the way to it: who listens knows by it which layer is meant. */
 export class ParamRun {
   readonly path: Path;
+  /** Where the layer is that was reached before. */
+  readonly #from: Mount | null;
   #hooks: readonly ParamHook[];
   #index = 0;
 
-  constructor(hooks: readonly ParamHook[], path: Path) {
+  constructor(hooks: readonly ParamHook[], path: Path, from: Mount | null) {
     this.#hooks = hooks;
     this.path = path;
+    this.#from = from;
+  }
+
+  /** Whether the request was in a mount before, or has met a parameter's handlers in it. */
+  isIn(mount: Mount): boolean {
+    return (this.#from !== null && within(this.#from, mount)) || this.#hooks.slice(0, this.#index).some((hook) => within(hook.mount, mount));
   }
 
   /** The next parameter; undefined behind the last. */

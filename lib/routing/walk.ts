@@ -5,7 +5,7 @@ import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import type { Layer } from './layer';
-import { goingOnAt, isWithin, type Level, type Place } from './mount';
+import { asideAround, goingOnAt, isWithin, type Level, type Place } from './mount';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
@@ -393,10 +393,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       return this.failure === null ? this.#raise(error) : this.#run();
     }
     if (entered || layer.hooks === null || this.failure !== null) return this.#invoke(layer);
+    const from = this.current?.mount ?? null;
     this.reach(layer);
     if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
-    this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match))));
+    this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match), from)));
   }
 
   /** Whether the parameters' handlers of the layer that is reached are still to go on. */
@@ -406,19 +407,13 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /**
    * Looks for handlers of further parameters that have been registered meanwhile: they are met as in Express.
-   * Returns false where that ended the walk.
+   * Returns false where they are not those of this run any more, or that ended the walk.
    */
   renewHooks(run: ParamRun): boolean {
-    if (!this.table.era.isOver || !this.waitsFor(run)) return true;
-    try {
-      const table = this.host.tableNow(this);
-      const layer = table.goesOnFrom(this.table) ? table.layerAt(this.current as Layer) : undefined;
-      if (layer !== undefined) run.goOnBy(layer.hooks ?? []);
-      return true;
-    } catch (error) {
-      this.#endUnlaid(error);
-      return false;
-    }
+    if (!this.table.era.isOver || !this.waitsFor(run) || this.isRewritten) return true;
+    const layer = this.#layerNow(run);
+    if (layer !== null && layer !== this.current) run.goOnBy(layer.hooks ?? []);
+    return layer !== null;
   }
 
   /** The handlers of parameters have gone on. */
@@ -426,25 +421,32 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // Late: `next` was called elsewhere meanwhile, and what runs by now may be behind other handlers of parameters.
     if (!this.waitsFor(run)) return;
     if (this.isRewritten) return this.#rewriteByParam();
-    if (this.table.era.isOver) return this.#invokeNow();
-    this.#invoke(this.current as Layer);
+    const layer = this.table.era.isOver ? this.#layerNow(run) : this.current;
+    if (layer !== null) this.#invoke(layer);
   }
 
-  /** As in Express, what stands in the place of a layer is looked for when the handlers of its parameters have gone on. */
-  #invokeNow(): void {
+  /**
+   * What stands by now in the place of the layer reached, while handlers of its parameters are called: Express calls what it finds
+   * then. Null where the walk has ended, or gone to what stands in the place of what holds the layer, unless it was within that already.
+   */
+  #layerNow(run: ParamRun): Layer | null {
     const current = this.current as Layer;
     try {
       const table = this.host.tableNow(this);
-      if (!table.goesOnFrom(this.table)) return this.#invoke(current);
+      if (!table.goesOnFrom(this.table)) return current;
       const layer = table.layerAt(current);
-      if (layer !== undefined && !layer.catches) return this.#invoke(layer);
+      if (layer !== undefined && !layer.catches) return layer;
+      const aside = layer === undefined ? asideAround(current.mount) : null;
+      if (aside !== null && run.isIn(aside)) return current;
       this.#paramRun = null;
       this.view.table = table;
       this.stepBackTo(table, table.match(this.method, pathOf(this.url)));
     } catch (error) {
-      return this.#endUnlaid(error);
+      this.#endUnlaid(error);
+      return null;
     }
     this.#goOnIn(true);
+    return null;
   }
 
   /** A handler of a parameter has made a new target: the layer has not run, and runs only if that leads to it. */
