@@ -439,6 +439,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       const aside = layer === undefined ? asideAround(current.mount) : null;
       if (aside !== null && run.isIn(aside)) return current;
       this.#paramRun = null;
+      // Handlers of its parameters that were not called yet are still to be.
+      this.#captured = null;
       this.view.table = table;
       this.stepBackTo(table, table.match(this.method, pathOf(this.url)));
     } catch (error) {
