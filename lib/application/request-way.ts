@@ -250,7 +250,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
         return;
       }
       // An Express application that the request was handed to meanwhile has put its own on.
-      if (!this.#adoption.holds(req, res)) this.#adoption.reclaim(req, res);
+      this.#adoption.reclaim(req, res);
       answerError(res, error);
     } catch (failure) {
       this.#logger.error({ err: failure }, 'The response failed');

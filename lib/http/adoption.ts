@@ -44,10 +44,9 @@ export class Adoption {
     };
   }
 
-  /** Puts the application's prototypes back on, where another application has put its own. */
+  /** Puts the application's prototypes back on, where another application has put its own: not in the place of what a program has made of them. */
   reclaim(req: Request, res: Response): void {
-    if (Object.getPrototypeOf(req) === this.#request && Object.getPrototypeOf(res) === this.#response) return;
-    this.#put(req, res);
+    if (!this.holds(req, res)) this.#put(req, res);
   }
 
   /** Whether both are the application's own still, or again. */

@@ -1,7 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CallSite } from '../call-site';
 import type { MatchedRoute } from '../http/request';
 import type { Path } from './given-path';
-import type { AnyHandler, Handler, ParamHandler } from './handler';
+import type { AnyHandler, Handler, NextFunction, ParamHandler } from './handler';
 import type { PathRules } from './path';
 import type { Pattern } from './pattern';
 
@@ -17,6 +18,8 @@ export interface RouteEntry {
 
 /** What the list of an application needs of a router: by symbols, since a program keeps things on its application by names of its own, as it may on Express's. */
 export interface RegisteredRouter extends Handler {
+  /** Goes by what is registered, unless a program has put its own in the place of this. */
+  handle(req: IncomingMessage, res: ServerResponse, next: NextFunction): void;
   /** What was registered, in order. */
   readonly [kRegistrations]: readonly Registration[];
   readonly [kParamHandlers]: ReadonlyMap<string, readonly ParamHandler[]>;

@@ -7,11 +7,13 @@ import type { AnyHandler, NextFunction } from './handler';
 import { kOnChange, type RouteEntry } from './registration';
 import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import type { Params } from './pattern-params';
-import { callOnSelf, knowSelf } from './self';
+import { callOnSelf, heard, knowSelf, selfOf } from './self';
 import { addVerbs, type RouteVerbs } from './verb';
 
 /** What a route gives the router that lays it out. */
 export const kEntries = Symbol('waypost.route.entries');
+/** Whether a program has put its own in the place of `dispatch`. */
+export const kIsDispatched = Symbol('waypost.route.isDispatched');
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
 export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
@@ -43,6 +45,11 @@ export class Route<P = Params> {
   /** @internal In the order they were registered. */
   get [kEntries](): readonly RouteEntry[] {
     return this.#stack === null ? this.#entries : this.#stack.flatMap((layer) => entryOf(layer) ?? []);
+  }
+
+  /** @internal */
+  get [kIsDispatched](): boolean {
+    return this.dispatch !== Route.#dispatch;
   }
 
   /** The handlers as Express shows them. What a program puts in the place of a `handle` is called instead. */
@@ -79,14 +86,22 @@ export class Route<P = Params> {
     return this;
   }
 
-  /** Runs the handlers of the request's method one after another, then calls `done`, as Express's routes do by themselves. */
+  /** Runs the handlers of the request's method one after another, then calls `done`, as Express's routes do by themselves. What a program puts here is called instead. */
   dispatch(req: Dispatched, res: object, done: NextFunction): void {
     req.route = this;
-    dispatch(this[kEntries], req, res, done);
+    dispatch(selfOf(this)[kEntries], req, res, done);
+  }
+
+  static #dispatch: unknown;
+
+  static {
+    this.#dispatch = heard(this.prototype, 'dispatch', (route) => {
+      if (#hearers in route) route.#changed();
+    });
   }
 }
 
-callOnSelf(Route.prototype, { except: [] });
+callOnSelf(Route.prototype, { except: ['dispatch'] });
 addVerbs(Route.prototype, (method) => function verb(this: Route, ...handlers: unknown[]): Route {
   return this.add(method, handlers);
 });

@@ -79,7 +79,7 @@ export class RouterCall implements WalkHost {
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
     req[kOriginalUrl] ??= req.originalUrl;
     if (around === undefined && isCoded(req)) refuseCoding(req, res);
-    else this.run(req, res, (error) => RouterCall.#conclude(req, res, around, error));
+    else this.#router.handle(req, res, (error) => RouterCall.#conclude(req, res, around, error));
   }
 
   /** Whatever a program has left on request and response: it may be called from a timer, where a throw would end the process. */

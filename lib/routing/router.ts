@@ -4,8 +4,6 @@ import { assign } from '../http/assignable';
 import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
 import { checkPath, isPaths, listPaths, type Path, type Paths, writePaths } from './given-path';
-import type { Request } from '../http/request';
-import type { Response } from '../http/response';
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { AnyHandler, Handler, MixedHandlers, NextFunction, ParamHandler } from './handler';
 import type { PathParams } from './params-type';
@@ -14,11 +12,11 @@ import { Outers } from './outers';
 import { readParam } from './param';
 import { kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
 import { parsePattern, parsePrefix, type Pattern } from './pattern';
-import { flattenHandlers, kEntries, Route } from './route';
+import { flattenHandlers, kEntries, kIsDispatched, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
-import { areLayers, type ListedPath, pathsOf, pictured, registrationOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
-import { callOnSelf, selfOf } from './self';
+import { areLayers, type ListedPath, pathsOf, pictured, registrationOf, replaced, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
+import { callOnSelf, heard, selfOf } from './self';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 
@@ -65,7 +63,8 @@ export class Router extends Mountable {
 
   /** @internal What was registered, in order. */
   get [kRegistrations](): readonly Own[] {
-    return this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => (registrationOf(layer) as Own | undefined) ?? []);
+    const registrations = this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => (registrationOf(layer) as Own | undefined) ?? []);
+    return registrations.map((each) => (each.kind === 'route' && each.isReplaced !== true && each.route[kIsDispatched] ? replaced(each, handlerOf(each.route)) : each));
   }
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
@@ -96,6 +95,8 @@ export class Router extends Mountable {
 
   /** @internal Whether what is in it may stand in a list that is compared by these rules, beneath these patterns; else it is called as a function. */
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
+    // What a program has put in the place of `handle`, or a class made of this one has, is to be called.
+    if (this.handle !== Router.#handle) return false;
     return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || (rules.inherits !== true && patterns.every(({ bare }) => bare)));
   }
 
@@ -275,6 +276,14 @@ export class Router extends Mountable {
     return router === this || this[kRegistrations].some((registration) => Router.#routersOf(registration).some((within) => within[kReaches](router)));
   }
 
+  static #handle: unknown;
+
+  static {
+    this.#handle = heard(this.prototype, 'handle', (router) => {
+      if (#options in router) router[kChanged]();
+    });
+  }
+
   /** What a registration mounts: laid out, or called as middleware, as an application is. */
   static #routersOf(registration: Own): Router[] {
     if (registration.kind === 'mount') return [registration.router];
@@ -306,7 +315,11 @@ function pictureOf(registration: Own): StackLayer {
   // One at a time: `use` registers each of several functions by itself.
   if (kind === 'middleware') return new StackLayer(path, registration.handlers[0] as AnyHandler, { registration });
   const { route } = registration;
-  return new StackLayer(path, function handle(req: Request, res: Response, next: NextFunction) { route.dispatch(req, res, next); }, { registration, route });
+  return new StackLayer(path, handlerOf(route), { registration, route });
+}
+
+function handlerOf(route: Route): Handler {
+  return function handle(req, res, next) { route.dispatch(req, res, next); };
 }
 
 callOnSelf(Router.prototype, { except: ['handle'] });

@@ -1,3 +1,5 @@
+import { assign } from '../http/assignable';
+
 /** What has private fields, for what stands around it or inherits from it: a Proxy, or what a program makes by `Object.create`. */
 const kSelf = Symbol('waypost.self');
 
@@ -26,6 +28,20 @@ export function callOnSelf(prototype: object, { except }: { readonly except: rea
     }
     Object.defineProperty(prototype, name, member);
   }
+}
+
+/** Has a method of a prototype replaced not unheard, on the prototype or on one object; returns the method. */
+export function heard<T extends object>(prototype: T, name: string, hear: (object: T) => void): unknown {
+  const own: unknown = Reflect.get(prototype, name);
+  Object.defineProperty(prototype, name, {
+    get: () => own,
+    set(this: T, value: unknown) {
+      assign(this, name, value);
+      hear(selfOf(this));
+    },
+    configurable: true,
+  });
+  return own;
 }
 
 type Method = (this: object, ...given: unknown[]) => unknown;

@@ -144,6 +144,11 @@ export function registrationOf(layer: StackLayer): Registration | undefined {
   if (registration === undefined || layer.handle === handle) return registration;
   const handler = layer.handle as AnyHandler;
   if (registration.kind !== 'route') return { kind: 'middleware', paths: registration.paths, handlers: [handler], site: registration.site, origin: registration };
+  return replaced(registration, handler);
+}
+
+/** A route that a program has put a function in the place of, one for each of its methods. */
+export function replaced<R extends Registration & { kind: 'route' }>(registration: R, handler: AnyHandler): R {
   const methods = new Set(registration.entries.map(({ method }) => method));
   const entries = (methods.has(null) ? [null] : [...methods]).map((method) => ({ method, handler }));
   return { ...registration, entries, isReplaced: true };
