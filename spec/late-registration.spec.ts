@@ -30,7 +30,7 @@ function layered(registrar: Registrar): Layered {
 
 /** One registration in one of the routers. */
 interface Item {
-  readonly kind: 'use' | 'route' | 'second' | 'param' | 'guard' | 'error' | 'raise' | 'leave' | 'reverse' | 'wrap' | 'block' | 'restore' | 'param wrap' | 'param block';
+  readonly kind: 'use' | 'route' | 'second' | 'param' | 'guard' | 'error' | 'raise' | 'leave' | 'reverse' | 'wrap' | 'block' | 'restore' | 'param wrap' | 'param block' | 'own wrap' | 'own block';
   /** Of the application (0), or of the routers that are mounted in it (1, and in that 2). */
   readonly where: number;
   readonly path: string;
@@ -91,7 +91,7 @@ const replaced = fc.record<Item>({
 const replacedElsewhere = fc.tuple(
   fc.array(leaf, { minLength: 1, maxLength: 5 }),
   fc.record<Item>({
-    kind: fc.constantFrom('wrap', 'block', 'param wrap', 'param block'),
+    kind: fc.constantFrom('wrap', 'block', 'param wrap', 'param block', 'own wrap', 'own block'),
     where: fc.integer({ min: 0, max: 2 }),
     path: fc.constantFrom(...PATHS),
     param: fc.constantFrom(...PARAMS),
@@ -137,9 +137,21 @@ function register(routers: readonly [Registrar, Registrar, Registrar], items: re
       };
       router.use(move);
     }
-    else if (kind === 'wrap' || kind === 'block' || kind === 'restore' || kind === 'param wrap' || kind === 'param block') {
+    else if (kind === 'wrap' || kind === 'block' || kind === 'restore' || kind === 'param wrap' || kind === 'param block' || kind === 'own wrap' || kind === 'own block') {
       let isDone = false;
+      const replaceOwn = (): void => {
+        const owner = routers[given.of as number] as unknown as { handle: Handle };
+        const own = owner.handle;
+        if (isDone) return;
+        isDone = true;
+        owner.handle = function (this: unknown, ...around) {
+          ran(`around ${name}`);
+          if (kind.endsWith('block')) around[1].status(401).send(name);
+          else own.apply(this, around);
+        };
+      };
       const replace = (): void => {
+        if (kind.startsWith('own')) return replaceOwn();
         const { stack } = layered(given.of === undefined ? router : (routers[given.of] as Registrar));
         if (stack.length === 0) return;
         const layer = stack[(given.layer as number) % stack.length] as Layered['stack'][number];
