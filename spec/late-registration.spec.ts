@@ -140,7 +140,8 @@ function register(routers: readonly [Registrar, Registrar, Registrar], items: re
     else if (kind === 'wrap' || kind === 'block' || kind === 'restore' || kind === 'param wrap' || kind === 'param block' || kind === 'own wrap' || kind === 'own block') {
       let isDone = false;
       const replaceOwn = (): void => {
-        const owner = routers[given.of as number] as unknown as { handle: Handle };
+        // That of an application is called before its prototypes are on.
+        const owner = routers[given.of || 1] as unknown as { handle: Handle };
         const own = owner.handle;
         if (isDone) return;
         isDone = true;
