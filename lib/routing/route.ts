@@ -92,6 +92,7 @@ export class Route<P = Params> {
     dispatch(selfOf(this)[kEntries], req, res, done);
   }
 
+  /** The method as it is by itself. */
   static #dispatch: unknown;
 
   static {

@@ -15,7 +15,7 @@ import { parsePattern, parsePrefix, type Pattern } from './pattern';
 import { flattenHandlers, kEntries, kIsDispatched, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
-import { areLayers, type ListedPath, pathsOf, pictured, registrationOf, replaced, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
+import { areLayers, dispatching, handling, type ListedPath, pathsOf, pictured, pictureOf, registrationOf, replaced, type StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import { callOnSelf, heard, selfOf } from './self';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
@@ -64,7 +64,7 @@ export class Router extends Mountable {
   /** @internal What was registered, in order. */
   get [kRegistrations](): readonly Own[] {
     const registrations = this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => (registrationOf(layer) as Own | undefined) ?? []);
-    return registrations.map((each) => (each.kind === 'route' && each.isReplaced !== true && each.route[kIsDispatched] ? replaced(each, handlerOf(each.route)) : each));
+    return registrations.map((each) => (each.kind === 'route' && each.isReplaced !== true && each.route[kIsDispatched] ? replaced(each, dispatching(each.route)) : each));
   }
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
@@ -244,7 +244,7 @@ export class Router extends Mountable {
     const router = Router.#of(entry);
     if (router === entry && !router[kStandsAlone]) return this.#add({ kind: 'mount', paths, router, site });
     // As in Express, what a program has put around a router is called, and of what it has put around an application the `handle`.
-    const handler = router !== undefined && router !== entry && router[kStandsAlone] ? handleOf(entry as Router) : entry;
+    const handler = router !== undefined && router !== entry && router[kStandsAlone] ? handling(entry as Router) : entry;
     this.#add({ kind: 'middleware', paths, handlers: [handler], site });
   }
 
@@ -276,6 +276,7 @@ export class Router extends Mountable {
     return router === this || this[kRegistrations].some((registration) => Router.#routersOf(registration).some((within) => within[kReaches](router)));
   }
 
+  /** The method `handle` as it is by itself. */
   static #handle: unknown;
 
   static {
@@ -304,23 +305,4 @@ addVerbs(Router.prototype, (method, name) => function verb(this: Router, path: P
   return this[kRegister](method, path, handlers);
 });
 
-function handleOf(around: Router): Handler {
-  return function mounted_app(req, res, next) { around.handle(req, res, next); };
-}
-
-function pictureOf(registration: Own): StackLayer {
-  const { kind, paths } = registration;
-  const path = paths.length === 1 ? (paths[0] as Path) : paths;
-  if (kind === 'mount') return new StackLayer(path, registration.router, { registration });
-  // One at a time: `use` registers each of several functions by itself.
-  if (kind === 'middleware') return new StackLayer(path, registration.handlers[0] as AnyHandler, { registration });
-  const { route } = registration;
-  return new StackLayer(path, handlerOf(route), { registration, route });
-}
-
-function handlerOf(route: Route): Handler {
-  return function handle(req, res, next) { route.dispatch(req, res, next); };
-}
-
 callOnSelf(Router.prototype, { except: ['handle'] });
-

@@ -1,11 +1,13 @@
 import type { MatchedRoute } from '../http/request';
 import type { Path, Paths } from './given-path';
-import type { Registration, RouteEntry } from './registration';
-import type { AnyHandler } from './handler';
+import type { Dispatched } from './dispatch';
+import type { RegisteredRouter, Registration, RouteEntry } from './registration';
+import type { AnyHandler, Handler, NextFunction } from './handler';
 
 /** A route with its handlers in layers, which a program may change as those of a router. */
 interface PicturedRoute extends MatchedRoute {
   stack: StackLayer[];
+  dispatch(req: Dispatched, res: object, done: NextFunction): void;
 }
 
 /** Whose picture a {@link StackLayer} is: a registration of a router, or a handler of a route. */
@@ -109,6 +111,27 @@ function watch<Target extends object>(target: Target, changed: () => void, owner
       return isDone;
     },
   });
+}
+
+/** A registration of a router in its stack. */
+export function pictureOf(registration: Registration<AnyHandler, PicturedRoute>): StackLayer {
+  const { kind, paths } = registration;
+  const path = paths.length === 1 ? (paths[0] as Path) : paths;
+  if (kind === 'mount') return new StackLayer(path, registration.router, { registration: registration as Registration });
+  // One at a time: `use` registers each of several functions by itself.
+  if (kind === 'middleware') return new StackLayer(path, registration.handlers[0] as AnyHandler, { registration });
+  const { route } = registration;
+  return new StackLayer(path, dispatching(route), { registration, route });
+}
+
+/** Calls a route by its `dispatch`, as it is by then. */
+export function dispatching(route: PicturedRoute): Handler {
+  return function handle(req, res, next) { route.dispatch(req, res, next); };
+}
+
+/** Calls an application by its `handle`, as Express does where one is mounted. */
+export function handling(app: RegisteredRouter): Handler {
+  return function mounted_app(req, res, next) { app.handle(req, res, next); };
 }
 
 /** What a router's layer was registered as, whatever a program has put in the place of its `handle`; undefined of a route's. */
