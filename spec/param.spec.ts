@@ -1,4 +1,4 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type RequestParamHandler, type Router as ExpressRouter } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request as ExpressRequest, type RequestHandler, type RequestParamHandler, type Router as ExpressRouter } from 'express';
 import fc from 'fast-check';
 import { createServer, Router } from 'waypost';
 import { ExpressOracle } from './support/express-oracle';
@@ -20,16 +20,18 @@ function note(req: object, ...what: unknown[]): void {
 /** A router in the terms of either side, seeing the parameters of its mount. */
 type Make = () => ExpressRouter;
 
-async function both(program: (app: Express, make: Make) => void): Promise<ExpressOracle> {
+async function both(program: (app: Express, make: Make, url: (req: ExpressRequest) => string) => void): Promise<ExpressOracle> {
   return running.keep(await ExpressOracle.start((app, side) => {
-    program(app, side.name === 'express' ? () => express.Router({ mergeParams: true }) : (() => Router({ mergeParams: true })) as unknown as Make);
+    // Routes of createServer see the whole URL.
+    const url = ({ url: shown, originalUrl, baseUrl }: ExpressRequest): string => (side.name === 'waypost' && shown === originalUrl ? originalUrl.slice(baseUrl.length) : shown);
+    program(app, side.name === 'express' ? () => express.Router({ mergeParams: true }) : (() => Router({ mergeParams: true })) as unknown as Make, url);
     app.use((req, res) => void res.status(404).json({ trace: (req as Traced).trace ?? [] }));
     app.use(((error, req, res, _next) => res.status(500).json({ failed: String(error), trace: (req as Traced).trace ?? [] })) as ErrorRequestHandler);
   }));
 }
 
 const traced: Call = (req, _res, next, value, name) => {
-  note(req, name, value);
+  note(req, name, value, req.baseUrl, req.url);
   next();
 };
 
@@ -45,8 +47,8 @@ describe('handlers of a parameter, as in Express,', () => {
       app.get('/users/:id/posts/:post', answer);
       app.get('/plain', answer);
     });
-    expect((await oracle.ask('/users/7')).body).toBe('{"trace":[["id","7"]],"params":{"id":"7"}}');
-    expect((await oracle.ask('/users/%C3%A4%2Fb/posts/1')).body).toContain('["id","ä/b"]');
+    expect((await oracle.ask('/users/7')).body).toBe('{"trace":[["id","7","","/users/7"]],"params":{"id":"7"}}');
+    expect((await oracle.ask('/users/%C3%A4%2Fb/posts/1')).body).toContain('["id","ä/b","",');
     expect((await oracle.ask('/plain')).body).toBe('{"trace":[],"params":{}}');
   });
 
@@ -76,7 +78,7 @@ describe('handlers of a parameter, as in Express,', () => {
       app.param(['a', 'b'], traced);
       app.get('/:a/:b/:c', answer);
     });
-    expect((await oracle.ask('/1/2/3')).body).toContain('[["a","1"],["b","2"]]');
+    expect((await oracle.ask('/1/2/3')).body).toContain('[["a","1","","/1/2/3"],["b","2","","/1/2/3"]]');
   });
 
   test('belong to the router that they are registered in', async () => {
@@ -151,12 +153,12 @@ describe('handlers of a parameter, as in Express,', () => {
     });
     const path = fc.array(fc.constantFrom('x', 'y', 'z'), { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join('/')}`);
     await fc.assert(fc.asyncProperty(program, fc.array(path, { minLength: 1, maxLength: 4 }), async ({ outer, inner, tail, mount, outcomes, within }, paths) => {
-      const oracle = await both((app, make) => {
+      const oracle = await both((app, make, url) => {
         const failed = new WeakSet<object>();
         const call = (where: string): Call => (req, _res, next, value, name) => {
           // Express calls them, too, for middleware that it passes by because of an error.
           if (failed.has(req)) return next();
-          note(req, where, name, value);
+          note(req, where, name, value, req.baseUrl, url(req));
           switch (outcomes[value[0] as 'x']) {
             case 'later': return void setImmediate(() => next());
             case 'error': failed.add(req); return next(new Error(`${where} ${name}`));
@@ -201,7 +203,7 @@ describe('handlers of a parameter', () => {
       app.use('/:space', inner);
       app.use((req, res) => answer(req, res));
     });
-    expect((await ask(port, '/s/page')).json).toMatchObject({ trace: [['space', 's']] });
+    expect((await ask(port, '/s/page')).json).toMatchObject({ trace: [['space', 's', '', '/s/page']] });
     expect((await ask(port, '/s/other')).json).toMatchObject({ trace: [] });
   });
 
@@ -221,8 +223,8 @@ describe('handlers of a parameter', () => {
       app.get('/one/*', answer);
       app.get('/all/**', answer);
     });
-    expect((await ask(port, '/one/x')).json).toMatchObject({ trace: [['*', 'x']] });
-    expect((await ask(port, '/all/x/y')).json).toMatchObject({ trace: [['**', 'x/y']] });
+    expect((await ask(port, '/one/x')).json).toMatchObject({ trace: [['*', 'x', '', '/one/x']] });
+    expect((await ask(port, '/all/x/y')).json).toMatchObject({ trace: [['**', 'x/y', '', '/all/x/y']] });
   });
 
   test('registered while the server runs count', async () => {
@@ -233,7 +235,7 @@ describe('handlers of a parameter', () => {
     const port = await running.start(app);
     expect((await ask(port, '/in/7')).json).toMatchObject({ trace: [] });
     inner.param('id', traced as never);
-    expect((await ask(port, '/in/7')).json).toMatchObject({ trace: [['id', '7']] });
+    expect((await ask(port, '/in/7')).json).toMatchObject({ trace: [['id', '7', '/in', '/in/7']] });
   });
 
   test('go on once, however often they say so', async () => {

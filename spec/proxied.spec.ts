@@ -177,6 +177,53 @@ describe('a function of a Proxy is called for each request', () => {
     expect(await onBoth((express) => answersOf(make(express), ASKED))).toEqual([['/get', 401, 'no key'], ['/get', 200, 'get']]);
   });
 
+  type Target = (req: Request, res: Response, next: NextFunction) => void;
+  const lets = (req: Request, res: Response): boolean => req.headers['x-key'] !== undefined || (res.status(401).send('no key'), false);
+  /** What is put around a function: each asks for a key, where it is called. */
+  const WRAPPERS: Record<string, (target: Target) => unknown> = {
+    'a Proxy': guarded,
+    'a Proxy that gives a guarded handle': (target) => new Proxy(target, {
+      get: (inner, name) => (name === 'handle' && 'handle' in inner ? guarded((inner.handle as Target).bind(inner)) : (Reflect.get(inner, name) as unknown)),
+    }),
+    'a function that inherits from it': (target) => Object.setPrototypeOf((req: Request, res: Response, next: NextFunction) => void (lets(req, res) && target(req, res, next)), target),
+    'a function with its properties': (target) => Object.assign((req: Request, res: Response, next: NextFunction) => void (lets(req, res) && target(req, res, next)), target),
+    'nothing, its handle replaced': (target) => {
+      const { handle } = target as unknown as { handle?: Target };
+      return handle === undefined ? guarded(target) : Object.assign(target, { handle: guarded(handle.bind(target)) });
+    },
+  };
+  /** Where it is used. */
+  const USES: Record<string, (app: ExpressApplication, router: IRouter, wrapped: never) => void> = {
+    'in an application': (app, _router, wrapped) => app.use(wrapped),
+    'in an application at a path': (app, _router, wrapped) => app.use('/in', wrapped),
+    'in an application among others': (app, _router, wrapped) => app.use('/in', pass, [pass, [wrapped]]),
+    'in a router': (app, router, wrapped) => app.use(router.use(wrapped)),
+    'in a router at a path': (app, router, wrapped) => app.use('/in', router.use('/in', wrapped)),
+    'in a router among others': (app, router, wrapped) => app.use(router.use('/:in', pass, [pass, [wrapped]])),
+    'as a handler': (app, _router, wrapped) => app.all('/{*all}', pass, wrapped),
+    'as a handler in a router': (app, router, wrapped) => app.use(router.get('/{*all}', wrapped, pass)),
+    'as a handler of a route': (app, router, wrapped) => {
+      router.route('/{*all}').get(wrapped).post(wrapped);
+      app.use('/in', router);
+    },
+    'in a mounted application': (app, router, wrapped) => app.use(router.use('/', wrapped)),
+  };
+
+  describe.each(Object.keys(WRAPPERS))('%s', (wrapper) => {
+    test.each(Object.keys(USES))('used %s, around a router and an application', (use) => onBoth(async (express) => {
+      const answers: unknown[] = [];
+      // What Express copies of an application has its methods, which are no own properties here.
+      for (const make of wrapper === 'a function with its properties' ? [express.Router] : [express.Router, express]) {
+        const inner = make() as IRouter;
+        inner.get('/{*all}', send('reached'));
+        const app = express();
+        USES[use]?.(app, express.Router(), WRAPPERS[wrapper]?.(inner as unknown as Target) as never);
+        answers.push(await answersOf(app, ['/in', '/in/in/x', ['/in', { headers: { 'x-key': 'yes' } }], ['/in/in/x', { headers: { 'x-key': 'yes' } }]]));
+      }
+      return answers;
+    }));
+  });
+
   test.each<[string, (app: Application) => Promise<Server>]>([
     ['start', (app) => app.start(0, '127.0.0.1') as Promise<Server>],
     ['listen', async (app) => {

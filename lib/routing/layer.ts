@@ -89,7 +89,7 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
     const known = before[found]?.key === key ? before[found++] : undefined;
     const paths = known?.paths ?? pathsOf(entry, prefixes, rules);
     const { own, whole: patterns } = paths;
-    const hooks = [...hooksBeneath(around, own, prefixes), ...hooksFor(mount, own)];
+    const hooks = [...hooksBeneath(around, own, prefixes), ...hooksFor(mount, own, prefixes)];
     if (isLater && known === undefined && entry.kind !== 'route') entry.site?.settle();
     if (entry.kind === 'route') {
       const standing = (known as StandingRoute | undefined) ?? routeAt(mount, entry.route, paths);

@@ -12,19 +12,20 @@ import { kParamHandlers } from './registration';
 export interface ParamHook {
   readonly name: string;
   readonly handlers: readonly ParamHandler[];
-  /** Where the router is mounted that has them. */
+  /** Where the router is mounted that has them, and the paths of that. */
   readonly mount: Mount;
+  readonly prefixes: readonly Pattern[];
   /** The paths of the mount whose path holds the parameter, where a path further in captures the same name again; else null, and `req.params` tells the value. */
   readonly shadowed: readonly Pattern[] | null;
 }
 
-/** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
-export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[] {
+/** The parameters in a path, or in any of several, that the router at a mount with these prefixes has handlers for. */
+export function hooksFor(mount: Mount, patterns: readonly Pattern[], prefixes: readonly Pattern[]): ParamHook[] {
   const params = mount.router[kParamHandlers];
   if (params.size === 0) return [];
   return [...namesIn(patterns)].flatMap((name) => {
     const handlers = params.get(name);
-    return handlers === undefined ? [] : [{ name, handlers, mount, shadowed: null }];
+    return handlers === undefined ? [] : [{ name, handlers, mount, prefixes, shadowed: null }];
   });
 }
 
@@ -73,6 +74,8 @@ export interface ParamListener {
   waitsFor(run: ParamRun): boolean;
   /** Asked before each parameter, for what has been registered meanwhile; false where no more is to be called. */
   renewHooks(run: ParamRun): boolean;
+  /** Called before the handlers of a parameter are. */
+  meets(hook: ParamHook): void;
   passed(run: ParamRun): void;
   /** @param run Null where the handler had gone on before. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void;
@@ -149,6 +152,12 @@ export class ParamCalls {
         this.#put(hook, before.result);
         if (before.error) return this.#listener.raised(before.error, hook, run);
         continue;
+      }
+      try {
+        this.#listener.meets(hook);
+      } catch (error) {
+        // A property of the request that a program has made read-only.
+        return this.#listener.raised(error, hook, run);
       }
       const handled: Handled = { hook, value, settled: false, result: value, error: undefined, run };
       if (known === -1) this.#handled.push(handled);

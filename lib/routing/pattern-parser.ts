@@ -81,6 +81,8 @@ class Parser {
   #plain(segments: Tokens[]): Segment[] {
     const parsed = segments.map((segment) => this.#segment(segment));
     const isOpen = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
+    // Express takes all of them off where it takes one.
+    if (this.#loose && this.#rules.asExpress === true) while (parsed.length > 1 && isOpen()) parsed.pop();
     if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && isOpen()) parsed.pop();
     if (this.#prefix && isOpen()) parsed.pop();
     return parsed;

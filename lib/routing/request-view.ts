@@ -2,6 +2,7 @@ import type { Request } from '../http/request';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import type { Place } from './mount';
+import type { ParamHook } from './param';
 import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
@@ -14,6 +15,8 @@ export class RequestView extends TargetView {
   table: RouteTable;
   readonly #outerParams: Params | undefined;
   readonly #outerNext: NextFunction | undefined;
+  /** Whether the URL was shown to handlers of a parameter otherwise than their layer sees it. */
+  #isParam = false;
 
   /** @param outer The view of the walk around. @param isMounted Whether a framework around goes on with what is left. */
   constructor(req: Request, outer: TargetView | undefined, table: RouteTable, isMounted: boolean) {
@@ -46,10 +49,7 @@ export class RequestView extends TargetView {
 
   /** Shows the URL as handlers of a route see it. */
   showRoute(step: Step, match: Match): void {
-    const mountPath = match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match);
-    if (mountPath !== '' && !this.table.apart) return this.showBeneath(mountPath.length, match.path);
-    this.showAll();
-    this.showBase(mountPath);
+    this.#showMount(match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match), match);
   }
 
   /** Middleware sees the URL relative to its path. In an Express program a malformed capture throws. */
@@ -72,6 +72,26 @@ export class RequestView extends TargetView {
     }
   }
 
+  /** Shows the URL as a router's route sees it that is the layer, or as its middleware without a path does, to the router's handlers of a parameter. */
+  showParam({ mount, prefixes }: ParamHook, layer: Layer, match: Match): void {
+    if (layer.place !== null && mount === layer.mount) return this.leaveParam(layer, match);
+    const cut = this.table.cut(match);
+    const end = (prefixes.find((pattern) => pattern.matchesPrefix(cut)) as Pattern).prefixEnd(cut);
+    this.#isParam = true;
+    if (end > 0) return this.showBeneath(end, match.path);
+    this.showAll();
+    this.showBase('');
+  }
+
+  /** Shows it as the layer sees it, which is called now. */
+  leaveParam(layer: Layer, match: Match): void {
+    if (!this.#isParam) return;
+    this.#isParam = false;
+    if (layer.place !== null) return this.#showMount(this.#mountPath(layer, match), match);
+    const pattern = this.table.alternative(layer, match) as Pattern;
+    this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path);
+  }
+
   /** Shows what was there when the walk began, to who goes on behind it. */
   restore(): void {
     const { req } = this;
@@ -80,6 +100,12 @@ export class RequestView extends TargetView {
     if (this.#outerParams === undefined) return;
     req.params = this.#outerParams;
     req.next = this.#outerNext;
+  }
+
+  #showMount(mountPath: string, match: Match): void {
+    if (mountPath !== '' && !this.table.apart) return this.showBeneath(mountPath.length, match.path);
+    this.showAll();
+    this.showBase(mountPath);
   }
 
   #mountPath(layer: Layer, match: Match): string {

@@ -243,8 +243,8 @@ export class Router extends Mountable {
   #use(paths: readonly Path[], entry: AnyHandler | Router, site: CallSite): void {
     const router = Router.#of(entry);
     if (router === entry && !router[kStandsAlone]) return this.#add({ kind: 'mount', paths, router, site });
-    // As in Express, what a program has put around a router is called, and of what it has put around an application the `handle`.
-    const handler = router !== undefined && router !== entry && router[kStandsAlone] ? handling(entry as Router) : entry;
+    // As in Express, what a program has put around a router is called; an application calls the `handle` of what it has put around another.
+    const handler = router !== undefined && router !== entry && router[kStandsAlone] && this[kStandsAlone] ? handling(entry as Router) : entry;
     this.#add({ kind: 'middleware', paths, handlers: [handler], site });
   }
 

@@ -416,13 +416,24 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     return layer !== null;
   }
 
+  /** As in Express, handlers of a parameter see the URL as middleware of their router does. */
+  meets(hook: ParamHook): void {
+    this.view.showParam(hook, this.current as Layer, this.match);
+  }
+
   /** The handlers of parameters have gone on. */
   passed(run: ParamRun): void {
     // Late: `next` was called elsewhere meanwhile, and what runs by now may be behind other handlers of parameters.
     if (!this.waitsFor(run)) return;
     if (this.isRewritten) return this.#rewriteByParam();
     const layer = this.table.era.isOver ? this.#layerNow(run) : this.current;
-    if (layer !== null) this.#invoke(layer);
+    if (layer === null) return;
+    try {
+      this.view.leaveParam(layer, this.match);
+    } catch (error) {
+      return this.#raise(error);
+    }
+    this.#invoke(layer);
   }
 
   /**
