@@ -34,13 +34,13 @@ const nothingAtAll: Handler = () => undefined;
 
 const WAYS: Record<string, Way> = {
   'a handler of a parameter, before a mounted application': (app, reached) => {
-    app.param('any', (req, _res, next) => { req.url = '/secret'; next(); });
+    app.param('any', (req, _res, next) => { req.url = '/old/secret'; next(); });
     const mounted = createServer(silent);
     mounted.get('/secret', reached);
     app.use('/:any', mounted);
   },
   'a handler of a parameter, before middleware that routes by itself': (app, reached) => {
-    app.param('any', (req, _res, next) => { req.url = '/../secret'; next(); });
+    app.param('any', (req, _res, next) => { req.url = '/old/../secret'; next(); });
     app.use('/:any', (req, res, next) => { if (req.baseUrl + req.url !== '/old/') reached(req, res, next); else next(); });
   },
   'a handler of a parameter that goes on later': (app, reached) => {
