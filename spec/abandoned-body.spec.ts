@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { createServer as createHttpServer, request as ask, type RequestListener } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { type Application, createServer, express, type Request, type Response } from 'waypost';
@@ -102,4 +103,45 @@ test.each(Object.entries(HOSTS))('the connection of a body that a program has be
   expect(told.filter(([, text]) => /\r\nConnection: close\r\n/i.test(text) && text.includes('next'))).toEqual([]);
   // Within the limit nobody's connection is given up for what was left.
   expect(told.filter(([of, text]) => of.startsWith('nothing') && text.includes('next')).map(([of]) => of)).toEqual(['nothing, short']);
+});
+
+/** Answers, and reads the body behind that, as who acknowledges an upload: says "waits" with the socket's timeout, and "ends" with how long the body was, or the code of an error. */
+function acknowledges(make: () => Application, heard: EventEmitter): RequestListener {
+  const app = make();
+  const length = async (req: Request): Promise<unknown> => {
+    let sum = 0;
+    for await (const chunk of req) sum += (chunk as Buffer).length;
+    return sum;
+  };
+  app.post('/', (req: Request, res: Response) => {
+    res.on('close', () => heard.emit('waits', req.socket.timeout));
+    res.send('stopped');
+    void length(req).catch(({ code }: { code: string }) => code).then((told) => heard.emit('ends', told));
+  });
+  return app as RequestListener;
+}
+
+describe.each(Object.entries(HOSTS))('who reads on behind the answer: %s', (_name, make) => {
+  async function begin(keepAliveTimeout: number): Promise<{ wire: Wire; waits: Promise<unknown[]>; ends: Promise<unknown[]> }> {
+    const heard = new EventEmitter();
+    const [waits, ends] = [once(heard, 'waits'), once(heard, 'ends')];
+    const wire = await Wire.open(await running.listen(createHttpServer({ keepAliveTimeout }, acknowledges(make, heard))));
+    wire.write(head('POST /', { 'Content-Type': 'image/png', 'Transfer-Encoding': 'chunked' }));
+    await wire.until(/stopped$/);
+    return { wire, waits, ends };
+  }
+
+  test.each([65_000, 0])('has as long as the server lets a kept connection stand still: %d ms', async (limit) => {
+    const { wire, waits, ends } = await begin(limit);
+    expect(await waits).toEqual([limit]);
+    wire.write('3\r\nabc\r\n0\r\n\r\n');
+    expect(await ends).toEqual([3]);
+    await wire.end;
+  });
+
+  test.each<[string, (wire: Wire) => void]>([['stands still', () => undefined], ['goes', (wire) => wire.cut()], ['resets', (wire) => wire.reset()]])('is told where the client %s', async (_how, act) => {
+    const { wire, ends } = await begin(100);
+    act(wire);
+    expect(await ends).toEqual(['ERR_STREAM_PREMATURE_CLOSE']);
+  });
 });

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { Application as ExpressApplication, IRouter, NextFunction, Request, Response } from 'express';
+import type { Application as ExpressApplication, IRouter, NextFunction, Request, RequestHandler, Response } from 'express';
 import { type Application, createServer, express as ours, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 import { portOf, Running } from './support/running';
@@ -193,13 +193,13 @@ describe('a function of a Proxy is called for each request', () => {
     },
   };
   /** Where it is used. */
-  const USES: Record<string, (app: ExpressApplication, router: IRouter, wrapped: never) => void> = {
+  const USES: Record<string, (app: ExpressApplication, router: IRouter, wrapped: RequestHandler) => void> = {
     'in an application': (app, _router, wrapped) => app.use(wrapped),
     'in an application at a path': (app, _router, wrapped) => app.use('/in', wrapped),
-    'in an application among others': (app, _router, wrapped) => app.use('/in', pass, [pass, [wrapped]]),
+    'in an application among others': (app, _router, wrapped) => app.use('/in', pass, [pass, [wrapped]] as unknown as RequestHandler),
     'in a router': (app, router, wrapped) => app.use(router.use(wrapped)),
     'in a router at a path': (app, router, wrapped) => app.use('/in', router.use('/in', wrapped)),
-    'in a router among others': (app, router, wrapped) => app.use(router.use('/:in', pass, [pass, [wrapped]])),
+    'in a router among others': (app, router, wrapped) => app.use(router.use('/:in', pass, [pass, [wrapped]] as unknown as RequestHandler)),
     'as a handler': (app, _router, wrapped) => app.all('/{*all}', pass, wrapped),
     'as a handler in a router': (app, router, wrapped) => app.use(router.get('/{*all}', wrapped, pass)),
     'as a handler of a route': (app, router, wrapped) => {
@@ -217,7 +217,7 @@ describe('a function of a Proxy is called for each request', () => {
         const inner = make() as IRouter;
         inner.get('/{*all}', send('reached'));
         const app = express();
-        USES[use]?.(app, express.Router(), WRAPPERS[wrapper]?.(inner as unknown as Target) as never);
+        USES[use]?.(app, express.Router(), WRAPPERS[wrapper]?.(inner as unknown as Target) as RequestHandler);
         answers.push(await answersOf(app, ['/in', '/in/in/x', ['/in', { headers: { 'x-key': 'yes' } }], ['/in/in/x', { headers: { 'x-key': 'yes' } }]]));
       }
       return answers;

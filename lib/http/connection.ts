@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { kIntake, type TakenIn } from './body/intake';
-import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
+import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
 
@@ -12,7 +12,7 @@ const kEnd = Symbol('waypost.socket.end');
 /** Set on a connection with pipelined requests: the responses that wait for their turn. */
 const kQueued = Symbol('waypost.socket.queued');
 
-/** How long a connection that this side has closed is still listened to, and one that it will close may stand still, in milliseconds. */
+/** How long a connection that this side has closed is still listened to, and one that it will close may stand still where its server does not say so, in milliseconds. */
 const LINGER = 5000;
 
 interface End {
@@ -210,12 +210,22 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
 /**
  * Closes by halves; where somebody reads the last body behind its answer, as who acknowledges an upload
  * before it is in, when that has been read: the client takes it for delivered, and would not send it again.
- * One that stands still is given up after a while, as by Node's own limit for kept connections.
+ * One that stands still is given up as by Node's own limit for kept connections, and the reader told: it would wait for ever.
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) return closeByHalves(socket);
   request.once('close', () => closeByHalves(socket));
-  socket.setTimeout(LINGER);
+  socket.once('close', () => endReading(request));
+  socket.setTimeout(idleLimit(socket) ?? LINGER);
+}
+
+/** Called from an event, as {@link isReadOn}. */
+function endReading(request: IncomingMessage): void {
+  try {
+    if (!request.complete) request.destroy();
+  } catch {
+    // Its connection has gone.
+  }
 }
 
 /** Whether somebody waits for more of a body, or for its end. Called from events, where a throw, of what a program has put there, ends the process. */

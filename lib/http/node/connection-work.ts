@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
 interface Working {
   _httpMessage?: ServerResponse | null;
   /** Null once another protocol has taken it over. */
   parser?: { readonly incoming?: IncomingMessage | null } | null;
+  readonly server?: Partial<Server> | null;
 }
 
 /** The response that a connection is busy with; undefined for none. Those of requests that were pipelined behind wait elsewhere. */
@@ -33,6 +34,11 @@ function sayClosed(res: ServerResponse): void {
   if (res.closed) return;
   (res as { _closed?: boolean })._closed = true;
   res.emit('close');
+}
+
+/** How long its server lets a connection stand still behind an answer, in milliseconds; 0 for ever; undefined where that can't be told. */
+export function idleLimit(socket: Socket): number | undefined {
+  return (socket as Working).server?.keepAliveTimeout;
 }
 
 /** Whether a connection of an HTTP server waits for its next request, as far as it shows. */
