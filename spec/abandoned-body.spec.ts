@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer as createHttpServer, request as ask, type RequestListener } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { createServer as createHttpServer, request as ask, type RequestListener, type Server as HttpServer } from 'node:http';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { Duplex, PassThrough } from 'node:stream';
 import { type Application, createServer, express, type Request, type Response } from 'waypost';
 import { Running } from './support/running';
 import { head, Wire } from './support/wire';
@@ -121,22 +122,60 @@ function acknowledges(make: () => Application, heard: EventEmitter): RequestList
   return app as RequestListener;
 }
 
+/** A server of plain connections, in front of one that is given them. */
+function behind(server: HttpServer, connected: (socket: Socket) => void): HttpServer {
+  return Object.assign(createTcpServer(connected), { closeAllConnections: () => server.closeAllConnections() }) as unknown as HttpServer;
+}
+
 describe.each(Object.entries(HOSTS))('who reads on behind the answer: %s', (_name, make) => {
-  async function begin(keepAliveTimeout: number): Promise<{ wire: Wire; waits: Promise<unknown[]>; ends: Promise<unknown[]> }> {
+  async function begin(keepAliveTimeout: unknown, prepare: (server: HttpServer) => HttpServer = (server) => server): Promise<{ wire: Wire; waits: Promise<unknown[]>; ends: Promise<unknown[]> }> {
     const heard = new EventEmitter();
     const [waits, ends] = [once(heard, 'waits'), once(heard, 'ends')];
-    const wire = await Wire.open(await running.listen(createHttpServer({ keepAliveTimeout }, acknowledges(make, heard))));
+    const server = Object.assign(createHttpServer(acknowledges(make, heard)), { keepAliveTimeout, keepAliveTimeoutBuffer: 10 });
+    const wire = await Wire.open(await running.listen(prepare(server)));
     wire.write(head('POST /', { 'Content-Type': 'image/png', 'Transfer-Encoding': 'chunked' }));
     await wire.until(/stopped$/);
     return { wire, waits, ends };
   }
 
-  test.each([65_000, 0])('has as long as the server lets a kept connection stand still: %d ms', async (limit) => {
-    const { wire, waits, ends } = await begin(limit);
-    expect(await waits).toEqual([limit]);
+  async function finish({ wire, ends }: { wire: Wire; ends: Promise<unknown[]> }): Promise<void> {
     wire.write('3\r\nabc\r\n0\r\n\r\n');
     expect(await ends).toEqual([3]);
     await wire.end;
+  }
+
+  test('has as long as the server lets a kept connection stand still', async () => {
+    const begun = await begin(65_000);
+    expect(await begun.waits).toEqual([65_010]);
+    await finish(begun);
+  });
+
+  // Node takes them for none. A program may have its own limit.
+  test.each([0, '65000', Infinity, NaN, -1, null, undefined, '', {}])('has what the program lets it stand still where keepAliveTimeout is %p', async (limit) => {
+    const begun = await begin(limit, (server) => server.setTimeout(7000));
+    expect(await begun.waits).toEqual([7000]);
+    await finish(begun);
+  });
+
+  test.each<[string, (server: HttpServer) => HttpServer]>([
+    ['that has no timeout', (server) => behind(server, (socket) => {
+      const stream = new Duplex({
+        read: () => socket.resume(),
+        write: (chunk, _encoding, written) => void socket.write(chunk as Buffer, written),
+        final: (ended) => void socket.end(ended),
+        destroy: (error, gone) => {
+          socket.destroy();
+          gone(error);
+        },
+      });
+      socket.on('data', (chunk) => stream.push(chunk)).on('end', () => stream.push(null));
+      server.emit('connection', stream);
+    })],
+    ['that is a socket of another server', (server) => behind(server, (socket) => void server.emit('connection', socket))],
+  ])('has all of a stream %s', async (_stream, prepare) => {
+    const begun = await begin(65_000, prepare);
+    await begun.waits;
+    await finish(begun);
   });
 
   test.each<[string, (wire: Wire) => void]>([['stands still', () => undefined], ['goes', (wire) => wire.cut()], ['resets', (wire) => wire.reset()]])('is told where the client %s', async (_how, act) => {

@@ -1,5 +1,5 @@
 import theirs from 'express';
-import { type Application, createServer, express, type Handler, type NextFunction, type Request, type Response, Router, signRequest } from 'waypost';
+import { type Application, createServer, express, type Handler, type NextFunction, type Request, type Response, type Route, Router, signRequest } from 'waypost';
 import { Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -42,6 +42,30 @@ const WAYS: Record<string, Way> = {
   'a handler of a parameter, before middleware that routes by itself': (app, reached) => {
     app.param('any', (req, _res, next) => { req.url = '/old/../secret'; next(); });
     app.use('/:any', (req, res, next) => { if (req.baseUrl + req.url !== '/old/') reached(req, res, next); else next(); });
+  },
+  'a route that a function stands around': (app, reached) => {
+    app.get('/old', rewrite('/secret'), reached);
+    const layers = app.router.stack as unknown as { handle: Handler }[];
+    const layer = layers[layers.length - 1] as { handle: Handler };
+    const { handle } = layer;
+    layer.handle = function around(req, res, next) { return handle.call(this, req, res, next); };
+  },
+  'a route whose dispatch is replaced': (app, reached) => {
+    const route = app.route('/old').get((req, _res, next) => { setImmediate(() => { req.url = '/secret'; next(); next(); }); }, nothing, reached);
+    const { dispatch } = route;
+    route.dispatch = function around(req, res, next) { dispatch.call(this, req, res, next); };
+  },
+  'a route that is called by hand': (app, reached) => {
+    const route = Router().route('/any').all(reached);
+    app.use((req, res, next) => { req.url = '/secret'; route.dispatch(req, res, next); });
+  },
+  'a route in an application that a function stands around': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.get('/old', rewrite('/secret'), reached);
+    const route = (mounted.router.stack as unknown as { route: Route }[])[0]!.route;
+    const { dispatch } = route;
+    route.dispatch = function around(req, res, next) { dispatch.call(this, req, res, next); };
+    app.use(mounted);
   },
   'a handler of a parameter that goes on later': (app, reached) => {
     app.param('any', (req, _res, next) => { setImmediate(() => { req.url = '/secret'; next(); }); });

@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type Request as ExpressRequest, type RequestHandler, type RequestParamHandler, type Router as ExpressRouter } from 'express';
 import fc from 'fast-check';
 import { createServer, Router } from 'waypost';
+import { answersOf, onBoth } from './support/both-expresses';
 import { ExpressOracle } from './support/express-oracle';
 import { Running } from './support/running';
 import { runs } from './support/runs';
@@ -195,6 +196,30 @@ describe('handlers of a parameter, as in Express,', () => {
 });
 
 describe('handlers of a parameter', () => {
+  test('of a mount path are called before OPTIONS is answered, as in Express', async () => {
+    const outcomes: Record<string, Call> = {
+      on: (_req, _res, next) => next(),
+      later: (_req, _res, next) => void setImmediate(next),
+      answers: (_req, res) => void res.status(403).send('closed'),
+      route: (_req, _res, next) => next('route'),
+      fails: (_req, _res, next) => next(Object.assign(new Error('fails'), { status: 400 })),
+    };
+    await onBoth(async (make) => {
+      const app = make();
+      app.param('t', (req, res, next, value: string, name) => outcomes[value]?.(req, res, next, value, name));
+      app.param('r', (_req, res, next, value) => { res.append('x-called', String(value)); next(); });
+      const [router, inner] = [make.Router({ mergeParams: true }), make.Router({ mergeParams: true })];
+      app.use('/:t/in/:r', router);
+      router.use('/:t', inner.get('/', answer));
+      router.get('/', answer).post('/post', answer);
+      app.use((_req, res) => void res.status(418).send('behind'));
+      // The words of a malformed path are each one's own.
+      app.use(((error: { status?: number }, _req, res, _next) => void res.status(error.status ?? 500).send('failed')) as ErrorRequestHandler);
+      const paths = Object.keys(outcomes).flatMap((t) => ['', '/post', '/x'].map((rest) => `/${t}/in/r${rest}`));
+      return answersOf(app, [...paths, '/on/in/%zz'].map((path) => [path, { method: 'OPTIONS' }] as const), ['allow', 'x-called']);
+    });
+  });
+
   test('of a mount path are called only if something in the router applies', async () => {
     const port = await running.app((app) => {
       const inner = Router();

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Application as ExpressApplication, IRouter, NextFunction, Request, RequestHandler, Response } from 'express';
+import theirs from 'express';
 import { type Application, createServer, express as ours, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 import { portOf, Running } from './support/running';
@@ -136,6 +137,28 @@ describe.each(Object.entries(AROUNDS))('%s is what it stands around', (_name, ar
   });
 });
 
+test('what its verbs register goes by the methods that a Proxy gives', () => onBoth(async (express) => {
+  const close = (_req: Request, res: Response): void => void res.status(401).send('closed');
+  const told: unknown[] = [];
+  for (const make of [express.Router, express]) {
+    for (const member of ['route', 'verb']) {
+      const guarded = new Proxy(make() as IRouter, {
+        get(target, name, receiver) {
+          if (name !== 'route') return Reflect.get(target, name, receiver) as unknown;
+          const route = (path: string): object => target.route(path);
+          if (member === 'route') return (path: string) => target.route(path).all(close);
+          return (path: string) => new Proxy(route(path), { get: (own, verb) => (verb === 'get' ? (...given: never[]) => target.route(path).get(close, ...given) : (Reflect.get(own, verb) as unknown)) });
+        },
+      });
+      guarded.get('/get', send('get'));
+      // Of an application Express has one for each method.
+      if (member === 'route') guarded.all('/all', send('all'));
+      told.push(await answersOf(express().use(guarded), ['/get', '/all', ['/get', { method: 'POST' }]]));
+    }
+  }
+  return told;
+}));
+
 describe('a function of a Proxy is called for each request', () => {
   const guarded = <T extends (...given: never[]) => unknown>(given: T): T => new Proxy(given, {
     apply(target, that, [req, res, next]: [Request, Response, NextFunction]) {
@@ -210,10 +233,10 @@ describe('a function of a Proxy is called for each request', () => {
   };
 
   describe.each(Object.keys(WRAPPERS))('%s', (wrapper) => {
-    test.each(Object.keys(USES))('used %s, around a router and an application', (use) => onBoth(async (express) => {
+    test.each(Object.keys(USES))('used %s, around routers and applications of both makes', (use) => onBoth(async (express) => {
       const answers: unknown[] = [];
       // What Express copies of an application has its methods, which are no own properties here.
-      for (const make of wrapper === 'a function with its properties' ? [express.Router] : [express.Router, express]) {
+      for (const make of wrapper === 'a function with its properties' ? [express.Router, theirs.Router, theirs] : [express.Router, express, theirs.Router, theirs]) {
         const inner = make() as IRouter;
         inner.get('/{*all}', send('reached'));
         const app = express();

@@ -1,7 +1,9 @@
 import type { Application as ExpressApplication, IRouter, NextFunction, Request, Response } from 'express';
+import fc from 'fast-check';
 import { createServer, express, Router } from 'waypost';
 import { answersOf, type Asked, type ExpressModule, onBoth } from './support/both-expresses';
 import { Running } from './support/running';
+import { runs } from './support/runs';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -170,6 +172,33 @@ test('it is called where a server has the router as its listener', async () => {
   guard(router, 'handle');
   const port = await running.serve(router);
   expect([(await ask(port, '/a')).status, (await ask(port, '/a', KEY)).body, (await ask(port, '/none', KEY)).status]).toEqual([401, 'secret', 404]);
+});
+
+test('it counts whenever, and however often, it is replaced', async () => {
+  const step = fc.constantFrom('closed', 'open', 'own', 'itself', 'registered', 'asked');
+  await fc.assert(fc.asyncProperty(fc.constantFrom('router', 'app', 'route'), fc.array(step, { minLength: 3, maxLength: 10 }), async (kind, steps) => {
+    await onBoth(async (express) => {
+      const [app, inner] = [express(), kind === 'app' ? express() : express.Router()];
+      app.use('/x', inner);
+      const owner = (kind === 'route' ? inner.route('/a').get(secret) : inner.get('/a', secret)) as unknown as Record<string, Called>;
+      const name = kind === 'route' ? 'dispatch' : 'handle';
+      const own = owner[name] as Called;
+      const acts: Record<string, () => unknown> = {
+        closed: () => (owner[name] = (_req, res) => void res.writeHead(401).end('closed')),
+        open: () => (owner[name] = function open(req, res, next) { own.call(this, req, res, next); }),
+        own: () => (owner[name] = own),
+        itself: () => (owner[name] = owner[name] as Called),
+        registered: () => app.use((_req, _res, next) => next()),
+        asked: () => answersOf(app, ['/x/a']),
+      };
+      const told: unknown[] = [];
+      for (const each of [...steps, 'asked', 'registered', 'closed', 'asked']) {
+        const outcome = await acts[each]?.();
+        if (each === 'asked') told.push(outcome);
+      }
+      return told;
+    });
+  }), { numRuns: runs(60) });
 });
 
 describe('a prototype that a program puts on a request or response, made of the one that was there, stays', () => {

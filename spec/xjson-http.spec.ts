@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { type Application, type ErrorHandler, type Handler, HttpError, Router, XJsonResponseHandler } from 'waypost';
+import theirs from 'express';
+import { type Application, type ErrorHandler, express, type Handler, HttpError, Router, XJsonResponseHandler } from 'waypost';
 import { LogRecorder, Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
 
@@ -243,6 +244,37 @@ describe('the suffix .xJson', () => {
     const port = await running.app(register);
     expect((await ask(port, '/own.xJson')).body).toBe('own');
     expect((await ask(port, '/user/7.xJson')).status).toBe(500);
+  });
+
+  const quiet = (): Application => express({ logging: { level: 'silent' } });
+  const closed = (_req: unknown, res: { statusCode: number; end(text: string): unknown }): void => {
+    res.statusCode = 401;
+    res.end('closed');
+  };
+  const guardOf = (make: () => unknown): Handler => (make() as Application).use('/secret', closed as unknown as Handler) as unknown as Handler;
+  /** Puts a function around what was registered last. */
+  const surround = (app: Application): void => {
+    const layers = app.router.stack as { handle: unknown }[];
+    const layer = layers[layers.length - 1] as { handle: unknown };
+    const handle = layer.handle as Handler;
+    layer.handle = ((req, res, next) => handle(req, res, next)) as Handler;
+  };
+
+  test.each<[string, () => unknown]>([['an application', quiet], ['a router', Router], ['an application of Express', theirs], ['a router of Express', theirs.Router]])('leads past no guard that stands in %s, whatever is around that', async (_name, make) => {
+    for (const arrange of [
+      (app: Application) => app.use(guardOf(make)),
+      (app: Application) => app.use(new Proxy(guardOf(make), {})),
+      (app: Application) => surround(app.use(guardOf(make))),
+      (app: Application) => surround(app.use('/', Router().use(guardOf(make)))),
+    ]) {
+      const app = quiet();
+      // Takes the target as it was sent.
+      app.all('/{*path}', (_req, _res, next) => next());
+      arrange(app);
+      app.use(quiet().get('/secret', (_req, res) => res.send('secret')) as Application);
+      const port = await running.serve(app);
+      expect([(await ask(port, '/secret')).status, (await ask(port, '/secret.xJson')).status]).toEqual([401, 404]);
+    }
   });
 
   test('is exact about case, and nothing in a query', async () => {

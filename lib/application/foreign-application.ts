@@ -1,11 +1,9 @@
 import type { Paths } from '../routing/given-path';
 import { Router } from '../routing/router';
+import { isApplication, type MountedApplication } from '../routing/stack';
 
 /** What Express knows an application by, and what it does with one that is mounted. */
-interface ForeignApplication {
-  (...given: unknown[]): unknown;
-  handle(...given: unknown[]): unknown;
-  set(...given: unknown[]): unknown;
+interface ForeignApplication extends MountedApplication {
   emit?(event: string, ...given: unknown[]): unknown;
   mountpath: unknown;
   parent: unknown;
@@ -15,7 +13,7 @@ interface ForeignApplication {
 
 /** Whether it is an application of Express. */
 export function isForeign(entry: unknown): entry is ForeignApplication {
-  return typeof entry === 'function' && typeof (entry as Partial<ForeignApplication>).handle === 'function' && typeof (entry as Partial<ForeignApplication>).set === 'function';
+  return isApplication(entry);
 }
 
 /** Whether it is an application or a router of Express, which finds its routes by itself. */

@@ -1,6 +1,7 @@
 import { routesByItself } from './foreign-application';
 import { listRoutes } from '../routing/listing';
 import { beneath } from '../routing/pattern-join';
+import { mountedIn } from '../routing/stack';
 import type { RouteTable } from '../routing/route-table';
 import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
@@ -55,7 +56,7 @@ function unsigned(table: RouteTable, hooks: readonly SignatureHook[]): string[] 
 
 /** What Express routes within itself: a target that is rewritten there is not seen. */
 function unseen(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
-  const layers = table.layers.filter(({ place, handler }) => place === null && routesByItself(handler));
+  const layers = table.layers.filter(({ place, handler }) => place === null && routesByItself(mountedIn(handler)));
   const patterns = layers.flatMap((layer) => layer.patterns).filter((pattern) => hooks.some(({ scope }) => scope.divides(beneath(pattern))));
   const names = new Set(patterns.map(({ text }) => text));
   return [...names].map((name) => `What Express has at ${name} may rewrite the URL or the method by itself, which the signature check does not see: include all paths that lead into it, or rewrite above it`);

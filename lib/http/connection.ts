@@ -216,7 +216,9 @@ export function closeBehindReader(socket: Socket, request: IncomingMessage | und
   if (request === undefined || !isReadOn(request)) return closeByHalves(socket);
   request.once('close', () => closeByHalves(socket));
   socket.once('close', () => endReading(request));
-  socket.setTimeout(idleLimit(socket) ?? LINGER);
+  const limit = idleLimit(socket) ?? LINGER;
+  // As Node does: a limit of 0 leaves what the program has set, and a stream that was handed to the server by `connection` may have none.
+  if (limit > 0 && typeof (socket as Partial<Socket>).setTimeout === 'function') socket.setTimeout(limit);
 }
 
 /** Called from an event, as {@link isReadOn}. */

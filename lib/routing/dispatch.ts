@@ -1,5 +1,7 @@
+import { isError } from './failure';
 import type { NextFunction } from './handler';
 import type { RouteEntry } from './registration';
+import { kWalk, type Travelling } from './walk';
 
 /** A request that a route is called with by itself: whatever has a method. */
 export interface Dispatched {
@@ -20,7 +22,18 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
   const wanted = method === 'HEAD' && !heads ? 'GET' : method;
   let index = 0;
   let depth = 0;
+  let isHeld = false;
+  let isOver = false;
+  const leave = (error?: unknown): void => {
+    isOver = true;
+    done(error);
+  };
   const next = (error?: unknown): void => {
+    if (isHeld) {
+      // Until the target may go on nothing runs, whatever `next` is called.
+      if (isError(error) && !isOver) leave(error);
+      return;
+    }
     if (error === 'route') return done();
     if (error === 'router') return done(error);
     if (++depth > DEPTH) {
@@ -35,12 +48,28 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
       const fits = error ? handler.length === 4 : handler.length < 4;
       if (!fits || (own !== null && own !== wanted)) continue;
       index++;
-      call(handler as (...given: unknown[]) => unknown, error ? [error, req, res, next] : [req, res, next], next);
+      isHeld = true;
+      admit(req as Partial<Travelling>, () => {
+        isHeld = false;
+        if (!isOver) call(handler as (...given: unknown[]) => unknown, error ? [error, req, res, next] : [req, res, next], next);
+      }, leave);
       return;
     }
     done(error);
   };
   next();
+}
+
+/** As within a walk, a target that a program has made is to be admitted before the next handler runs. */
+function admit(req: Partial<Travelling>, admitted: () => void, failed: NextFunction): void {
+  const walk = req[kWalk];
+  if (walk?.isRewritten !== true) return admitted();
+  try {
+    walk.host.retargetedWithin(walk, walk.req.method, walk.view.rewritten, admitted);
+  } catch (error) {
+    // A URL that is no string, or can't be read.
+    failed(error);
+  }
 }
 
 function call(handler: (...given: unknown[]) => unknown, given: unknown[], next: NextFunction): void {

@@ -3,7 +3,6 @@ import type { Response } from '../http/response';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import { markAt, type Mount } from './mount';
-import { parsePrefix } from './pattern';
 import type { RouteTable } from './route-table';
 import { kWalk, type Travelling } from './walk';
 
@@ -40,7 +39,7 @@ function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): La
   return {
     // Behind what is in the router, and before what stands behind it; of routers that end together the innermost first.
     mark: markAt(end - 1 + 1 / (depthOf(mount) + 2)),
-    handler, site: undefined, catches: false, parses: false, patterns: parsePrefix('/', table.rules), place: null, method: null, mount, level: mount.level, hooks: null,
+    handler, site: undefined, catches: false, parses: false, patterns: mount.patterns, place: null, method: null, mount, level: mount.level, hooks: mount.hooks.length === 0 ? null : mount.hooks, routes: false,
   };
 }
 

@@ -48,8 +48,8 @@ export function mayLeadPast(last: Walk | undefined, mounted: unknown, base: stri
 function hasGuard({ table, match, method, reached }: Walk, target: string): boolean {
   const other = table.match(method, pathOf(target));
   return other.plan.steps.some((step) => {
-    const { mark, catches, handler } = step.layer;
+    const { mark, catches, routes } = step.layer;
     if (catches || reached === null || mark.order >= reached.mark.order || !table.applies(step, other)) return false;
-    return typeof (handler as { readonly handle?: unknown }).handle === 'function' || table.alternative(step.layer, match) === undefined;
+    return routes || table.alternative(step.layer, match) === undefined;
   });
 }

@@ -8,6 +8,7 @@ import { joinPatterns } from './pattern-join';
 import { type Level, type Mark, markAt, type Mount, mountOf, type Place, type Standing, type StandingEntry, type StandingFunctions, type StandingPaths, type StandingRoute } from './mount';
 import { kJoins, kRegistrations, type RegisteredRouter, type Registration, type RouteEntry, type RoutingRules } from './registration';
 import type { AnyHandler } from './handler';
+import { mountedIn } from './stack';
 
 /**
  * One registered function in its place. All layers of an application form one
@@ -35,6 +36,8 @@ export interface Layer {
   readonly level: Level;
   /** The parameters in its path that have handlers to be called before; null for none. */
   readonly hooks: readonly ParamHook[] | null;
+  /** Whether it is a router or an application, or what a program has put around one: it finds its routes by itself. */
+  readonly routes: boolean;
 }
 
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
@@ -46,9 +49,9 @@ const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedPars
  */
 export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Level | null): { layers: Layer[]; outermost: Level } {
   const layers: Layer[] = [];
-  const mount = before !== null && isLonger(before.mount) ? before.mount : mountOf(router, null, 0);
+  const mount = before !== null && isLonger(before.mount) ? before.mount : mountOf(router, null, parsePrefix('/', rules));
   mount.end = Infinity;
-  append({ layers, rules, isLater: before !== null }, mount, parsePrefix('/', rules), []);
+  append({ layers, rules, isLater: before !== null }, mount);
   return { layers, outermost: mount.level };
 }
 
@@ -79,7 +82,7 @@ function areAmong<T, U>(all: readonly T[], others: readonly U[], isSame: (one: T
   return found === all.length;
 }
 
-function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: readonly ParamHook[]): void {
+function append(list: List, mount: Mount): void {
   const { layers, rules, isLater } = list;
   const before = mount.standings;
   let found = 0;
@@ -87,9 +90,9 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
     const key = keyOf(entry);
     // What has the same key is of the same kind: a route, or not.
     const known = before[found]?.key === key ? before[found++] : undefined;
-    const paths = known?.paths ?? pathsOf(entry, prefixes, rules);
+    const paths = known?.paths ?? pathsOf(entry, mount.patterns, rules);
     const { own, whole: patterns } = paths;
-    const hooks = [...hooksBeneath(around, own, prefixes), ...hooksFor(mount, own, prefixes)];
+    const hooks = [...hooksBeneath(mount, own), ...hooksFor(mount, own)];
     if (isLater && known === undefined && entry.kind !== 'route') entry.site?.settle();
     if (entry.kind === 'route') {
       const standing = (known as StandingRoute | undefined) ?? routeAt(mount, entry.route, paths);
@@ -98,9 +101,10 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
     }
     const standing = (known as StandingFunctions | undefined) ?? { kind: 'functions', key, paths, marks: [], mount: null };
     if (entry.kind === 'mount' && entry.router[kJoins](rules, patterns)) {
-      const inner = (standing.mount ??= mountOf(entry.router, mount, 0));
+      const inner = (standing.mount ??= mountOf(entry.router, mount, patterns));
       inner.start = layers.length;
-      append(list, inner, patterns, hooks);
+      inner.hooks = hooks;
+      append(list, inner);
       inner.end = layers.length;
       inner.bundle = layers.slice(inner.start).every(({ place }) => place === null);
       new Aside(inner.start, layers.length).put(standing.marks);
@@ -109,9 +113,10 @@ function append(list: List, mount: Mount, prefixes: readonly Pattern[], around: 
     // A router that does not join goes by other rules: in the list it could not stand.
     const handlers = entry.kind === 'mount' ? [entry.router] : entry.handlers;
     const start = layers.length;
+    const routes = routesByItself(entry);
     handlers.forEach((handler, index) => {
       const mark = (standing.marks[index] ??= markAt(0));
-      push(layers, mark, handler, entry.site, { patterns, place: null, method: null, mount, level: mount.level, hooks });
+      push(layers, mark, handler, entry.site, { patterns, place: null, method: null, mount, level: mount.level, hooks, routes });
     });
     if (standing.mount !== null) new Aside(start, layers.length).putMount(standing.mount);
     return standing;
@@ -140,7 +145,7 @@ function appendRoute(list: List, standing: StandingRoute, { entries, isReplaced 
     const mark = wrappers.get(method) ?? markAt(0);
     others.delete(mark);
     wrappers.set(method, mark);
-    push(list.layers, mark, handler, undefined, { patterns, place, method, mount, level, hooks });
+    push(list.layers, mark, handler, undefined, { patterns, place, method, mount, level, hooks, routes: false });
   }
   const aside = new Aside(start, list.layers.length);
   aside.put(others);
@@ -155,7 +160,7 @@ function pushRoute({ layers, isLater }: List, level: StandingRoute['level'], bef
     const known = before[found]?.key === key ? before[found++] : undefined;
     if (isLater && known === undefined) site?.settle();
     const standing = known ?? { key, mark: markAt(0) };
-    push(layers, standing.mark, handler, site, { patterns, place, method, mount, level, hooks });
+    push(layers, standing.mark, handler, site, { patterns, place, method, mount, level, hooks, routes: false });
     return standing;
   });
 }
@@ -164,19 +169,25 @@ function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): Stand
   return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [], wrappers: new Map() };
 }
 
+function routesByItself(entry: Registration): boolean {
+  if (entry.kind !== 'middleware') return entry.kind === 'mount';
+  if (entry.origin !== undefined) return routesByItself(entry.origin);
+  return entry.handlers.some((handler) => typeof (mountedIn(handler) as { readonly handle?: unknown }).handle === 'function');
+}
+
 /** What was registered, whatever a program has put in its place. */
 function keyOf(entry: Registration): object {
   if (entry.kind === 'route') return entry.route;
   return (entry.kind === 'middleware' ? entry.origin : undefined) ?? entry;
 }
 
-function push(layers: Layer[], mark: Mark, handler: AnyHandler, site: CallSite | undefined, at: Pick<Layer, 'patterns' | 'place' | 'method' | 'mount' | 'level'> & { hooks: readonly ParamHook[] }): void {
+function push(layers: Layer[], mark: Mark, handler: AnyHandler, site: CallSite | undefined, at: Pick<Layer, 'patterns' | 'place' | 'method' | 'mount' | 'level' | 'routes'> & { hooks: readonly ParamHook[] }): void {
   // As in Express and connect, a function of more parameters is neither handler nor error middleware, and is never called.
   if (handler.length > 4) return new Aside(layers.length, layers.length).put([mark]);
   mark.order = layers.length;
   mark.aside = null;
   // A proxied or bound function keeps its length; four parameters mean error middleware, as in Express.
   const catches = handler.length === 4;
-  const { patterns, place, method, mount, level, hooks } = at;
-  layers.push({ mark, handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, level, hooks: hooks.length === 0 ? null : hooks });
+  const { patterns, place, method, mount, level, hooks, routes } = at;
+  layers.push({ mark, handler, site, catches, parses: BODY_PARSERS.has(handler.name), patterns, place, method, mount, level, hooks: hooks.length === 0 ? null : hooks, routes });
 }

@@ -1,4 +1,5 @@
 import type { MatchedRoute } from '../http/request';
+import type { ParamHook } from './param';
 import type { Pattern } from './pattern';
 import type { RegisteredRouter } from './registration';
 
@@ -14,6 +15,10 @@ export interface Mount {
   readonly level: Level;
   /** What was laid out in it last, in order. */
   standings: readonly Standing[];
+  /** The paths that it is mounted at. */
+  readonly patterns: readonly Pattern[];
+  /** The parameters in these that the routers around have handlers for. */
+  hooks: readonly ParamHook[];
 }
 
 /**
@@ -85,9 +90,9 @@ export interface Place {
 }
 
 /** A router in a place of its own, not yet laid out. */
-export function mountOf(router: RegisteredRouter, parent: Mount | null, start: number): Mount {
+export function mountOf(router: RegisteredRouter, parent: Mount | null, patterns: readonly Pattern[]): Mount {
   const level = { parent: parent?.level ?? null, place: null, isLone: false };
-  const mount: Mount = { router, parent, start, end: 0, bundle: false, level: level as unknown as Level, standings: [] };
+  const mount: Mount = { router, parent, start: 0, end: 0, bundle: false, level: level as unknown as Level, standings: [], patterns, hooks: [] };
   return Object.assign(mount, { level: Object.assign(level, { mount }) });
 }
 

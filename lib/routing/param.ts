@@ -12,25 +12,24 @@ import { kParamHandlers } from './registration';
 export interface ParamHook {
   readonly name: string;
   readonly handlers: readonly ParamHandler[];
-  /** Where the router is mounted that has them, and the paths of that. */
+  /** Where the router is mounted that has them. */
   readonly mount: Mount;
-  readonly prefixes: readonly Pattern[];
   /** The paths of the mount whose path holds the parameter, where a path further in captures the same name again; else null, and `req.params` tells the value. */
   readonly shadowed: readonly Pattern[] | null;
 }
 
-/** The parameters in a path, or in any of several, that the router at a mount with these prefixes has handlers for. */
-export function hooksFor(mount: Mount, patterns: readonly Pattern[], prefixes: readonly Pattern[]): ParamHook[] {
+/** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
+export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[] {
   const params = mount.router[kParamHandlers];
   if (params.size === 0) return [];
   return [...namesIn(patterns)].flatMap((name) => {
     const handlers = params.get(name);
-    return handlers === undefined ? [] : [{ name, handlers, mount, prefixes, shadowed: null }];
+    return handlers === undefined ? [] : [{ name, handlers, mount, shadowed: null }];
   });
 }
 
-/** The hooks of the mounts around, as what is mounted under these paths finds them. */
-export function hooksBeneath(hooks: readonly ParamHook[], patterns: readonly Pattern[], prefixes: readonly Pattern[]): readonly ParamHook[] {
+/** The hooks of a mount's path, as what stands in it under these paths finds them. */
+export function hooksBeneath({ hooks, patterns: prefixes }: Mount, patterns: readonly Pattern[]): readonly ParamHook[] {
   if (hooks.length === 0) return hooks;
   const names = namesIn(patterns);
   return hooks.map((hook) => (hook.shadowed === null && names.has(hook.name) ? { ...hook, shadowed: prefixes } : hook));

@@ -30,7 +30,7 @@ export interface RegisteredRouter extends Handler {
 /** One registration, as plain data, in the order it was made; `isReplaced` of a route that a program has put a function in the place of. */
 export type Registration<Router = RegisteredRouter, Route = MatchedRoute> =
   | { readonly kind: 'route'; readonly paths: readonly Path[]; readonly route: Route; readonly entries: readonly RouteEntry[]; readonly isReplaced?: boolean }
-  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[]; readonly site?: CallSite | undefined; readonly origin?: object | undefined }
+  | { readonly kind: 'middleware'; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[]; readonly site?: CallSite | undefined; readonly origin?: Registration | undefined }
   | { readonly kind: 'mount'; readonly paths: readonly Path[]; readonly router: Router; readonly site: CallSite };
 
 /** What holds for the routers in an application besides what its own paths are compared by. */

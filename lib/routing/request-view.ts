@@ -73,10 +73,10 @@ export class RequestView extends TargetView {
   }
 
   /** Shows the URL as a router's route sees it that is the layer, or as its middleware without a path does, to the router's handlers of a parameter. */
-  showParam({ mount, prefixes }: ParamHook, layer: Layer, match: Match): void {
+  showParam({ mount }: ParamHook, layer: Layer, match: Match): void {
     if (layer.place !== null && mount === layer.mount) return this.leaveParam(layer, match);
     const cut = this.table.cut(match);
-    const end = (prefixes.find((pattern) => pattern.matchesPrefix(cut)) as Pattern).prefixEnd(cut);
+    const end = (mount.patterns.find((pattern) => pattern.matchesPrefix(cut)) as Pattern).prefixEnd(cut);
     this.#isParam = true;
     if (end > 0) return this.showBeneath(end, match.path);
     this.showAll();

@@ -161,7 +161,10 @@ export class RouteTable {
       return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
     });
     if (method === 'OPTIONS' && this.#answers !== null && this.rules.answerOptions === true) {
-      for (const layer of this.#answers(this)) steps.push(new Step(layer, false, undefined, false, true));
+      for (const layer of this.#answers(this)) {
+        const verdict = judgeLayer(layer, shape);
+        if (verdict !== 'never') steps.push(new Step(layer, verdict === 'test', undefined, false, this.#exact));
+      }
       steps.sort((a, b) => a.layer.mark.order - b.layer.mark.order);
     }
     return new Plan(steps);

@@ -15,7 +15,7 @@ import { parsePattern, parsePrefix, type Pattern } from './pattern';
 import { flattenHandlers, kEntries, kIsDispatched, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
-import { areLayers, dispatching, handling, type ListedPath, pathsOf, pictured, pictureOf, registrationOf, replaced, type StackLayer, type StackOwner, watched, watchedLayer } from './stack';
+import { areLayers, dispatching, handling, isApplication, type ListedPath, pathsOf, pictured, pictureOf, registrationOf, replaced, type StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import { callOnSelf, heard, selfOf } from './self';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
@@ -167,10 +167,12 @@ export class Router extends Mountable {
 
   /** @internal Adds one route whose handlers are all for one method; `null` stands for all. */
   protected [kRegister](method: string | null, path: Paths, given: readonly unknown[]): this {
-    const where = `${method === null ? 'all' : method.toLowerCase()}(${writePaths(path)}, …)`;
+    const verb = (method === null ? 'all' : method.toLowerCase()) as 'all';
+    const where = `${verb}(${writePaths(path)}, …)`;
     checkPath(path, where);
     const handlers = flattenHandlers(given, where);
-    this.route(path).add(method, handlers);
+    // As in Express by its own methods, which a program may have put something in the place of.
+    this.route(path)[verb](...(handlers as Handler[]));
     return this;
   }
 
@@ -243,8 +245,8 @@ export class Router extends Mountable {
   #use(paths: readonly Path[], entry: AnyHandler | Router, site: CallSite): void {
     const router = Router.#of(entry);
     if (router === entry && !router[kStandsAlone]) return this.#add({ kind: 'mount', paths, router, site });
-    // As in Express, what a program has put around a router is called; an application calls the `handle` of what it has put around another.
-    const handler = router !== undefined && router !== entry && router[kStandsAlone] && this[kStandsAlone] ? handling(entry as Router) : entry;
+    // As in Express, what a program has put around a router is called; of an application, or what stands around one, an application calls the `handle`.
+    const handler = router !== entry && this[kStandsAlone] && isApplication(entry) ? handling(entry) : entry;
     this.#add({ kind: 'middleware', paths, handlers: [handler], site });
   }
 
@@ -299,10 +301,10 @@ export class Router extends Mountable {
   }
 }
 
+callOnSelf(Router.prototype, { except: ['handle'] });
+// Behind that: a program may have put its own in the place of the `route` that they call.
 addVerbs(Router.prototype, (method, name) => function verb(this: Router, path: Paths, ...handlers: unknown[]): unknown {
   // Any function has a method `bind` too.
   if (name === 'bind' && !isPaths(path)) return Function.prototype.bind.apply(this, [path, ...handlers]);
   return this[kRegister](method, path, handlers);
 });
-
-callOnSelf(Router.prototype, { except: ['handle'] });

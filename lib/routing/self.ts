@@ -1,5 +1,3 @@
-import { assign } from '../http/assignable';
-
 /** What has private fields, for what stands around it or inherits from it: a Proxy, or what a program makes by `Object.create`. */
 const kSelf = Symbol('waypost.self');
 
@@ -36,12 +34,30 @@ export function heard<T extends object>(prototype: T, name: string, hear: (objec
   Object.defineProperty(prototype, name, {
     get: () => own,
     set(this: T, value: unknown) {
-      assign(this, name, value);
-      hear(selfOf(this));
+      replace(this, name, value, hear);
     },
     configurable: true,
   });
   return own;
+}
+
+/** Gives an object one of its own, which may be replaced again. */
+function replace<T extends object>(owner: T, name: string, value: unknown, hear: (object: T) => void): void {
+  let current = value;
+  Object.defineProperty(owner, name, {
+    get: () => current,
+    set(this: T, next: unknown) {
+      if (selfOf(this) === selfOf(owner)) {
+        current = next;
+        hear(selfOf(owner));
+      } else {
+        replace(this, name, next, hear);
+      }
+    },
+    configurable: true,
+    enumerable: true,
+  });
+  hear(selfOf(owner));
 }
 
 type Method = (this: object, ...given: unknown[]) => unknown;

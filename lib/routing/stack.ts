@@ -1,7 +1,7 @@
 import type { MatchedRoute } from '../http/request';
 import type { Path, Paths } from './given-path';
 import type { Dispatched } from './dispatch';
-import type { RegisteredRouter, Registration, RouteEntry } from './registration';
+import type { Registration, RouteEntry } from './registration';
 import type { AnyHandler, Handler, NextFunction } from './handler';
 
 /** A route with its handlers in layers, which a program may change as those of a router. */
@@ -18,6 +18,7 @@ interface Pictured {
 }
 
 const kPictured = Symbol('waypost.stack.pictured');
+const kMounted = Symbol('waypost.stack.mounted');
 /** The layer itself, of what watches it. */
 const kSelf = Symbol('waypost.stack.self');
 /** What watches it: one for all the stacks that it is in. */
@@ -129,9 +130,26 @@ export function dispatching(route: PicturedRoute): Handler {
   return function handle(req, res, next) { route.dispatch(req, res, next); };
 }
 
+/** What Express takes for an application. */
+export interface MountedApplication {
+  (...given: never[]): unknown;
+  handle(...given: unknown[]): unknown;
+  set(...given: unknown[]): unknown;
+}
+
+/** Whether Express takes it for an application. */
+export function isApplication(given: unknown): given is MountedApplication {
+  return typeof given === 'function' && typeof (given as Partial<MountedApplication>).handle === 'function' && typeof (given as Partial<MountedApplication>).set === 'function';
+}
+
 /** Calls an application by its `handle`, as Express does where one is mounted. */
-export function handling(app: RegisteredRouter): Handler {
-  return function mounted_app(req, res, next) { app.handle(req, res, next); };
+export function handling(app: MountedApplication): Handler {
+  return Object.assign(function mounted_app(req: object, res: object, next: NextFunction): void { app.handle(req, res, next); }, { [kMounted]: app });
+}
+
+/** The application that a function calls by its `handle`; of any other the function. */
+export function mountedIn(handler: AnyHandler): AnyHandler | MountedApplication {
+  return (handler as { readonly [kMounted]?: MountedApplication })[kMounted] ?? handler;
 }
 
 /** What a router's layer was registered as, whatever a program has put in the place of its `handle`; undefined of a route's. */

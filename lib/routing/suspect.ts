@@ -1,5 +1,4 @@
 import { kFactory } from '../middleware-factory';
-import type { AnyHandler } from './handler';
 import type { Layer } from './layer';
 import { within } from './mount';
 import type { RouteTable } from './route-table';
@@ -37,13 +36,8 @@ function takesError({ handler, catches }: Layer): boolean {
  */
 function isAboveAll(layer: Layer, layers: readonly Layer[]): boolean {
   if (!layer.catches || layer.place !== null) return false;
-  const routes = layers.filter((other) => !other.catches && within(other.mount, layer.mount) && (other.place !== null || isRouter(other.handler)));
+  const routes = layers.filter((other) => !other.catches && within(other.mount, layer.mount) && (other.place !== null || other.routes));
   const [first] = routes;
   if (first === undefined || first.mark.order < layer.mark.order) return false;
   return !layers.some((other) => other.catches && other.place === null && other.mark.order > first.mark.order && within(layer.mount, other.mount));
-}
-
-/** Whether it is an application or a router, of whatever make, that is called as a function: with routes of its own. */
-function isRouter(handler: AnyHandler): boolean {
-  return typeof (handler as { readonly handle?: unknown }).handle === 'function';
 }

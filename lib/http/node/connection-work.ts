@@ -38,7 +38,15 @@ function sayClosed(res: ServerResponse): void {
 
 /** How long its server lets a connection stand still behind an answer, in milliseconds; 0 for ever; undefined where that can't be told. */
 export function idleLimit(socket: Socket): number | undefined {
-  return (socket as Working).server?.keepAliveTimeout;
+  const { server } = socket as Working;
+  if (server === undefined || server === null) return undefined;
+  const { keepAliveTimeout: limit, keepAliveTimeoutBuffer: more = 0 } = server as Partial<Server> & { readonly keepAliveTimeoutBuffer?: number };
+  // What a program has assigned may be anything, such as the text of an environment variable; Node takes that for 0.
+  return isTime(limit) && limit > 0 ? limit + (isTime(more) ? more : 0) : 0;
+}
+
+function isTime(given: unknown): given is number {
+  return Number.isFinite(given) && (given as number) >= 0;
 }
 
 /** Whether a connection of an HTTP server waits for its next request, as far as it shows. */
