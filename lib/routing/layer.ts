@@ -113,7 +113,7 @@ function append(list: List, mount: Mount): void {
     // A router that does not join goes by other rules: in the list it could not stand.
     const handlers = entry.kind === 'mount' ? [entry.router] : entry.handlers;
     const start = layers.length;
-    const routes = routesByItself(entry);
+    const routes = hasRoutesWithin(entry);
     handlers.forEach((handler, index) => {
       const mark = (standing.marks[index] ??= markAt(0));
       push(layers, mark, handler, entry.site, { patterns, place: null, method: null, mount, level: mount.level, hooks, routes });
@@ -169,9 +169,9 @@ function routeAt(mount: Mount, route: MatchedRoute, paths: StandingPaths): Stand
   return { kind: 'route', key: route, paths, level: { parent: mount.level, mount, place: { route }, isLone: false }, entries: [], wrappers: new Map() };
 }
 
-function routesByItself(entry: Registration): boolean {
+function hasRoutesWithin(entry: Registration): boolean {
   if (entry.kind !== 'middleware') return entry.kind === 'mount';
-  if (entry.origin !== undefined) return routesByItself(entry.origin);
+  if (entry.origin !== undefined) return hasRoutesWithin(entry.origin);
   return entry.handlers.some((handler) => typeof (mountedIn(handler) as { readonly handle?: unknown }).handle === 'function');
 }
 
