@@ -31,8 +31,8 @@ export async function startAll(bench: Bench, work: Case, size?: number, names: r
   const started = new Map<string, PeerProcess>();
   try {
     for (const name of names) {
-      const { base, without, deferred } = bench.settings;
-      const peer = await PeerProcess.start(name, work.program ?? work.name, size, { base, without, deferred, profiled, pins: bench.pins });
+      const { base, without, deferred, semiSpace } = bench.settings;
+      const peer = await PeerProcess.start(name, work.program ?? work.name, size, { base, without, deferred, semiSpace, profiled, pins: bench.pins });
       started.set(name, peer);
       await peer.check(work.exchange(size));
     }
@@ -138,7 +138,7 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[]): Pro
   const connections = work.connections ?? settings.connections;
   const peers = await startAll(bench, work, undefined, group);
   try {
-    peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, settings.deferred, bench.pins));
+    peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, settings, bench.pins));
     const idle = await memoryOf(peers);
     const send = (port: number, seconds: number) => load.send({ port, exchange, connections, seconds });
     for (const { port } of peers.values()) await besideSlowClients(port, work, bench.pins.load, () => warmUp((seconds) => send(port, seconds)));

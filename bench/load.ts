@@ -39,6 +39,7 @@ export abstract class Load {
   abstract readonly name: string;
   protected readonly core: number | undefined;
   #directory: string | undefined;
+  readonly #written = new Map<string, string>();
 
   constructor(core: number | undefined) {
     this.core = core;
@@ -77,7 +78,9 @@ export abstract class Load {
   protected file(name: string, text: string): string {
     this.#directory ??= mkdtempSync(join(tmpdir(), 'waypost-load-'));
     const path = join(this.#directory, name);
-    writeFileSync(path, text);
+    // Another load may be reading it.
+    if (this.#written.get(name) !== text) writeFileSync(path, text);
+    this.#written.set(name, text);
     return path;
   }
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Exchange } from './cases';
 import { check, record } from './exchange';
 import { pinned, type Pins } from './machine';
-import { BARE } from './settings';
+import { BARE, type Settings } from './settings';
 
 /** What a process has used so far. */
 export interface Usage {
@@ -40,14 +40,14 @@ export class PeerProcess {
    * @param size how many routes or middleware, where the case has such a number.
    * @throws Error when it ends before it listens.
    */
-  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; deferred: boolean; profiled?: boolean; pins: Pins }): Promise<PeerProcess> {
+  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; deferred: boolean; profiled?: boolean; pins: Pins; semiSpace: number | undefined }): Promise<PeerProcess> {
     const given = [work, ...(size === undefined ? [] : [String(size)])];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
     // restana does so by itself.
     if (setup.deferred && name !== 'restana') env['BENCH_DEFERRED'] = '1';
     if (setup.profiled === true) env['BENCH_PROFILE'] = '1';
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
-    return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins);
+    return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins, setup.semiSpace);
   }
 
   /** Starts the peer's smallest program. */
@@ -57,19 +57,19 @@ export class PeerProcess {
   }
 
   /** Starts a server that writes what another has answered, and looks at no request. */
-  static async startBare(answer: unknown, deferred: boolean, pins: Pins): Promise<PeerProcess> {
+  static async startBare(answer: unknown, { deferred, semiSpace }: Pick<Settings, 'deferred' | 'semiSpace'>, pins: Pins): Promise<PeerProcess> {
     const directory = mkdtempSync(join(tmpdir(), 'waypost-bare-'));
     try {
       const file = join(directory, 'answer.json');
       writeFileSync(file, JSON.stringify(answer));
-      return await PeerProcess.#spawn(BARE, 'peers/bare.mjs', [file], { ...process.env, NODE_ENV: 'production', ...(deferred ? { BENCH_DEFERRED: '1' } : {}) }, pins);
+      return await PeerProcess.#spawn(BARE, 'peers/bare.mjs', [file], { ...process.env, NODE_ENV: 'production', ...(deferred ? { BENCH_DEFERRED: '1' } : {}) }, pins, semiSpace);
     } finally {
       rmSync(directory, { recursive: true });
     }
   }
 
-  static async #spawn(name: string, file: string, given: readonly string[], env: NodeJS.ProcessEnv, pins: Pins): Promise<PeerProcess> {
-    const args = ['--require', resolve(__dirname, 'probe.cjs'), resolve(__dirname, file), ...given];
+  static async #spawn(name: string, file: string, given: readonly string[], env: NodeJS.ProcessEnv, pins: Pins, semiSpace?: number): Promise<PeerProcess> {
+    const args = [...(semiSpace === undefined ? [] : [`--min-semi-space-size=${semiSpace}`, `--max-semi-space-size=${Math.max(semiSpace, 16)}`]), '--require', resolve(__dirname, 'probe.cjs'), resolve(__dirname, file), ...given];
     const [command, rest] = pinned(pins.server, process.execPath, args);
     const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env });
     // Some log every refused request; it is shown only when a peer does not start.
@@ -93,8 +93,8 @@ export class PeerProcess {
   }
 
   /** A server that writes what this one answers, and looks at no request. */
-  async bare(exchange: Exchange, deferred: boolean, pins: Pins): Promise<PeerProcess> {
-    return PeerProcess.startBare(await record(this.port, exchange), deferred, pins);
+  async bare(exchange: Exchange, settings: Pick<Settings, 'deferred' | 'semiSpace'>, pins: Pins): Promise<PeerProcess> {
+    return PeerProcess.startBare(await record(this.port, exchange), settings, pins);
   }
 
   /** What it has used by now. */

@@ -15,7 +15,8 @@ import { Progress } from './progress';
 import type { Growth, Measure, Results } from './results';
 import { readSettings, type Settings } from './settings';
 import { compareStarts, startSeconds } from './start';
-import { renderTable } from './table';
+import { isCost, renderTable } from './table';
+import { compareTogether, togetherSeconds } from './together';
 
 async function main(): Promise<void> {
   const settings = readSettings(process.argv.slice(2));
@@ -35,7 +36,7 @@ async function main(): Promise<void> {
     if (settings.parts.every((part) => part === 'profile')) return;
     const run = {
       machine: describeMachine(),
-      load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined, deferred: settings.deferred },
+      load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined, deferred: settings.deferred, semiSpace: settings.semiSpace },
     };
     let written: readonly string[] = [];
     let results: Results = { ...run, measures: [], growth: [] };
@@ -69,6 +70,7 @@ function estimate(settings: Settings): number {
   if (parts.includes('latency')) seconds += latencySeconds(settings);
   if (parts.includes('growth')) seconds += growthSeconds(settings);
   if (parts.includes('profile')) seconds += profileSeconds(settings);
+  if (parts.includes('together')) seconds += togetherSeconds(settings);
   return seconds;
 }
 
@@ -85,6 +87,9 @@ async function* measureAll(bench: Bench): AsyncGenerator<{ measures: Measure[]; 
   if (parts.includes('cases')) {
     for (const name of cases) yield measured(await compareCase(bench, bench.cases.get(name) as Case));
   }
+  if (parts.includes('together')) {
+    for (const name of cases) yield measured(await compareTogether(bench, bench.cases.get(name) as Case));
+  }
   if (parts.includes('start')) yield measured(await compareStarts(bench));
   if (parts.includes('latency')) yield measured(await compareLatencies(bench));
   if (parts.includes('growth')) yield measured([], await measureGrowth(bench));
@@ -100,7 +105,7 @@ function writeProfiles({ out }: Settings, text: string): void {
 function write({ out }: Settings, results: Results): readonly string[] {
   mkdirSync(out, { recursive: true });
   const files: [string, string][] = [['results.json', `${JSON.stringify(results, null, 1)}\n`], ['results.md', `${renderTable(results)}\n`]];
-  if (results.measures.length > 0) files.push(['ratios.svg', renderRatioChart(results)]);
+  if (!results.measures.every(isCost)) files.push(['ratios.svg', renderRatioChart(results)]);
   if (results.growth.length > 0) files.push(['growth.svg', renderGrowthChart(results)]);
   for (const [name, text] of files) writeFileSync(resolve(out, name), text);
   return files.map(([name]) => name);

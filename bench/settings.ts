@@ -13,8 +13,10 @@ export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'res
 /** Peers of which growth is drawn unless others are asked for: more lines could not be told apart. */
 const GROWTH_PEERS = ['node', 'fastify', 'express'];
 
-/** The parts of a run; of these `profile` is for those who ask. */
-const PARTS = ['cases', 'start', 'latency', 'growth', 'profile'] as const;
+/** The parts of a run. */
+const PARTS = ['cases', 'start', 'latency', 'growth', 'profile', 'together'] as const;
+/** Parts for those who ask for them. */
+const ASKED: readonly Part[] = ['profile', 'together'];
 export type Part = (typeof PARTS)[number];
 
 /** What rests on Node's insides for speed alone, and can be switched off. */
@@ -41,6 +43,8 @@ export interface Settings {
   readonly without: string | undefined;
   /** Whether each request is handed on by setImmediate, in every peer. */
   readonly deferred: boolean;
+  /** Least size of V8's semi-space in every peer, in MiB; undefined where V8 chooses it. */
+  readonly semiSpace: number | undefined;
   /** Majors of Node that all is measured on, one after another; this process's own where none is named. */
   readonly nodes: readonly number[];
   readonly checkOnly: boolean;
@@ -63,6 +67,7 @@ const USAGE = `npm run bench -- [options]
   --base directory   a further peer: another checkout of waypost, built
   --without name     the same without what a file of lib/http/node is for: ${FACTS.join(', ')}
   --deferred         hands each request on by setImmediate in every peer, as restana does by itself
+  --semi-space n     MiB of V8's semi-space in every peer, at least (V8 makes it larger as it goes)
   --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
   --check            only checks that all peers answer alike
   --quick            two rounds of one second, growth at its ends: a smoke test`;
@@ -80,6 +85,7 @@ const OPTIONS = {
   base: { type: 'string' },
   without: { type: 'string' },
   deferred: { type: 'boolean' },
+  'semi-space': { type: 'string' },
   out: { type: 'string' },
   check: { type: 'boolean' },
   quick: { type: 'boolean' },
@@ -103,7 +109,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const base = values.base === undefined && without === undefined ? undefined : baseOf(values.base ?? resolve(__dirname, '..'));
   const rounds = whole('--rounds', values.rounds, quick ? 2 : 12);
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
-  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without', 'deferred'] as const).some((name) => values[name] !== undefined);
+  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without', 'deferred', 'semi-space'] as const).some((name) => values[name] !== undefined);
   return {
     parts: partsOf(values.parts, narrowed),
     cases: list('--cases', values.cases, CASE_NAMES),
@@ -115,6 +121,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     rate: values.rate === undefined ? undefined : whole('--rate', values.rate, 0),
     load: values.load === undefined ? undefined : list('--load', values.load, ['wrk', 'autocannon'])[0],
     deferred: values.deferred === true,
+    semiSpace: values['semi-space'] === undefined ? undefined : whole('--semi-space', values['semi-space'], 0),
     nodes: values.node === undefined ? [] : readMajors(values.node),
     base,
     without,
@@ -127,7 +134,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
 /** A run that is narrowed to cases or peers means those. */
 function partsOf(given: string | undefined, narrowed: boolean): readonly Part[] {
   if (given !== undefined) return list('--parts', given, PARTS);
-  return narrowed ? ['cases'] : PARTS.filter((part) => part !== 'profile');
+  return narrowed ? ['cases'] : PARTS.filter((part) => !ASKED.includes(part));
 }
 
 function valuesOf(args: readonly string[]): ReturnType<typeof parse>['values'] {

@@ -27,7 +27,7 @@ describe('the bare server of the benchmark', () => {
     const server = await app.start(0, '127.0.0.1');
     const { port } = server.address() as AddressInfo;
     const answer = await record(port, EXCHANGE);
-    const bare = await PeerProcess.startBare(answer, deferred, NO_PINS);
+    const bare = await PeerProcess.startBare(answer, { deferred, semiSpace: undefined }, NO_PINS);
     try {
       expect(answer.fields).toEqual(['X-One', 'first', 'Content-Type', 'application/json; charset=utf-8', 'Content-Length', '19']);
       expect(await record(bare.port, EXCHANGE)).toEqual(answer);
@@ -46,7 +46,7 @@ describe('the bare server of the benchmark', () => {
     const server = await app.start(0, '127.0.0.1');
     const secure = { ...EXCHANGE, ca: cert };
     const answer = await record((server.address() as AddressInfo).port, secure);
-    const bare = await PeerProcess.startBare(answer, false, NO_PINS);
+    const bare = await PeerProcess.startBare(answer, { deferred: false, semiSpace: 4 }, NO_PINS);
     try {
       expect(answer.secure).toBe(true);
       await check(bare.port, secure);
