@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import expressOracle from 'express';
 import { type Application, createServer, type CreateServerOptions, type HttpError, type NextFunction, type Request, type Response, signRequest } from 'waypost';
+import { ChildProgram, FROM_LIB } from './support/child-program';
 import { noise } from './support/noise';
 import { Running } from './support/running';
 import { Users } from './support/users';
@@ -245,4 +246,62 @@ test('requests with bodies that come one behind another on a connection stay eac
   expect(wire.text.match(/HTTP\/1\.1 200/g)).toHaveLength(names.length);
   expect(users.strays).toEqual([]);
   expect(users.places['handler']).toBe(names.length);
+});
+
+test.each(['AsyncLocalStorage', 'ids that hooks hand on', 'a domain'])('a body keeps the context of %s, whoever is in another on the same connection', async (kind) => {
+  const program = `
+    const { AsyncLocalStorage, createHook, executionAsyncId } = require('node:async_hooks');
+    const { createServer, request } = require('node:http');
+    const { create } = require('node:domain');
+    const { createServer: makeApp } = require('./lib');
+    const store = new AsyncLocalStorage(), names = new Map();
+    const KINDS = {
+      'AsyncLocalStorage': { run: (name, call) => store.run(name, call), now: () => store.getStore() },
+      'ids that hooks hand on': {
+        // As cls-hooked does.
+        run(name, call) {
+          const id = executionAsyncId(), before = names.get(id);
+          names.set(id, name);
+          try { call(); } finally { names.set(id, before); }
+        },
+        now: () => names.get(executionAsyncId()),
+      },
+      'a domain': {
+        run(name, call) { Object.assign(create(), { who: name }).run(call); },
+        now: () => process.domain?.who,
+      },
+    };
+    const kind = KINDS[${JSON.stringify(kind)}];
+    if (${kind === 'ids that hooks hand on'}) createHook({ init: (id) => names.set(id, names.get(executionAsyncId())), destroy: (id) => names.delete(id) }).enable();
+    const app = makeApp({ logging: { level: 'silent' } });
+    app.post('/', (req, res) => res.json([req.body.name, kind.now()]));
+    const server = createServer((req, res) => kind.run(req.headers['x-user'], () => app(req, res))).listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      const socket = require('node:net').connect(port, '127.0.0.1');
+      let told = '';
+      for (const name of ['Ada', 'Eve', 'Zoe']) {
+        const body = JSON.stringify({ name });
+        socket.write('POST / HTTP/1.1\\r\\nHost: x\\r\\nX-User: ' + name + '\\r\\nContent-Type: application/json\\r\\nContent-Length: ' + body.length + '\\r\\n' + (name === 'Zoe' ? 'Connection: close\\r\\n' : '') + '\\r\\n' + body);
+      }
+      socket.setEncoding('utf8').on('data', (text) => (told += text)).on('close', () => {
+        process.stdout.write(told.match(/\\[.*?\\]/g).join(' '));
+        server.close();
+      });
+    });`;
+  expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: '["Ada","Ada"] ["Eve","Eve"] ["Zoe","Zoe"]' });
+});
+
+test.each(['./lib', 'express'])('what is thrown behind the body parser of %s, in a server of nobody\'s, is an exception, and no rejection', async (from) => {
+  const program = `
+    const { createServer } = require('node:http');
+    const { express, json } = require(${JSON.stringify(from)});
+    process.on('unhandledRejection', () => process.exit(3));
+    process.on('uncaughtException', (error, origin) => {
+      process.stdout.write(origin + ': ' + error.message);
+      process.exit();
+    });
+    const parse = (json ?? express.json)();
+    const server = createServer((req, res) => parse(req, res, () => { throw new Error('of ' + req.body.name); }));
+    server.listen(0, '127.0.0.1', () => void fetch('http://127.0.0.1:' + server.address().port, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"Ada"}' }));`;
+  expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: 'uncaughtException: of Ada' });
 });

@@ -42,6 +42,8 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
  * application has put its prototype on, or a program a `push` that calls Node's. Such a one gets what was taken in when that is given back.
  */
 export function letTakeIn(request: TakenIn): void {
+  // Almost every request: a descriptor is work to make.
+  if (request[kTakesIn] === true && !Object.hasOwn(request, 'push')) return;
   const own = Object.getOwnPropertyDescriptor(request, 'push')?.value as unknown;
   if (own === pushOf || hasForbiddenBody(request) || (own === undefined && request[kTakesIn] === true)) return;
   if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, writable: true, configurable: true });
