@@ -84,13 +84,14 @@ function isFieldText(value: unknown): boolean {
  */
 function fieldsSymbol(): symbol | undefined {
   if (!String(setHeader).includes('ERR_HTTP_HEADERS_SENT')) return undefined;
-  const bare = new OutgoingMessage() as unknown as Record<symbol, unknown>;
   const message = new OutgoingMessage();
+  const held = message as unknown as Record<symbol, unknown>;
+  const empty = Object.getOwnPropertySymbols(message).filter((key) => held[key] === null);
   message.setHeader('X-Probe', 'some');
-  return Object.getOwnPropertySymbols(message).find((key) => {
-    const held = (message as unknown as Record<symbol, unknown>)[key];
-    if (bare[key] !== null || typeof held !== 'object' || held === null) return false;
-    const field = (held as Record<string, unknown>)['x-probe'];
+  return empty.find((key) => {
+    const fields = held[key];
+    if (typeof fields !== 'object' || fields === null) return false;
+    const field = (fields as Record<string, unknown>)['x-probe'];
     return Array.isArray(field) && field.length === 2 && field[0] === 'X-Probe' && field[1] === 'some';
   });
 }
