@@ -1,6 +1,7 @@
 import { ServerResponse } from 'node:http';
 import { types } from 'node:util';
 import { isFree } from './node/connection-work';
+import { fieldsOf } from './node/header-fields';
 import { frameByFields, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
@@ -33,8 +34,6 @@ const STALE_FIELDS = new Set([
 
 const node = ServerResponse.prototype as ServerResponse;
 
-const ASCII = /^[\x00-\x7f]*$/;
-
 /**
  * Sends an answer of the framework's own, whatever was left on the response: nothing
  * that was said of another body stands. It goes through the response's own methods,
@@ -51,12 +50,13 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
   try {
     if (isDetached(res)) throw new Error('The response has been detached from its socket');
     if (!res.headersSent) {
-      prepare(res, res, answer, troubled);
-      if (!isPrepared(res, answer)) throw new Error('What stands in the place of setHeader does not do its work');
+      const length = prepare(res, res, answer, troubled);
+      // By this field the end of the body is told.
+      if (node.getHeader.call(res, 'content-length') !== length) throw new Error('What stands in the place of setHeader does not do its work');
       if (Object.hasOwn(res, 'writeHead')) writeHeadBy(res, () => writeHead(res, answer, troubled));
-      const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : endWith(res, answer.body);
+      const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : endWith(res, answer.body, length === String(answer.body.length));
       // What stands in the place of `end` may be asynchronous, and fail later.
-      if (types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
+      if (ended !== res && types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
       return;
     }
   } catch (error) {
@@ -80,8 +80,8 @@ function sendByItself<R extends ServerResponse>(res: R, { status, body, type, is
 }
 
 /** As text it is one write with the head, both as Latin-1, which the head's fields are read as. What stands in the place of `end` may overlook the encoding. */
-function endWith(res: ServerResponse, body: string): ServerResponse {
-  return Object.hasOwn(res, 'end') || !ASCII.test(body) ? res.end(Buffer.from(body)) : res.end(body, 'latin1');
+function endWith(res: ServerResponse, body: string, isAscii: boolean): ServerResponse {
+  return !isAscii || Object.hasOwn(res, 'end') ? res.end(Buffer.from(body)) : res.end(body, 'latin1');
 }
 
 function sendAnyhow<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>, error: unknown): void {
@@ -121,15 +121,11 @@ function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
   node.writeHead.call(res, answer.status);
 }
 
-/** Makes the head ready, by the methods of the response or by Node's. */
-function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
+/** Makes the head ready, by the methods of the response or by Node's; returns the Content-Length it must have by then. */
+function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): string | undefined {
   // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent. Without its request, only Node knows whether HEAD asked.
   if (!isHead && (res as Partial<ServerResponse>).req) sendBody(res);
-  for (const name of node.getHeaderNames.call(res)) {
-    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
-    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : body === undefined && (name === 'content-type' || name === 'content-length');
-    if (isStale) node.removeHeader.call(res, name);
-  }
+  if (fieldsOf(res) !== null) removeStale(res, status, body !== undefined);
   for (const [name, value] of fields) {
     try {
       methods.setHeader.call(res, name, value as string);
@@ -142,14 +138,19 @@ function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { st
   res.statusCode = status;
   res.statusMessage = '';
   frameByFields(res);
-  if (body === undefined) return;
+  if (body === undefined) return undefined;
+  const length = String(Buffer.byteLength(body));
   methods.setHeader.call(res, 'Content-Type', type);
-  methods.setHeader.call(res, 'Content-Length', String(Buffer.byteLength(body)));
+  methods.setHeader.call(res, 'Content-Length', length);
+  return length;
 }
 
-/** Whether the field by which the end of a body is told is what it must be. */
-function isPrepared(res: ServerResponse, { body }: OwnAnswer): boolean {
-  return node.getHeader.call(res, 'Content-Length') === (body === undefined ? undefined : String(Buffer.byteLength(body)));
+function removeStale(res: ServerResponse, status: number, hasContent: boolean): void {
+  for (const name of node.getHeaderNames.call(res)) {
+    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
+    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : !hasContent && (name === 'content-type' || name === 'content-length');
+    if (isStale) node.removeHeader.call(res, name);
+  }
 }
 
 /** Whether a program has taken the response from its socket, so that nothing it writes arrives. One that waits for its turn has no socket either. */
