@@ -59,10 +59,10 @@ export function isHeldElsewhere(request: IncomingMessage): boolean {
 
 /** Whether the stream has a `_read` of its own that has the body still to give, as adapters make it: none that a copy of this module holds. */
 export function givesWhenRead(request: IncomingMessage): boolean {
-  if (!Object.hasOwn(request, '_read') || (request as HeldBody)._readableState.ended) return false;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is only compared
   const { _read } = request as IncomingMessage & { readonly _read: ((size: number) => void) & { readonly [kHolds]?: boolean } };
-  return _read !== IncomingMessage.prototype._read && _read[kHolds] !== true;
+  if (_read === IncomingMessage.prototype._read) return false;
+  return Object.hasOwn(request, '_read') && !(request as HeldBody)._readableState.ended && _read[kHolds] !== true;
 }
 
 /** Asks a stream for the next piece, which it does by itself only when it has the one before. */
