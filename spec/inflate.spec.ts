@@ -128,8 +128,6 @@ describe('bodies that are to be inflated at once', () => {
       req.push(raw);
       req.push(null);
     }));
-    // A body is told of once its last byte is off the wire, in the next turn at the latest.
-    await new Promise(setImmediate);
     expect(held).toHaveLength(AT_ONCE);
     for (const start of held.slice()) start();
     await all[0];

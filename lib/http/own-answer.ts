@@ -1,7 +1,6 @@
 import { ServerResponse } from 'node:http';
 import { types } from 'node:util';
 import { isFree } from './node/connection-work';
-import { fieldsOf } from './node/header-fields';
 import { frameByFields, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
@@ -125,7 +124,11 @@ function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
 function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): string | undefined {
   // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent. Without its request, only Node knows whether HEAD asked.
   if (!isHead && (res as Partial<ServerResponse>).req) sendBody(res);
-  if (fieldsOf(res) !== null) removeStale(res, status, body !== undefined);
+  for (const name of node.getHeaderNames.call(res)) {
+    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
+    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : body === undefined && (name === 'content-type' || name === 'content-length');
+    if (isStale) node.removeHeader.call(res, name);
+  }
   for (const [name, value] of fields) {
     try {
       methods.setHeader.call(res, name, value as string);
@@ -143,14 +146,6 @@ function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { st
   methods.setHeader.call(res, 'Content-Type', type);
   methods.setHeader.call(res, 'Content-Length', length);
   return length;
-}
-
-function removeStale(res: ServerResponse, status: number, hasContent: boolean): void {
-  for (const name of node.getHeaderNames.call(res)) {
-    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
-    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : !hasContent && (name === 'content-type' || name === 'content-length');
-    if (isStale) node.removeHeader.call(res, name);
-  }
 }
 
 /** Whether a program has taken the response from its socket, so that nothing it writes arrives. One that waits for its turn has no socket either. */

@@ -237,16 +237,10 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     request[kIntake] = undefined;
     // What somebody has read meanwhile leaves a rest, which nobody may take for a body that was checked.
     const isWhole = this.#stopFlow() && !(request.readableLength < this.#left);
-    request[kCaptured] = isWhole ? 'complete' : 'consumed';
-    // Before what the stream itself puts off to the next tick. Within the parser's callback Node takes a twentieth of a POST to enter another async context.
-    process.nextTick(BodyCapture.#completed, this);
     const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes, this.#inStream);
     if (isWhole) this.#keep(bytes ?? Buffer.alloc(0));
+    this.#end(isWhole ? 'complete' : 'consumed');
     return more;
-  }
-
-  static #completed(this: void, capture: BodyCapture<BodyStream>): void {
-    capture.#end(capture.#request[kCaptured] as CaptureOutcome);
   }
 
   #overflow(chunk: Buffer): boolean {

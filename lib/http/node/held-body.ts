@@ -23,7 +23,8 @@ interface HeldBody extends IncomingMessage {
  * in `_readableState.reading` that it has asked, in `ended` that its end came.
  */
 const asksWhenRead = holds('held-body', () => {
-  const message = new Readable() as unknown as HeldBody;
+  // By the methods of Node's requests, as they are by now, without their constructor; see `holds`.
+  const message = Object.setPrototypeOf(new Readable(), IncomingMessage.prototype) as HeldBody;
   const { reading, ended } = message._readableState;
   let asked = 0;
   message._read = () => {
@@ -32,7 +33,7 @@ const asksWhenRead = holds('held-body', () => {
   message.read(0);
   const isNoted = (message._readableState as { reading: boolean }).reading;
   message.push(null);
-  return !reading && !ended && asked === 1 && isNoted && message._readableState.ended && IncomingMessage.prototype.read === Readable.prototype.read;
+  return !reading && !ended && asked === 1 && isNoted && message._readableState.ended;
 });
 
 /**
