@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import type { Application, Request, Response } from 'waypost';
+import { ChildProgram, FROM_LIB } from './support/child-program';
 import { read } from './support/document';
 import { libraryFiles } from './support/program-types';
 import { runs } from './support/runs';
@@ -150,4 +151,31 @@ test.each([...FACTS, 'all of them'])('without %s, the same programs give the sam
   await fc.assert(fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 5 }), async (requests) => {
     expect(await outcome(without, requests)).toEqual(await outcome(usual, requests));
   }), { numRuns: runs(60) });
+});
+
+test('a body that one copy of the library holds is none that is empty to another, which was loaded behind what wraps read', async () => {
+  const program = `
+    const http = require('node:http');
+    const load = () => {
+      for (const file of Object.keys(require.cache)) if (/[\\\\/]lib[\\\\/]/.test(file) && !file.includes('node_modules')) delete require.cache[file];
+      return require('./lib');
+    };
+    const first = load();
+    const { read } = http.IncomingMessage.prototype;
+    http.IncomingMessage.prototype.read = function (size) { return read.call(this, size); };
+    const second = load();
+    if (first.createServer === second.createServer) throw new Error('one copy');
+    const secret = 'an example secret, 32 bytes or more', logging = { level: 'silent' };
+    const inner = second.createServer({ logging, security: { requestSignature: { secret } } });
+    inner.post('/', (req, res) => res.json(req.body));
+    const outer = first.createServer({ logging });
+    outer.post('/', (_req, _res, next) => next());
+    outer.use(inner);
+    outer.start(0, '127.0.0.1').then(async (server) => {
+      // Of an empty body, for one that is none.
+      const headers = { 'content-type': 'application/json', ...second.signRequest({ secret, method: 'POST', url: '/', body: '' }) };
+      const { status } = await fetch('http://127.0.0.1:' + server.address().port, { method: 'POST', headers, body: '{"a":1}' });
+      process.stdout.write(String(status), () => process.exit());
+    });`;
+  expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: '401' });
 });
