@@ -14,10 +14,10 @@ interface Cost {
   readonly above: number;
 }
 
-export function togetherSeconds({ cases, rounds, ...settings }: Settings): number {
-  const groups = orderOfRound(SUBJECT, settings.peers, 0).length;
-  const runs = runsOfRound({ cases, rounds, ...settings }) + groups;
-  return cases.length * rounds * (runs * (START + WARM_UP + settings.seconds));
+export function togetherSeconds(settings: Settings): number {
+  // The bare server runs in each group.
+  const runs = runsOfRound(settings) + orderOfRound(SUBJECT, settings.peers, 0).length;
+  return settings.cases.length * settings.rounds * runs * (START + WARM_UP + settings.seconds);
 }
 
 /**
