@@ -52,7 +52,7 @@ export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, tro
       const length = prepare(res, res, answer, troubled);
       // By this field the end of the body is told.
       if (node.getHeader.call(res, 'content-length') !== length) throw new Error('What stands in the place of setHeader does not do its work');
-      if (Object.hasOwn(res, 'writeHead')) writeHeadBy(res, () => writeHead(res, answer, troubled));
+      if (res.writeHead !== classOf(res).writeHead) writeHeadBy(res, () => writeHead(res, answer, troubled));
       const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : endWith(res, answer.body, length === String(answer.body.length));
       // What stands in the place of `end` may be asynchronous, and fail later.
       if (ended !== res && types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
@@ -78,9 +78,14 @@ function sendByItself<R extends ServerResponse>(res: R, { status, body, type, is
   }
 }
 
+/** What has the methods of a response that nobody has replaced on it. */
+function classOf(res: ServerResponse): ServerResponse {
+  return Object.getPrototypeOf(res) as ServerResponse;
+}
+
 /** As text it is one write with the head, both as Latin-1, which the head's fields are read as. What stands in the place of `end` may overlook the encoding. */
 function endWith(res: ServerResponse, body: string, isAscii: boolean): ServerResponse {
-  return !isAscii || Object.hasOwn(res, 'end') ? res.end(Buffer.from(body)) : res.end(body, 'latin1');
+  return !isAscii || res.end !== classOf(res).end ? res.end(Buffer.from(body)) : res.end(body, 'latin1');
 }
 
 function sendAnyhow<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>, error: unknown): void {

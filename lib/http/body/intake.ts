@@ -43,7 +43,7 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
  */
 export function letTakeIn(request: TakenIn): void {
   // Almost every request: a descriptor is work to make.
-  if (request[kTakesIn] === true && !Object.hasOwn(request, 'push')) return;
+  if (request[kTakesIn] === true && request.push === (Object.getPrototypeOf(request) as TakenIn).push) return;
   const own = Object.getOwnPropertyDescriptor(request, 'push')?.value as unknown;
   if (own === pushOf || hasForbiddenBody(request) || (own === undefined && request[kTakesIn] === true)) return;
   if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, writable: true, configurable: true });
