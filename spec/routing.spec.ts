@@ -1,6 +1,6 @@
 import { createServer as createHttpServer } from 'node:http';
 import express, { type Request as ExpressRequest, type Response as ExpressResponse } from 'express';
-import { type Application, createServer, type CreateServerOptions, type Handler, type NextFunction, type Request, type Response, Router } from 'waypost';
+import { type Application, createServer, express as waypostExpress, type CreateServerOptions, type Handler, type NextFunction, type Request, type Response, Router } from 'waypost';
 import { RouteTable } from '../lib/routing/route-table';
 import { LogRecorder, Running } from './support/running';
 import { type Answer, ask, head, Wire } from './support/wire';
@@ -160,13 +160,44 @@ describe('registration, INTERFACE section 4.1', () => {
     expect(() => app.use()).toThrow(/use\(…\): argument handler is required/);
     expect(() => app.use('/a')).toThrow(/use\("\/a", …\): argument handler is required/);
     expect(() => app.use({} as never)).toThrow(/argument handler must be a function, .*got an object/);
-    expect(() => app.get([] as string[], says('x'))).toThrow(/at least one path/);
+    expect(() => app.use([])).toThrow(/use\(\[\], …\): argument handler is required/);
     expect(() => app.route('/a').get()).toThrow(/route "\/a": argument handler is required/);
     const [one, two] = [Router(), Router()];
     one.use('/two', two);
     expect(() => one.use(one)).toThrow(/mount a router inside itself/);
     expect(() => two.use('/one', one)).toThrow(/mount a router inside itself/);
     expect(app.routes()).toEqual([]);
+  });
+});
+
+// A list of public paths comes from a configuration, and may be empty: read as "no path" it would let everything past the guard.
+describe.each([['an empty array', []], ['an empty array within one', [[]]]])('%s of paths matches nothing, as in Express', (_, none) => {
+  const PROGRAMS = {
+    Express: () => [express(), express.Router()] as unknown as [Application, Router],
+    'express()': () => [waypostExpress(), waypostExpress.Router()] as unknown as [Application, Router],
+    'createServer()': () => [createServer({ logging: { level: 'silent' } }), Router()] as [Application, Router],
+  };
+
+  test.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])('%s', async (name) => {
+    const [app, router] = PROGRAMS[name]();
+    const marks: Handler = (_req, res, next) => {
+      res.set('X-Passed', 'the guard');
+      next();
+    };
+    const paths = none as unknown as string[];
+    app.use(paths, marks);
+    router.use(paths, marks);
+    router.get('/in', (_req, res) => void res.send('in the router'));
+    app.use(paths, router);
+    app.use('/router', router);
+    app.get(paths, says('a route'));
+    app.all(paths, says('a route'));
+    app.route(paths as string & string[]).get(says('a route'));
+    app.get('/', (_req, res) => void res.send('behind all'));
+    const port = await running.serve(app);
+    const answers = await Promise.all(['/', '/in', '/router/in', '/other'].map((path) => ask(port, path)));
+    expect(answers.map(({ status, headers }) => [status, headers['x-passed']])).toEqual([[200, undefined], [404, undefined], [200, undefined], [404, undefined]]);
+    expect(answers[0]?.body).toBe('behind all');
   });
 });
 

@@ -7,18 +7,20 @@ export type Path = string | RegExp;
 /** A path, or several of which the first that matches counts. */
 export type Paths = Path | readonly Path[];
 
-/** Whether what `use` was given first is a path, or paths in arrays, and no handler. */
+/** What an array without a path stands for: as in Express nothing matches, such as where a list of public paths is empty. */
+const NOWHERE: readonly Path[] = [/(?!)/];
+
+/** Whether what `use` was given first is a path, or paths in arrays, and no handler. An array without any is paths, as in Express. */
 export function isPaths(given: unknown): given is Paths {
   const paths: unknown[] = Array.isArray(given) ? given.flat(Infinity) : [given];
-  return paths.length > 0 && paths.every((path) => typeof path === 'string' || types.isRegExp(path));
+  return paths.every((path) => typeof path === 'string' || types.isRegExp(path));
 }
 
-/** Paths as one list, out of arrays of them. @throws TypeError where there is none. */
+/** Paths as one list, out of arrays of them. */
 export function listPaths(given: Paths): readonly Path[] {
   if (!Array.isArray(given)) return [given as Path];
   const paths = (given as readonly unknown[]).flat(Infinity) as Path[];
-  if (paths.length === 0) throw new TypeError('an array of paths must hold at least one path');
-  return paths;
+  return paths.length === 0 ? NOWHERE : paths;
 }
 
 /**

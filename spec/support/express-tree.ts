@@ -64,6 +64,8 @@ const paths = (from: readonly Path[]): fc.Arbitrary<readonly Path[]> => fc.oneof
   { weight: 6, arbitrary: fc.constantFrom(...from).map((path) => [path]) },
   // Of several, one that is a RegExp keeps the others from counting in Express.
   { weight: 1, arbitrary: fc.uniqueArray(fc.constantFrom(...from.filter((path) => typeof path === 'string')), { minLength: 2, maxLength: 3 }) },
+  // An array without any, such as one of a configuration.
+  { weight: 1, arbitrary: fc.constant([]) },
 );
 
 const func = fc.record<Func>({
