@@ -152,7 +152,6 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kOriginalMethod, undefined],
   [kClaims, undefined],
   [kExpectsContinue, false],
-  [kTakesIn, true],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
@@ -163,6 +162,8 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   ['baseUrl', ''],
 ];
 
+// eslint-disable-next-line @typescript-eslint/unbound-method -- it is marked, not called
+Object.defineProperty(Request.prototype.push, kTakesIn, { value: true });
 dropUnreadBy(Request.prototype as Request, (request) => discardRest(request, request[kSettings].discardLimit));
 makeAssignable(Request.prototype, ['app', 'fresh', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.

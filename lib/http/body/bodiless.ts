@@ -7,10 +7,15 @@ interface Bodiless extends IncomingMessage {
   [kHears]?: IncomingMessage['push'] | undefined;
 }
 
+/** Puts a `push` on a request. Returns false where a program has put one there that can't be replaced. */
+export function putPush(request: IncomingMessage, push: IncomingMessage['push']): boolean {
+  return (Reflect.defineProperty(request, 'push', { value: push, writable: true, configurable: true }) || Reflect.set(request, 'push', push)) && request.push === push;
+}
+
 /**
  * Holds a request that was checked as one without a body to having none: the
  * first byte ends the connection, and nobody is given it. Returns false where
- * bytes have come already. The headers do not tell for certain: Node's parser
+ * bytes have come already, or could. The headers do not tell for certain: Node's parser
  * goes by all of them, and hands on only the first thousand (`maxHeadersCount`).
  * A property of the request's own, since another framework's application takes
  * the prototype away.
@@ -19,9 +24,9 @@ export function forbidBody(request: Bodiless): boolean {
   if (request.readableLength > 0 || request.readableDidRead) return false;
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called as the request's own
   const { push } = request;
-  if (push !== refuseBytes && Object.hasOwn(request, 'push')) request[kHears] = push;
-  request.push = refuseBytes;
-  return true;
+  if (push === refuseBytes) return true;
+  if (Object.hasOwn(request, 'push')) request[kHears] = push;
+  return putPush(request, refuseBytes);
 }
 
 /** Whether a request is held to having no body. */

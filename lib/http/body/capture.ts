@@ -14,7 +14,7 @@ export const kCaptured = Symbol('waypost.request.captured');
 /**
  * How a capture ended: `complete`, the bytes are there; `tooLarge`, the limit
  * was passed and the stream holds everything; `aborted`, the client went away
- * first; `consumed`, someone had read bytes before the capture began.
+ * first; `consumed`, someone had read bytes before the capture began, or holds on to them.
  */
 export type CaptureOutcome = 'complete' | 'tooLarge' | 'aborted' | 'consumed';
 
@@ -75,7 +75,7 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
     else settle(request, known, done);
     return;
   }
-  letTakeIn(request);
+  if (!letTakeIn(request)) return settle(request, 'consumed', done);
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
   if (comesWhenRead) capture.askFor();

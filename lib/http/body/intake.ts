@@ -1,11 +1,11 @@
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
 import { giveBack } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
-import { hasForbiddenBody } from './bodiless';
+import { hasForbiddenBody, putPush } from './bodiless';
 
 /** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
 export const kIntake = Symbol('waypost.request.intake');
-/** Stands on a request whose `push` looks at {@link kIntake}. */
+/** Stands on each `push` that looks at {@link kIntake}. */
 export const kTakesIn = Symbol('waypost.request.takesIn');
 /** The `push` that a program has put on a request, to count or record what comes. */
 const kCounts = Symbol('waypost.request.counts');
@@ -18,10 +18,9 @@ export interface Intake {
   abort(): void;
 }
 
-/** A request whose bytes can be taken in: its class looks at `kIntake` on every push. */
+/** A request whose bytes can be taken in: its `push` looks at `kIntake`. */
 export interface TakenIn extends IncomingMessage {
   [kIntake]: Intake | undefined;
-  readonly [kTakesIn]?: boolean;
   [kCounts]?: IncomingMessage['push'] | undefined;
 }
 
@@ -38,22 +37,25 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
 }
 
 /**
- * Gives a request a `push` of its own where the class's is not asked, and the capture would wait for ever: an Express
- * application has put its prototype on, or a program a `push` that calls Node's. Such a one gets what was taken in when that is given back.
+ * Gives a request a `push` of its own where the one that it has looks at no intake, and the capture would wait for ever: an Express
+ * application has put its prototype on, or a program a `push` that calls Node's, on the request or on a prototype of it. Such a one gets
+ * what was taken in when that is given back. Returns false where a program has fixed its own.
  */
-export function letTakeIn(request: TakenIn): void {
-  // Almost every request: a descriptor is work to make.
-  if (request[kTakesIn] === true && request.push === (Object.getPrototypeOf(request) as TakenIn).push) return;
-  const own = Object.getOwnPropertyDescriptor(request, 'push')?.value as unknown;
-  if (own === pushOf || hasForbiddenBody(request) || (own === undefined && request[kTakesIn] === true)) return;
-  if (typeof own === 'function') Object.defineProperty(request, kCounts, { value: own, writable: true, configurable: true });
-  Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
-  Object.defineProperty(request, kTakesIn, { value: true, configurable: true });
+export function letTakeIn(request: TakenIn): boolean {
+   
+  const { push } = request as { readonly push?: IncomingMessage['push'] & { readonly [kTakesIn]?: boolean } };
+  // Almost every request.
+  if (push?.[kTakesIn] === true || hasForbiddenBody(request)) return true;
+  if (!putPush(request, pushOf)) return false;
+  if (push !== IncomingMessage.prototype.push) Object.defineProperty(request, kCounts, { value: push, writable: true, configurable: true });
+  return true;
 }
 
 function pushOf(this: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
   return this[kIntake] === undefined ? handOn(this, chunk, encoding) : pushIn(this, chunk, encoding);
 }
+
+Object.defineProperty(pushOf, kTakesIn, { value: true });
 
 /** Hands what was taken in on to the stream, by the `push` that a program has put there. */
 export function handOn(request: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {

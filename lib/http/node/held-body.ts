@@ -44,13 +44,22 @@ const asksWhenRead = holds('held-body', () => {
 export function giveBack(request: IncomingMessage, bytes: Buffer): boolean {
   const stream = request as HeldBody;
   const isBeingRead = stream.readableFlowing !== null || stream.readableDidRead;
-  if (!asksWhenRead || isBeingRead || stream._readableState.reading) {
-    pushOn(stream, bytes);
-    return pushOn(stream, null);
+  if (asksWhenRead && !isBeingRead && !stream._readableState.reading && putRead(stream)) {
+    stream[kHeld] = bytes;
+    return true;
   }
-  stream[kHeld] = bytes;
-  stream._read = readHeld;
-  return true;
+  pushOn(stream, bytes);
+  return pushOn(stream, null);
+}
+
+/** A program may have fixed its own, or all that Node's prototypes have. The parser calls, where a throw would end the process. */
+function putRead(stream: HeldBody): boolean {
+  try {
+    stream._read = readHeld;
+  } catch {
+    // It shows below.
+  }
+  return stream._read === readHeld;
 }
 
 /** Whether all of a body is off the wire and not in its stream: another copy of this module holds it, and gives it to whoever reads. */
