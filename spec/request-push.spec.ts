@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { IncomingMessage, type RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import express from 'express';
 import { type Application, createServer, express as waypostExpress, type Request, type Response, signRequest } from 'waypost';
 import { Running } from './support/running';
@@ -28,6 +30,12 @@ const REPLACEABLE: Record<string, (req: IncomingMessage, push: Push) => void> = 
 /** The same, so that nobody can put another there. */
 const FIXED: Record<string, (req: IncomingMessage, push: Push) => void> = {
   'defined by its value alone': (req, push) => void Object.defineProperty(req, 'push', { value: push }),
+  'with a setter that throws': (req, push) => void Object.defineProperty(req, 'push', {
+    get: () => push,
+    set: () => {
+      throw new Error('It is not to be replaced');
+    },
+  }),
   'read by a getter alone': (req, push) => void Object.defineProperty(req, 'push', { get: () => push }),
 };
 const WRAPPED = ['what was found', "Node's"] as const;
@@ -132,4 +140,41 @@ test.each(['createServer()', 'express()', 'Express'])('a _read that nobody can r
   });
   const [posted, got] = await answers(port) as [Answer, Answer];
   expect([posted.status, posted.body, got.status, got.body]).toEqual([200, BODY, 200, 'hello']);
+});
+
+test('two of them, one put on behind a body that was too large and asynchronous: each chunk is handed on once', async () => {
+  const calls = { first: 0, second: 0 };
+  const wrap = (req: IncomingMessage, name: 'first' | 'second'): void => {
+     
+    const { push } = req;
+    req.push = function (this: IncomingMessage, chunk, encoding) {
+      calls[name]++;
+      if (name === 'first') return push.call(this, chunk, encoding);
+      setImmediate(() => push.call(this, chunk, encoding));
+      return true;
+    };
+  };
+  const outer = express();
+  outer.use((req, _res, next) => {
+    wrap(req, 'first');
+    next();
+  });
+  outer.use(register(createServer({ logging, body: { limit: 100 } })) as unknown as express.Handler);
+  outer.use(((_error: Error, req: express.Request, res: express.Response, _next: express.NextFunction) => {
+    wrap(req, 'second');
+    res.status(413).send('too large');
+  }) as express.ErrorRequestHandler);
+  const port = await running.serve(outer as unknown as RequestListener);
+
+  const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  client.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n7d6\r\n' + '1'.repeat(2006) + '\r\n');
+  const [answer] = await once(client, 'data') as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 413 /);
+  client.resume();
+  client.write('1\r\ny\r\n');
+  client.end('0\r\n\r\n');
+  await once(client, 'close');
+  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+  expect(calls.second).toBeLessThanOrEqual(2);
+  expect(calls.first).toBeLessThanOrEqual(3);
 });

@@ -160,7 +160,7 @@ export class Router extends Mountable {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     this[kVetPaths](paths);
-    const route = new Route(Array.isArray(path) ? paths : path);
+    const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
     this.#add({ kind: 'route', paths, route, get entries() { return route[kEntries]; } });
     return route;
   }

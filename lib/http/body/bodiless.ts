@@ -9,7 +9,12 @@ interface Bodiless extends IncomingMessage {
 
 /** Puts a `push` on a request. Returns false where a program has put one there that can't be replaced. */
 export function putPush(request: IncomingMessage, push: IncomingMessage['push']): boolean {
-  return (Reflect.defineProperty(request, 'push', { value: push, writable: true, configurable: true }) || Reflect.set(request, 'push', push)) && request.push === push;
+  try {
+    return (Reflect.defineProperty(request, 'push', { value: push, writable: true, configurable: true }) || Reflect.set(request, 'push', push)) && request.push === push;
+  } catch {
+    // A setter of the program's own.
+    return false;
+  }
 }
 
 /**

@@ -7,6 +7,8 @@ import { hasForbiddenBody, putPush } from './bodiless';
 export const kIntake = Symbol('waypost.request.intake');
 /** Stands on each `push` that looks at {@link kIntake}. */
 export const kTakesIn = Symbol('waypost.request.takesIn');
+type Push = IncomingMessage['push'];
+
 /** The `push` that a program has put on a request, to count or record what comes. */
 const kCounts = Symbol('waypost.request.counts');
 
@@ -21,7 +23,7 @@ export interface Intake {
 /** A request whose bytes can be taken in: its `push` looks at `kIntake`. */
 export interface TakenIn extends IncomingMessage {
   [kIntake]: Intake | undefined;
-  [kCounts]?: IncomingMessage['push'] | undefined;
+  [kCounts]?: Push | undefined;
 }
 
 /** What comes off the wire, to whoever takes it in; costs one look where nobody does. */
@@ -42,32 +44,36 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
  * what was taken in when that is given back. Returns false where a program has fixed its own.
  */
 export function letTakeIn(request: TakenIn): boolean {
-   
-  const { push } = request as { readonly push?: IncomingMessage['push'] & { readonly [kTakesIn]?: boolean } };
+  const { push } = request as { readonly push?: Push & { readonly [kTakesIn]?: boolean } };
   // Almost every request.
   if (push?.[kTakesIn] === true || hasForbiddenBody(request)) return true;
-  if (!putPush(request, pushOf)) return false;
-  if (push !== IncomingMessage.prototype.push) Object.defineProperty(request, kCounts, { value: push, writable: true, configurable: true });
+  if (push === undefined || push === IncomingMessage.prototype.push) return putPush(request, pushOf);
+  if (!putPush(request, pushOver(push))) return false;
+  Object.defineProperty(request, kCounts, { value: push, writable: true, configurable: true });
   return true;
 }
 
 function pushOf(this: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
-  return this[kIntake] === undefined ? handOn(this, chunk, encoding) : pushIn(this, chunk, encoding);
+  return pushIn(this, chunk, encoding);
 }
 
 Object.defineProperty(pushOf, kTakesIn, { value: true });
 
+/**
+ * The same over a program's own, which gets what is not taken in. It goes by the one that it was laid over: one that was
+ * put on it since may call it whenever it likes, and would be called by it again, for ever.
+ */
+function pushOver(counts: Push): Push {
+  function push(this: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
+    return this[kIntake] === undefined ? counts.call(this, chunk, encoding) : pushIn(this, chunk, encoding);
+  }
+  return Object.defineProperty(push, kTakesIn, { value: true });
+}
+
 /** Hands what was taken in on to the stream, by the `push` that a program has put there. */
 export function handOn(request: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
   const counts = request[kCounts];
-  if (counts === undefined) return pushOn(request, chunk, encoding);
-  // One that was put on behind a first capture calls the push of that one, which would hand on to it again.
-  request[kCounts] = undefined;
-  try {
-    return counts.call(request, chunk, encoding);
-  } finally {
-    request[kCounts] = counts;
-  }
+  return counts === undefined ? pushOn(request, chunk, encoding) : counts.call(request, chunk, encoding);
 }
 
 /** Gives a captured body back to the stream, which has so many bytes of it already. */
