@@ -49,7 +49,7 @@ export class Engine {
   readonly #shapes = new Map<string, Shape>();
   /**
    * What is found of the shapes without captures, by the length of their paths and by these: what a path is by every character is
-   * the most specific that it has. A Map would have V8 hash each path that is asked for, and from 14 on keep it for later.
+   * the most specific that it has. A Map would have V8 hash each path that is asked for, and V8 14 keep it among its strings.
    */
   readonly #static: (Record<string, Found> | undefined)[] = [];
   /** Made when there is something to capture: to load find-my-way takes as long as half a start. */
