@@ -165,7 +165,7 @@ const WAYS: Record<string, Way> = {
     app.get('/secret', reached);
   },
   'next called again behind a hundred calls': (app, reached) => {
-    for (let i = 0; i < 100; i++) app.use(nothing);
+    while (app.router.stack.length < 100) app.use(nothing);
     app.use((req, _res, next) => {
       if (req.url !== '/old') return next();
       next();
@@ -183,13 +183,21 @@ const WAYS: Record<string, Way> = {
   },
 };
 
+/** What a program may have assigned to req.baseUrl before; null for nothing. */
+const BASES = [null, '/pre', '/old', '/', undefined] as const;
+
 describe.each([
   ['a secret', SECRET],
   ['a secret that is looked up', async () => { await new Promise(setImmediate); return SECRET; }],
 ])('the check of an application around, with %s', (_name, secret) => {
-  test.each(Object.entries(WAYS))('is not passed by %s', async (_way, lead) => {
+  const ways = Object.entries(WAYS).flatMap(([way, lead]) => BASES.map((base) => [way, base, lead] as const));
+
+  test.each(ways)('is not passed by %s, where req.baseUrl was assigned: %p', async (_way, base, lead) => {
     let reached = 0;
-    const port = await running.app((app) => lead(app, (_req, res) => { reached++; res.send('reached'); }), {
+    const port = await running.app((app) => {
+      if (base !== null) app.use((req, _res, next) => { req.baseUrl = base as string; next(); });
+      lead(app, (_req, res) => { reached++; res.send('reached'); });
+    }, {
       security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/secret', '/secret/**', '/old/secret'] } } },
     });
     const path = lead === WAYS['an application mounted under a path'] ? '/secret/old' : '/old';

@@ -1,4 +1,5 @@
 import type { Request } from '../http/request';
+import { GivenBase } from './given-base';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import type { Place } from './mount';
@@ -7,7 +8,7 @@ import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
-import { TargetView } from './target-view';
+import { baseOf, TargetView } from './target-view';
 
 /** What a layer that is called sees of its request: its part of the target, the parameters and the route. */
 export class RequestView extends TargetView {
@@ -72,12 +73,18 @@ export class RequestView extends TargetView {
     }
   }
 
+  /** Works out what `req.baseUrl` is to be for the layer that is called next, where the program has assigned it. */
+  followBase(left: Layer | null, layer: Layer, match: Match): void {
+    if (this.isBaseGiven) (this.given ??= new GivenBase(this.base)).follow(baseOf(this.req), left, this.hiddenLength, layer, this.table.cut(match), match.path);
+  }
+
   /** Shows the URL as a router's route sees it that is the layer, or as its middleware without a path does, to the router's handlers of a parameter. */
   showParam({ mount }: ParamHook, layer: Layer, match: Match): void {
     if (layer.place !== null && mount === layer.mount) return this.leaveParam(layer, match);
     const cut = this.table.cut(match);
     const end = (mount.patterns.find((pattern) => pattern.matchesPrefix(cut)) as Pattern).prefixEnd(cut);
     this.#isParam = true;
+    this.given?.showAt(mount, cut, match.path);
     if (end > 0) return this.showBeneath(end, match.path);
     this.showAll();
     this.showBase('');
@@ -87,6 +94,7 @@ export class RequestView extends TargetView {
   leaveParam(layer: Layer, match: Match): void {
     if (!this.#isParam) return;
     this.#isParam = false;
+    this.given?.showLayer();
     if (layer.place !== null) return this.#showMount(this.#mountPath(layer, match), match);
     const pattern = this.table.alternative(layer, match) as Pattern;
     this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path);
@@ -95,6 +103,7 @@ export class RequestView extends TargetView {
   /** Shows what was there when the walk began, to who goes on behind it. */
   restore(): void {
     const { req } = this;
+    this.given = null;
     this.showAll();
     this.showBase('');
     if (this.#outerParams === undefined) return;

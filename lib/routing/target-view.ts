@@ -1,5 +1,6 @@
 import type { Request } from '../http/request';
 import { pathOf, pathStart } from '../target';
+import { GivenBase } from './given-base';
 
 /** The part of a path that a view hides, and whether a slash was put before the rest. */
 export interface Hidden {
@@ -16,6 +17,8 @@ export class TargetView {
   /** `req.baseUrl` on entry. */
   readonly base: string;
   protected readonly req: Request;
+  /** Null while the program has not assigned `req.baseUrl`. */
+  protected given: GivenBase | null = null;
   /** What the view of the walk around hides from this one. */
   readonly #outer: Hidden;
   /** The range of `url` that is hidden. */
@@ -30,13 +33,14 @@ export class TargetView {
 
   /** @param outer The view of the walk around. */
   constructor(req: Request, outer: TargetView | undefined) {
-    const { url, baseUrl } = req;
+    const { url } = req;
+    const base = baseOf(req);
     this.req = req;
     this.url = url;
-    this.base = baseUrl;
+    this.base = base;
     this.#shownUrl = url;
-    this.#shownBase = baseUrl;
-    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(baseUrl);
+    this.#shownBase = base;
+    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base);
   }
 
   /** Whether the program has changed `req.url` since it was shown. */
@@ -47,7 +51,7 @@ export class TargetView {
   /** Whether all is shown, and `req.baseUrl` is as on entry. */
   get isWhole(): boolean {
     const { req, base } = this;
-    return this.#to === 0 && !this.#isSlashAdded && this.#shownBase === base && req.baseUrl === base && req.url === this.#shownUrl;
+    return this.given === null && this.#to === 0 && !this.#isSlashAdded && this.#shownBase === base && req.baseUrl === base && req.url === this.#shownUrl;
   }
 
   /** Shows the whole URL. */
@@ -68,11 +72,21 @@ export class TargetView {
     this.showBase(path.slice(0, length));
   }
 
-  /** Shows `req.baseUrl` with the mount path of what is called. */
+  /** Shows `req.baseUrl` with the mount path of what is called, or what follows from what the program has assigned. */
   showBase(mountPath: string): void {
-    const base = this.base + mountPath;
+    const base = this.given === null ? this.base + mountPath : this.given.current;
     this.#shownBase = base;
     if (this.req.baseUrl !== base) this.req.baseUrl = base;
+  }
+
+  /** Whether the program has assigned `req.baseUrl`, now or before. */
+  protected get isBaseGiven(): boolean {
+    return this.given !== null || this.req.baseUrl !== this.#shownBase;
+  }
+
+  /** How much of the path is hidden. */
+  protected get hiddenLength(): number {
+    return this.#to - this.#from;
   }
 
   /** The target that the program has made by what it has set `req.url` to. */
@@ -89,20 +103,25 @@ export class TargetView {
     const { req } = this;
     this.url = this.rewritten;
     this.#shownUrl = req.url = this.url;
-    this.showBase('');
+    if (this.isBaseGiven) (this.given ??= new GivenBase(this.base)).leaveHidden(this.hiddenLength);
+    else this.showBase('');
     this.#from = this.#to = 0;
   }
 
-  /** What is hidden where `req.baseUrl` is that: from middleware all that it says, from a route what it says beyond the mount path. */
+  /**
+   * What is hidden where `req.baseUrl` is that: what is hidden from what was called, and what the base says beyond what was shown to
+   * that; where it says less, the program has put back a part of what was hidden.
+   */
   hiddenAt(base: string): Hidden {
-    const path = this.encloses(base) ? base.slice(this.#baseAround.length) : '';
+    let path = '';
+    if (isBeneath(base, this.#shownBase)) path = this.url.slice(this.#from, this.#to) + base.slice(this.#shownBase.length);
+    else if (this.encloses(base)) path = base.slice(this.#baseAround.length);
     return { path, slash: pathOf(this.url) === path };
   }
 
   /** Whether what is called where `req.baseUrl` is that may have been called beneath this view. */
   encloses(base: string): boolean {
-    const around = this.#baseAround;
-    return base.startsWith(around) && (base.length === around.length || base[around.length] === '/' || around.endsWith('/'));
+    return isBeneath(base, this.#baseAround) || isBeneath(base, this.#shownBase);
   }
 
   /** The target that one of this view stands for in the walk around. */
@@ -120,6 +139,16 @@ export class TargetView {
     this.#shownUrl = url;
     if (this.req.url !== url) this.req.url = url;
   }
+}
+
+/** `req.baseUrl`; none where a program has made something else of it. */
+export function baseOf({ baseUrl }: Request): string {
+  return typeof baseUrl === 'string' ? baseUrl : '';
+}
+
+/** Whether a base is another, or beneath it. */
+function isBeneath(base: string, around: string): boolean {
+  return base.startsWith(around) && (base.length === around.length || base[around.length] === '/' || around.endsWith('/'));
 }
 
 /** The target that one stands for where so much of it is hidden. */

@@ -14,6 +14,7 @@ import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { Position } from './position';
 import { RequestView } from './request-view';
+import { baseOf } from './target-view';
 import { type RequestWatch, WalkWatch } from './watch';
 
 /** The walk that a request is on: of several around each other the one that has called what runs. */
@@ -125,7 +126,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.method = req.method;
     this.outer = outer;
     this.#prototype = Object.getPrototypeOf(req);
-    const enclosing = enclosingAt(parent, req.baseUrl);
+    const enclosing = enclosingAt(parent, baseOf(req));
     this.parent = enclosing;
     if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
     this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
@@ -385,6 +386,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // Not so where what is mounted was left before it had ended.
     if (this.req[kWalk] !== this) this.req[kWalk] = this;
     try {
+      this.view.followBase(this.current, layer, this.match);
       if (!entered) this.#enter(step);
       else if (!this.isRewritten) this.view.showRoute(step, this.match);
       if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
