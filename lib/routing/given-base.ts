@@ -37,7 +37,8 @@ export class GivenBase {
     const length = this.#hidden ?? hidden;
     this.#hidden = null;
     const way = wayTo(layer.mount);
-    const common = way.find((mount) => left !== null && within(left.mount, mount)) ?? way.at(-1);
+    const outermost = way[way.length - 1] as Mount;
+    const common = (left === null ? undefined : way.find((mount) => within(left.mount, mount))) ?? outermost;
     let base = left === null ? given : this.#leave(given, left, length, common, cut, path);
     this.#common = common;
     this.#start = base;
