@@ -4,7 +4,6 @@ import { kJsonAsXJson } from '../http/response-state';
 import { mayLeadPast } from '../routing/guards-around';
 import type { Match } from '../routing/plan';
 import type { RouteTable } from '../routing/route-table';
-import { baseOf } from '../routing/target-view';
 import type { Walk } from '../routing/walk';
 import { pathEnd, pathOf, pathStart } from '../target';
 
@@ -21,7 +20,7 @@ export function matchTarget(table: RouteTable, app: object, req: Request, res: R
   // What a mounted application does not take, the outer one judges by itself.
   if (mounted && !table.takes(bare)) return match;
   // A guard there of the path without it has not seen the request.
-  if (mayLeadPast(parent, app, baseOf(req), stripped)) return match;
+  if (mayLeadPast(parent, app, req, stripped)) return match;
   req.url = stripped;
   res[kJsonAsXJson] = true;
   return bare;

@@ -13,10 +13,10 @@ export interface NestedWalk<W> {
   readonly hasCalled: boolean;
 }
 
-/** A walk that was left running, and what it does not show of its path where another began. */
+/** A walk that was left running, and what it may not show of its path where another began. */
 export interface Beside<W> {
   readonly walk: W;
-  readonly hidden: Hidden;
+  readonly hidden: readonly Hidden[];
 }
 
 /** The walk around one that begins at a base: the last to have begun may have been left running elsewhere, by a framework that stands between. */
@@ -36,11 +36,11 @@ export function underWay<W extends NestedWalk<W>>(last: W | undefined): W | unde
 /** Walks that were left running, by whose handlers one that begins may have been called by hand; null for none. */
 export function besidesOf<W extends NestedWalk<W>>(begun: W): readonly Beside<W>[] | null {
   const found: Beside<W>[] = [];
-  const { base } = begun.view;
+  const { base, url } = begun.view;
   for (let walk = begun.before; walk !== undefined; walk = walk.before) {
     // One that has called nothing has not called this one.
-    if (walk.isOver || !walk.hasCalled || isWithin(begun, walk) || !walk.view.encloses(base)) continue;
-    found.push({ walk, hidden: walk.view.hiddenAt(base) });
+    if (walk.isOver || !walk.hasCalled || isWithin(begun, walk) || !walk.view.mayLeadTo(base, url)) continue;
+    found.push({ walk, hidden: walk.view.hiddenAt(base, url) });
   }
   return found.length === 0 ? null : found;
 }

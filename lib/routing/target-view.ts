@@ -8,7 +8,7 @@ export interface Hidden {
   readonly slash: boolean;
 }
 
-const NOTHING_HIDDEN: Hidden = { path: '', slash: false };
+const NOTHING_HIDDEN: readonly Hidden[] = [{ path: '', slash: false }];
 
 /** A walk's target, and the part of it that what is called sees as `req.url` behind `req.baseUrl`. */
 export class TargetView {
@@ -19,8 +19,8 @@ export class TargetView {
   protected readonly req: Request;
   /** Null while the program has not assigned `req.baseUrl`. */
   protected given: GivenBase | null = null;
-  /** What the view of the walk around hides from this one. */
-  readonly #outer: Hidden;
+  /** What the view of the walk around hides from this one: of several only one is true, and it can't be told which. */
+  readonly #outer: readonly Hidden[];
   /** The range of `url` that is hidden. */
   #from = 0;
   #to = 0;
@@ -40,7 +40,7 @@ export class TargetView {
     this.base = base;
     this.#shownUrl = url;
     this.#shownBase = base;
-    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base);
+    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base, url);
   }
 
   /** Whether the program has changed `req.url` since it was shown. */
@@ -109,28 +109,46 @@ export class TargetView {
   }
 
   /**
-   * What is hidden where `req.baseUrl` is that: what is hidden from what was called, and what the base says beyond what was shown to
-   * that; where it says less, the program has put back a part of what was hidden.
+   * What may be hidden from what is called with that URL where `req.baseUrl` is that. Both are the program's to assign, and frameworks
+   * between may have changed both: where they tell different things, each is one that a check has to ask about.
    */
-  hiddenAt(base: string): Hidden {
-    let path = '';
-    if (isBeneath(base, this.#shownBase)) path = this.url.slice(this.#from, this.#to) + base.slice(this.#shownBase.length);
-    else if (this.encloses(base)) path = base.slice(this.#baseAround.length);
+  hiddenAt(base: string, url: string): readonly Hidden[] {
+    const range = this.url.slice(this.#from, this.#to);
+    if (base === this.#shownBase && url === this.#shownUrl) return [this.#hidden(range)];
+    const byUrl = this.#beforeUrl(url);
+    const byBase = isBeneath(base, this.base) ? base.slice(this.base.length) : null;
+    const byShown = isBeneath(base, this.#shownBase) ? range + base.slice(this.#shownBase.length) : null;
+    if (byUrl !== null && (byUrl === byBase || byUrl === byShown)) return [this.#hidden(byUrl)];
+    const paths = new Set([byUrl, byBase, byShown ?? range].filter((path) => path !== null));
+    return [...paths].map((path) => this.#hidden(path));
+  }
+
+  #hidden(path: string): Hidden {
     return { path, slash: pathOf(this.url) === path };
+  }
+
+  /** What stands in the target's path before that of a URL; null where the URL is none of its ends. */
+  #beforeUrl(url: string): string | null {
+    const whole = pathOf(this.url);
+    const end = pathOf(url);
+    if (whole.endsWith(end)) return whole.slice(0, whole.length - end.length);
+    return end === '/' ? whole : null;
   }
 
   /** Whether what is called where `req.baseUrl` is that may have been called beneath this view. */
   encloses(base: string): boolean {
-    return isBeneath(base, this.#baseAround) || isBeneath(base, this.#shownBase);
+    if (this.given === null) return isBeneath(base, this.#to > this.#from ? this.base : this.#shownBase);
+    return isBeneath(base, this.base) || isBeneath(base, this.#shownBase);
   }
 
-  /** The target that one of this view stands for in the walk around. */
-  targetAround(url: string): string {
-    return targetBehind(this.#outer, url);
+  /** Whether what is called so may have been called by hand from what was called here. */
+  mayLeadTo(base: string, url: string): boolean {
+    return this.encloses(base) || this.#beforeUrl(url) !== null;
   }
 
-  get #baseAround(): string {
-    return this.#to > this.#from ? this.base : this.#shownBase;
+  /** The targets in the walk around that one of this view may stand for. */
+  targetsAround(url: string): string[] {
+    return this.#outer.map((hidden) => targetBehind(hidden, url));
   }
 
   #show(url: string, from: number, to: number): void {
