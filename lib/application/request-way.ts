@@ -88,6 +88,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     if (this.#table !== null) this.#table.era.isOver = true;
   }
 
+  get isChecking(): boolean {
+    return this.#signatures !== null;
+  }
+
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
   take(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];

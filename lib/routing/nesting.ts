@@ -7,6 +7,8 @@ export interface NestedWalk<W> {
   readonly parent: W | undefined;
   /** The walk that began before this one. */
   readonly before: W | undefined;
+  /** How many walks of its request began before it. */
+  readonly serial: number;
   /** Whether it has come to its end. */
   readonly isOver: boolean;
   /** Whether it has called anything. */
@@ -37,15 +39,13 @@ export function underWay<W extends NestedWalk<W>>(last: W | undefined): W | unde
 export function besidesOf<W extends NestedWalk<W>>(begun: W): readonly Beside<W>[] | null {
   const found: Beside<W>[] = [];
   const { base, url } = begun.view;
+  let { parent: around } = begun;
   for (let walk = begun.before; walk !== undefined; walk = walk.before) {
+    // Those around have begun in their order too, so one look at each does, however deep a client has them nested.
+    while (around !== undefined && around.serial > walk.serial) around = around.parent;
     // One that has called nothing has not called this one.
-    if (walk.isOver || !walk.hasCalled || isWithin(begun, walk) || !walk.view.mayLeadTo(base, url)) continue;
+    if (walk === around || walk.isOver || !walk.hasCalled || !walk.view.mayLeadTo(base, url)) continue;
     found.push({ walk, hidden: walk.view.hiddenAt(base, url) });
   }
   return found.length === 0 ? null : found;
-}
-
-function isWithin<W extends NestedWalk<W>>(inner: W, outer: W): boolean {
-  for (let walk = inner.parent; walk !== undefined; walk = walk.parent) if (walk === outer) return true;
-  return false;
 }

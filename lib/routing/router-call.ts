@@ -40,6 +40,8 @@ interface Outer {
  * application in whose list it can't stand.
  */
 export class RouterCall implements WalkHost {
+  /** Those around it do. */
+  readonly isChecking = false;
   readonly #router: RegisteredRouter;
   readonly #options: RouterOptions;
   readonly #adoption = new Adoption(Request.prototype, WalkedResponse.prototype);

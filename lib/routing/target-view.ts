@@ -119,7 +119,8 @@ export class TargetView {
     const byBase = isBeneath(base, this.base) ? base.slice(this.base.length) : null;
     const byShown = isBeneath(base, this.#shownBase) ? range + base.slice(this.#shownBase.length) : null;
     if (byUrl !== null && (byUrl === byBase || byUrl === byShown)) return [this.#hidden(byUrl)];
-    const paths = new Set([byUrl, byBase, byShown ?? range].filter((path) => path !== null));
+    // A program may have rewritten the URL, and taken a base from elsewhere: then it is what was hidden from it.
+    const paths = new Set([range, byUrl, byBase, byShown].filter((path) => path !== null));
     return [...paths].map((path) => this.#hidden(path));
   }
 

@@ -31,6 +31,8 @@ export type Travelling = Request & { [kWalk]?: Walk | undefined; [kBegun]?: Walk
 
 /** What a walk asks of the application it serves. */
 export interface WalkHost {
+  /** Whether it checks signatures. */
+  readonly isChecking: boolean;
   /** What is registered by now, where the table of a walk is over. */
   tableNow(walk: Walk): RouteTable;
   /** Resumes a walk, of the application or within it: at once, or when a body that a route of it can take has been read. */
@@ -73,7 +75,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   readonly parent: Walk | undefined;
   /** The walk that began before this one, if any had not ended. */
   readonly before: Walk | undefined;
-  /** Walks that were left running, by whose handlers this one may have been called by hand; null for none. */
+  /** How many walks of the request began before this one. */
+  readonly serial: number;
+  /** Whether one of these, around it or not, checks signatures. */
+  readonly isBeneathCheck: boolean;
+  /** Walks that were left running, by whose handlers this one may have been called by hand; null for none, and where no signatures are checked. */
   readonly besides: readonly Beside<Walk>[] | null;
   /** Null where nobody wants to know. */
   readonly watch: WalkWatch | null;
@@ -131,7 +137,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
     this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
     this.before = underWay(begun);
-    this.besides = this.before === undefined ? null : besidesOf<Walk>(this);
+    this.serial = begun === undefined ? 0 : begun.serial + 1;
+    this.isBeneathCheck = begun !== undefined && (begun.isBeneathCheck || begun.host.isChecking);
+    this.besides = this.before === undefined || !this.isBeneathCheck ? null : besidesOf<Walk>(this);
     this.watch = watch === null ? null : new WalkWatch(watch, this);
     this.next = (this.watch === null ? Walk.#next : Walk.#watchedNext).bind(undefined, this, table.outermost);
     req.next = this.next;
@@ -262,6 +270,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // Nearly always: kept short, so that V8 inlines the way from one middleware to the next.
     if (level === this.level && error === undefined && this.failure === null && !rewritten && !this.table.era.isOver) return this.#run();
     this.#signal(level, error, rewritten);
+  }
+
+  /** Ends a walk that is held, with an error. */
+  refuse(error: Error): void {
+    this.#interrupt(error);
   }
 
   /** An error that `next` is given when nothing may run any more, or nothing yet. */
