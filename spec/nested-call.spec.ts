@@ -1,3 +1,4 @@
+import theirs from 'express';
 import { type Application, createServer, express, type Handler, Router, signRequest } from 'waypost';
 import { besidesOf, type NestedWalk } from '../lib/routing/nesting';
 import type { TargetView } from '../lib/routing/target-view';
@@ -68,6 +69,73 @@ describe('an application that calls itself by hand as deep as the client says', 
 interface Fake extends NestedWalk<Fake> {
   readonly serial: number;
 }
+
+describe('what the innermost of so many calls leaves', () => {
+  test.each(Object.keys(MAKES).flatMap((make) => ['nothing', 'an error', 'a rewrite', 'a rewrite into a scope'].map((left) => [make, left] as const)))('%s(): %s reaches the server, and the stack holds', async (make, left) => {
+    const app = selfCalling(make, 'URL and base', 'later', left === 'a rewrite into a scope'
+      ? { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/**/guarded'] } } } }
+      : {});
+    app.use((req, _res, next) => {
+      if (req.url !== '/end') return next();
+      if (left === 'an error') return next(new Error('left'));
+      if (left === 'a rewrite') req.url = '/x';
+      if (left === 'a rewrite into a scope') req.url = '/guarded';
+      return next();
+    });
+    // In front of the route, for the rewrite to find it: what stands above it has run by then.
+    app.get('/x', (_req, res) => res.send('found'));
+    const port = await running.start(app);
+    const wanted = left === 'nothing' ? 404 : left === 'an error' ? 500 : left === 'a rewrite' ? 200 : 401;
+    for (const levels of [1, 101, 1500]) expect([levels, (await ask(port, `${'/a'.repeat(levels)}/end`)).status]).toEqual([levels, wanted]);
+  });
+});
+
+const MOUNTED = [() => createServer({ logging: { level: 'silent' } }), () => express({ logging: { level: 'silent' } }), () => Router()];
+
+describe('an application that has ended, and fails then', () => {
+  const lateErrors: Record<string, Handler> = {
+    'a rejection': async (_req, _res, next) => {
+      next();
+      await null;
+      throw new Error('late');
+    },
+    'a throw': (_req, _res, next) => {
+      next();
+      throw new Error('late');
+    },
+    'a late call': (_req, _res, next) => {
+      next();
+      setImmediate(next, new Error('late'));
+    },
+  };
+
+  test.each(Object.keys(lateErrors))('takes the request from none that has it by now: %s', async (late) => {
+    for (const makeFirst of MOUNTED) {
+      for (const makeInner of MOUNTED) {
+        const [first, inner] = [makeFirst(), makeInner()];
+        (first as unknown as Application).use(lateErrors[late] as Handler);
+        const checking = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
+        (inner as unknown as Application).use((req, _res, next) => {
+          if (req.url === '/open') req.url = '/secret';
+          next();
+        });
+        let reached = 0;
+        (inner as unknown as Application).get('/secret', (_req, res) => {
+          reached++;
+          res.send('reached');
+        });
+        checking.use((req, res, next) => void setTimeout(() => (inner as unknown as Handler)(req, res, next), 5));
+        const outer = theirs().use(first as never).use(checking as never);
+        // As one that logs errors and answers none.
+        outer.use(((error: Error, _req: unknown, _res: unknown, next: (error?: unknown) => void) => {
+          if (error.message !== 'late') next(error);
+        }) as never);
+        const port = await running.serve(outer as never);
+        expect([(await ask(port, '/open')).status, reached]).toEqual([401, 0]);
+      }
+    }
+  });
+});
 
 describe('the cost of walks around one another', () => {
   test('grows with their number, for each that begins', () => {

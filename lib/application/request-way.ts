@@ -201,10 +201,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   }
 
   ended(walk: Walk, failed: boolean, error: unknown): void {
-    const { req, outer } = walk;
+    const { outer } = walk;
     if (outer !== undefined) {
       restoreSuffix(walk);
-      req[kWalk] = walk.around;
+      walk.giveBack();
       outer(failed ? error : undefined);
     } else if (walk.hasCalled && (failed || this.fallback === null)) {
       // As in Express, whoever has called next() may still answer on this turn.

@@ -11,8 +11,8 @@ interface Around {
 }
 
 /**
- * Targets that are asked about at most. Each application that is called by hand with a shorter URL, and the base left as it was, doubles
- * what the target may stand for around it, and a program that calls itself so lets the client say how often.
+ * Targets that are asked about at most, beside one for each walk around. Each application that is called by hand with a shorter URL, and the
+ * base left as it was, doubles what the target may stand for around it, and a program that calls itself so lets the client say how often.
  */
 const MOST_TARGETS = 100;
 
@@ -64,6 +64,7 @@ class Question {
 function targetsAround(begun: Walk, method: string, url: string): Around[] | null {
   const all: Around[] = [];
   let targets = [url];
+  let more = 0;
   for (let walk = begun; targets.length > 0; ) {
     for (const { walk: left, hidden } of walk.besides ?? []) {
       for (const each of hidden) all.push(...targets.map((target) => ({ walk: left, target: targetBehind(each, target) })));
@@ -73,7 +74,8 @@ function targetsAround(begun: Walk, method: string, url: string): Around[] | nul
     // What it has been admitted with, those around it have been asked about.
     targets = aroundOf(targets, view).filter((target) => parent.held || target !== parent.url || method !== parent.method);
     all.push(...targets.map((target) => ({ walk: parent, target })));
-    if (all.length > MOST_TARGETS) return null;
+    more += Math.max(targets.length - 1, 0);
+    if (more > MOST_TARGETS) return null;
     walk = parent;
   }
   return all;

@@ -167,7 +167,7 @@ export class RouterCall implements WalkHost {
 
   /** @internal */
   ended(walk: Walk, failed: boolean, error: unknown): void {
-    walk.req[kWalk] = walk.around;
+    walk.giveBack();
     (walk.outer as NextFunction)(failed ? error : undefined);
   }
 

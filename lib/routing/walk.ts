@@ -191,6 +191,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     return this.#over;
   }
 
+  /** Gives the request to the walk around, unless one that is none of this has it by now: an error may come when the list has long ended. */
+  giveBack(): void {
+    const { req } = this;
+    let having = req[kWalk];
+    while (having !== undefined && having !== this) having = having.parent;
+    if (having === this) req[kWalk] = this.around;
+  }
+
   /** Nothing below is called any more: the request was answered in the place of the handler that had it. */
   stop(): void {
     this.#over = true;
@@ -255,7 +263,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #interrupt(error: unknown): void {
     if (!isError(error)) return;
     this.#over = true;
-    this.host.ended(this, true, error);
+    this.#handOn(true, error);
+  }
+
+  /** Tells the host that the list has ended. The walk around goes on in the same stack, and lets that go as often as one of so many calls would. */
+  #handOn(failed: boolean, error: unknown): void {
+    const { parent } = this;
+    if (parent !== undefined && parent.#depth <= this.#depth) parent.#depth = this.#depth + 1;
+    this.host.ended(this, failed, error);
   }
 
   #advance(level: Level, error: unknown): void {
@@ -580,8 +595,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       this.view.restore();
     } catch (error) {
       // A property that a program has made read-only.
-      return this.host.ended(this, true, error);
+      return this.#handOn(true, error);
     }
-    this.host.ended(this, this.failure !== null, this.failure?.error);
+    this.#handOn(this.failure !== null, this.failure?.error);
   }
 }
