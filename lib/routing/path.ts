@@ -33,6 +33,8 @@ export class Path {
    * the value itself and need not be worked out again.
    */
   readonly plain: boolean;
+  /** Whether it begins with a slash: a target such as `*` is no path, whatever follows in it. */
+  readonly isPath: boolean;
   /** What was asked for behind some number of segments or of characters, and by other rules: many patterns ask for the same. */
   #behind: Map<number, string> | null = null;
   #after: Map<number, Path> | null = null;
@@ -43,6 +45,8 @@ export class Path {
     const raw = splitPath(path, rules);
     const encoded = path.includes('%');
     this.sent = path;
+    // 47 is "/".
+    this.isPath = path.charCodeAt(0) === 47;
     this.rules = rules;
     this.raw = raw;
     if (!encoded && rules.caseSensitive) {
@@ -66,11 +70,15 @@ export class Path {
   behind(count: number): string {
     const known = this.#behind?.get(count);
     if (known !== undefined) return known;
-    const segments = this.raw.slice(count);
-    const text = segments.length === 0 ? '' : '/' + segments.map(decodeStatic).join('/');
-    const found = this.#isSlashCut ? text + '/' : text;
+    const found = this.isPath ? this.#textBehind(count) : decodeStatic(this.sent);
     (this.#behind ??= new Map()).set(count, found);
     return found;
+  }
+
+  #textBehind(count: number): string {
+    const segments = this.raw.slice(count);
+    const text = segments.length === 0 ? '' : '/' + segments.map(decodeStatic).join('/');
+    return this.#isSlashCut ? text + '/' : text;
   }
 
   /** What stands behind the first `length` characters, as a path. */

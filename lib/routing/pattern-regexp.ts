@@ -38,6 +38,7 @@ export class RegExpTail implements Tail {
     if (!prefix) return path.sent.length;
     const { taken, isDecoded } = found;
     const slash = taken[0].endsWith('/') ? 1 : 0;
+    if (isDecoded && !path.isPath) return path.sent.length;
     // Nothing that is decoded is a slash, so it is as many segments.
     return isDecoded ? path.endOf(from + taken[0].split('/').length - 1 - slash) : path.endOf(from) + taken[0].length - slash;
   }

@@ -39,6 +39,7 @@ export class ExpressionTail implements Tail {
     const found = this.#find(path, from, prefix, atMount);
     if (found === null) return -1;
     if (!prefix) return path.sent.length;
+    if (!path.isPath) return path.sent.length;
     const taken = found[0].split('/').length - 1;
     return path.endOf(from + (found[0].endsWith('/') ? taken - 1 : taken));
   }

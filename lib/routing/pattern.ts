@@ -48,6 +48,11 @@ export class Pattern {
     return this.tail?.isGiven === true;
   }
 
+  /** Whether an expression alone says what matches, a RegExp or a wildcard without a slash before it: what is no path may. */
+  get isFree(): boolean {
+    return this.tail !== undefined && this.segments.length === 1;
+  }
+
   /** Whether the whole path matches. */
   matches(path: Path): boolean {
     return this.locate(path, false) !== -1 && !this.isElsewhere(path);
@@ -101,6 +106,7 @@ export class Pattern {
 
   /** How many segments match from the start, or with a tail some number; -1 when they don't (all of them unless `prefix`). */
   private locate(path: Path, prefix: boolean): number {
+    if (!path.isPath && !this.isFree) return prefix && this.segments.length === 0 ? 0 : -1;
     if (this.tail !== undefined) return this.tailEnd(this.tail, path, prefix);
     if (this.deeps.length > 0) {
       const starts = this.place(path, prefix);

@@ -2,7 +2,7 @@ import { Engine, REST, type Captures, type Shape } from './engine';
 import { HeadRoutes } from './head-routes';
 import { layOut, type Layer } from './layer';
 import type { Level } from './mount';
-import { judgeLayer, LayerIndex } from './overlap';
+import { judgeLayer, LayerIndex, type Verdict } from './overlap';
 import { Path } from './path';
 import type { Pattern } from './pattern';
 import { namesOf, type Segment } from './pattern-segment';
@@ -36,6 +36,8 @@ export class RouteTable {
   readonly #index = new LayerIndex();
   readonly #plans = new Map<Shape, Map<string, Plan>>();
   readonly #unmatched: Plan;
+  /** For targets that are no path, by method. */
+  readonly #pathless = new Map<string, Plan>();
   /** Methods that a plan of their own is made for: those of the routes, HEAD and OPTIONS. */
   readonly #methods = new Set(['HEAD', 'OPTIONS']);
   readonly #heads: HeadRoutes;
@@ -73,7 +75,7 @@ export class RouteTable {
   /** @param path Path of a request target, as sent. */
   match(method: string, path: string): Match {
     // A target such as "*" is no path: the engine would skip its first character unread.
-    if (path.charCodeAt(0) !== 47) return new Match(path, this.#unmatched, null, null, true);
+    if (path.charCodeAt(0) !== 47) return new Match(path, this.#pathlessPlan(method), null, null, true);
     let cut: Path | null = null;
     let lookup = path;
     if (!this.#exact || path.includes('%')) {
@@ -135,6 +137,19 @@ export class RouteTable {
     return methods;
   }
 
+  /** As in Express a RegExp, and a wildcard without a slash before it, may match what is no path: a guard may rest on that. */
+  #pathlessPlan(method: string): Plan {
+    const known = this.#methods.has(method) ? method : OTHER;
+    let plan = this.#pathless.get(known);
+    if (plan === undefined) {
+      const layers = this.layers.filter(({ place, patterns }) => place === null || patterns.some(({ isFree }) => isFree));
+      const answering = layers.map((layer) => (layer.place === null ? layer : this.#heads.answering(layer, known))).filter((layer) => layer !== null);
+      plan = new Plan(this.#withAnswers(answering.map((layer) => new Step(layer, true, undefined, false, this.#exact)), known, () => 'test'));
+      this.#pathless.set(known, plan);
+    }
+    return plan;
+  }
+
   #plan(shape: Shape, method: string): Plan {
     let plans = this.#plans.get(shape);
     if (plans === undefined) this.#plans.set(shape, plans = new Map<string, Plan>());
@@ -160,14 +175,17 @@ export class RouteTable {
       const sibling = this.apart && layer.place === null && routes.some((route) => !meetsRoute(layer.mount, route.layer.mount));
       return new Step(layer, test, capturesOf(layer, shape), sibling, this.#exact);
     });
-    if (method === 'OPTIONS' && this.#answers !== null && this.rules.answerOptions === true) {
-      for (const layer of this.#answers(this)) {
-        const verdict = judgeLayer(layer, shape);
-        if (verdict !== 'never') steps.push(new Step(layer, verdict === 'test', undefined, false, this.#exact));
-      }
-      steps.sort((a, b) => a.layer.mark.order - b.layer.mark.order);
+    return new Plan(this.#withAnswers(steps, method, (layer) => judgeLayer(layer, shape)));
+  }
+
+  /** Adds what answers OPTIONS behind each router. */
+  #withAnswers(steps: Step[], method: string, judge: (layer: Layer) => Verdict): Step[] {
+    if (method !== 'OPTIONS' || this.#answers === null || this.rules.answerOptions !== true) return steps;
+    for (const layer of this.#answers(this)) {
+      const verdict = judge(layer);
+      if (verdict !== 'never') steps.push(new Step(layer, verdict === 'test', undefined, false, this.#exact));
     }
-    return new Plan(steps);
+    return steps.sort((a, b) => a.layer.mark.order - b.layer.mark.order);
   }
 }
 

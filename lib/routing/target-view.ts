@@ -60,8 +60,13 @@ export class TargetView {
     this.#isSlashAdded = false;
   }
 
-  /** Shows the URL without so much of its path. */
+  /** Shows the URL without so much of its path; as it is where that is nothing: with a slash put before it, `*` would be routed as a path. */
   showBeneath(length: number, path: string): void {
+    if (length === 0) {
+      this.showAll();
+      this.showBase('');
+      return;
+    }
     const { url } = this;
     const from = pathStart(url);
     const rest = url.slice(from + length);

@@ -106,7 +106,7 @@ export const sents: fc.Arbitrary<Sent[]> = fc.array(fc.record({
   target: fc.tuple(fc.array(fc.constantFrom(...SEGMENTS), { maxLength: 3 }), fc.constantFrom('', '', '', '', '/', '?q=1', '/?q')).map(([segments, end]) => {
     const path = `/${segments.map((segment) => encodeURI(decodeURI(segment))).join('/')}`;
     return path === '/' ? path + end.replace('/', '') : path + end;
-  }),
+  }).chain((target) => fc.constantFrom(...Array<string>(12).fill(target), `*${target}`, '*', `*x${target}`)),
 }), { minLength: 6, maxLength: 6 });
 
 /** What functions of programs are given. */
