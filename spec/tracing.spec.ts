@@ -110,6 +110,17 @@ describe('a request tells on its channels', () => {
     expect(record.lines.filter((line) => line.startsWith('request:route'))).toEqual(['request:route ALL /a/:x', 'request:route ALL /b/:y', 'request:route GET /mount']);
   });
 
+  test.each([undefined, 7, '/proxy'])('the route behind what a program has put on req.baseUrl, where that is text: %p', async (base) => {
+    const app = createServer({ logging: { level: 'silent' } });
+    app.get('/x', answers);
+    const port = await running.serve((req, res) => {
+      Object.assign(req, { baseUrl: base });
+      app(req, res);
+    });
+    await ask(port, '/x');
+    expect((await record.ended()).filter((line) => line.startsWith('request:route'))).toEqual([`request:route GET ${typeof base === 'string' ? base : ''}/x`]);
+  });
+
   test('each route that is reached', async () => {
     const lines = await traced((app) => app.get('/:a', (_req, _res, next) => next('route')).get('/x', answers), '/x');
     expect(lines.filter((line) => line.startsWith('request:'))).toEqual(['request:start', 'request:route GET /:a', 'request:route GET /x', 'request:end /x']);

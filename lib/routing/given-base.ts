@@ -1,6 +1,7 @@
 import type { Layer } from './layer';
 import { type Mount, within } from './mount';
 import type { Path } from './path';
+import { prefixEndOf } from './pattern';
 
 /**
  * What `req.baseUrl` is to be once a program has assigned it. As in Express it stays until something with a path
@@ -86,5 +87,5 @@ function wayTo(inner: Mount): Mount[] {
 
 /** Where in the path what a layer or a mount takes of it ends. */
 function endOf({ patterns }: Layer | Mount, cut: Path): number {
-  return patterns.find((pattern) => pattern.matchesPrefix(cut))?.prefixEnd(cut) ?? 0;
+  return prefixEndOf(patterns, cut);
 }

@@ -175,6 +175,11 @@ export class Pattern {
   }
 }
 
+/** Where in a path as sent the first of the patterns that it begins with ends; 0 where it begins with none. */
+export function prefixEndOf(patterns: readonly Pattern[], path: Path): number {
+  return patterns.find((pattern) => pattern.matchesPrefix(path))?.prefixEnd(path) ?? 0;
+}
+
 /**
  * Parses a path as it is written in the registration of a route: the
  * alternatives of a pattern, the first that matches counting, or a RegExp.

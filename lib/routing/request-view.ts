@@ -4,7 +4,7 @@ import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import type { Place } from './mount';
 import type { ParamHook } from './param';
-import type { Pattern } from './pattern';
+import { type Pattern, prefixEndOf } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
@@ -82,7 +82,7 @@ export class RequestView extends TargetView {
   showParam({ mount }: ParamHook, layer: Layer, match: Match): void {
     if (layer.place !== null && mount === layer.mount) return this.leaveParam(layer, match);
     const cut = this.table.cut(match);
-    const end = (mount.patterns.find((pattern) => pattern.matchesPrefix(cut)) as Pattern).prefixEnd(cut);
+    const end = prefixEndOf(mount.patterns, cut);
     this.#isParam = true;
     this.given?.showAt(mount, cut, match.path);
     if (end > 0) return this.showBeneath(end, match.path);

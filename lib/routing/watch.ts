@@ -11,6 +11,7 @@ import type { Layer } from './layer';
 import type { Place } from './mount';
 import type { Match } from './plan';
 import type { RouteTable } from './route-table';
+import { baseOf } from './target-view';
 
 type WatchedRequest = Request & { [kWatch]?: RequestWatch };
 
@@ -169,7 +170,7 @@ export class WalkWatch {
   constructor(request: RequestWatch, walk: Watched) {
     this.request = request;
     this.#walk = walk;
-    this.#base = walk.parent?.watch?.path ?? walk.req.baseUrl;
+    this.#base = walk.parent?.watch?.path ?? baseOf(walk.req);
   }
 
   /** The pattern of what runs in the walk. */
