@@ -6,6 +6,7 @@ import { kWalk, type Travelling } from './walk';
 /** A request that a route is called with by itself: whatever has a method. */
 export interface Dispatched {
   method?: string | undefined;
+  url?: string | undefined;
   route?: unknown;
 }
 
@@ -19,6 +20,7 @@ const DEPTH = 100;
 export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: object, done: NextFunction): void {
   const heads = entries.some(({ method }) => method === 'HEAD');
   const method = typeof req.method === 'string' ? req.method.toUpperCase() : req.method;
+  const sent = { url: req.url, method: req.method };
   const wanted = method === 'HEAD' && !heads ? 'GET' : method;
   let index = 0;
   let depth = 0;
@@ -31,7 +33,9 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
   const next = (error?: unknown): void => {
     if (isHeld) {
       // Until the target may go on nothing runs, whatever `next` is called.
-      if (isError(error) && !isOver) leave(error);
+      if (!isError(error) || isOver) return;
+      takeBack(req, sent);
+      leave(error);
       return;
     }
     if (error === 'route') return done();
@@ -58,6 +62,16 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
     done(error);
   };
   next();
+}
+
+/** Takes a target back that has not been admitted: who gets the error may go on with what he finds. */
+function takeBack(req: Dispatched, sent: Dispatched): void {
+  if (req.url === sent.url && req.method === sent.method) return;
+  try {
+    Object.assign(req, sent);
+  } catch {
+    // A property that a program has made read-only: it has an error already.
+  }
 }
 
 /** As within a walk, a target that a program has made is to be admitted before the next handler runs. */

@@ -104,11 +104,20 @@ export class RequestView extends TargetView {
   restore(): void {
     const { req } = this;
     this.given = null;
+    this.keepOrigin();
     this.showAll();
     this.showBase('');
     if (this.#outerParams === undefined) return;
     req.params = this.#outerParams;
     req.next = this.#outerNext;
+  }
+
+  /** The same with the target on entry, and its method. @param method The one that is routed. */
+  takeBack(method: string): void {
+    const { req } = this;
+    const entered = this.takeBackTarget() ?? method;
+    if (req.method !== entered) req.method = entered;
+    this.restore();
   }
 
   #showMount(mountPath: string, match: Match): void {

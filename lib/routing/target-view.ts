@@ -30,6 +30,8 @@ export class TargetView {
   #shownUrl: string;
   /** `req.baseUrl` as it was shown last. */
   #shownBase: string;
+  /** The target on entry, and the method that was routed, once the program has made another. */
+  #entered: { readonly url: string; readonly method: string } | null = null;
 
   /** @param outer The view of the walk around. */
   constructor(req: Request, outer: TargetView | undefined) {
@@ -103,14 +105,32 @@ export class TargetView {
     return url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
   }
 
-  /** Makes that the target, and shows all of it. */
-  takeRewrite(): void {
+  /** Makes that the target, and shows all of it. @param method The one that was routed. */
+  takeRewrite(method: string): void {
     const { req } = this;
+    this.#entered ??= { url: this.url, method };
     this.url = this.rewritten;
     this.#shownUrl = req.url = this.url;
     if (this.isBaseGiven) (this.given ??= new GivenBase(this.base)).leaveHidden(this.hiddenLength);
     else this.showBase('');
     this.#from = this.#to = 0;
+  }
+
+  /** Makes the target on entry the target again; returns the method that belongs to it, null where the program has made no other. */
+  protected takeBackTarget(): string | null {
+    if (this.#entered === null) return null;
+    this.url = this.#entered.url;
+    return this.#entered.method;
+  }
+
+  /**
+   * Gives the target that the program has made the origin of the one on entry. Where Express puts what it has hidden before a target of
+   * the absolute form, it goes by the length of the origin that it came with, and a client chose that: so much of another would be cut off.
+   */
+  protected keepOrigin(): void {
+    if (this.#entered === null || this.base === '') return;
+    const { url } = this.#entered;
+    this.url = url.slice(0, pathStart(url)) + this.url.slice(pathStart(this.url));
   }
 
   /**

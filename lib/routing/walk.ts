@@ -259,10 +259,18 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#interrupt(error);
   }
 
-  /** An error while the walk is held ends it; anything else that `next` is given then is of no account. */
+  /**
+   * An error while the walk is held ends it; anything else that `next` is given then is of no account. The target that it is held for has not
+   * been admitted: who gets the error may go on with what he finds, and a framework around asks nobody.
+   */
   #interrupt(error: unknown): void {
     if (!isError(error)) return;
     this.#over = true;
+    try {
+      this.view.takeBack(this.method);
+    } catch {
+      // A property that a program has made read-only: it has an error already.
+    }
     this.#handOn(true, error);
   }
 
@@ -349,7 +357,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.held = true;
     this.#captured = null;
     try {
-      this.view.takeRewrite();
+      this.view.takeRewrite(this.method);
       this.method = this.req.method;
       this.host.rewritten(this);
     } catch (error) {
