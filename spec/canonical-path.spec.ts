@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { foldWidely } from '../lib/routing/pattern-case';
 import { canonicalPath, tokens } from '../lib/signature/scope/canonical';
+import { decode } from '../lib/signature/scope/decoding';
 import { SignatureScope } from '../lib/signature/scope/scope';
 import { runs } from './support/runs';
 import { growth, workOf } from './support/work-meter';
@@ -45,6 +46,21 @@ describe('the canonical form of a path', () => {
       }),
       { numRuns: runs(1000) },
     );
+  });
+
+  test('is deep where one pass of decoding leaves an escape', () => {
+    const once = (path: string): string => path.replace(/%[0-9a-f]{2}/gi, (escape) => String.fromCharCode(parseInt(escape.slice(1), 16)));
+    let deep = 0;
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('%', '%', '25', '32', '2', '5', '1', '%C2', '_'), { maxLength: 8 }), (parts) => {
+        const path = `/${parts.join('')}`;
+        const expected = /%[0-9a-f]{2}/i.test(once(path));
+        if (expected) deep++;
+        expect([path, decode(path).isDeep]).toEqual([path, expected]);
+      }),
+      { numRuns: runs(3000) },
+    );
+    expect(deep).toBeGreaterThan(5);
   });
 
   test.each([

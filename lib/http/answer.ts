@@ -21,7 +21,8 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
   if (typeof body === 'string' && (body.length > LONGEST_TEXT || res[kLatin1])) body = Buffer.from(body);
   const fields = fieldsOf(res);
   const { etag } = res[kSettings];
-  const tagged = fields !== null && 'etag' in fields;
+  // As Express has it, an empty one is none.
+  const tagged = fields !== null && 'etag' in fields && Boolean(res.getHeader('ETag'));
   let validator = tagged || (fields !== null && 'last-modified' in fields);
   const framed = fields !== null && 'transfer-encoding' in fields;
   if (type !== undefined) res.setHeader('Content-Type', type);

@@ -194,6 +194,11 @@ function destroySocket(res: ServerResponse): void {
   }
 }
 
+/** Lets go what a program has corked: until then no `drain` comes, and Node ends a body of chunks before what was held of it. */
+export function uncork(res: ServerResponse): void {
+  for (let corked = res.writableCorked; corked > 0; corked--) res.uncork();
+}
+
 /**
  * Whether the answer is to a HEAD request. If middleware only made it look like
  * one, the client waits for the body, and Node means to send it.

@@ -3,7 +3,7 @@ import { pipeline, Readable, Writable } from 'node:stream';
 import { types } from 'node:util';
 import { describeKind } from '../options/field';
 import { BINARY_TYPE } from './media-type';
-import { cutOff, isBodiless } from './own-answer';
+import { cutOff, isBodiless, uncork } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
 
@@ -58,6 +58,7 @@ export class StreamedBody {
       write: (chunk: unknown, encoding, done) => this.#attempt(done, () => this.#write(chunk, encoding, done)),
       final: (done) => this.#attempt(done, () => this.#end(done)),
     });
+    uncork(res);
     // Once for all: in the place of `on` may stand another's, which cannot take back what `once` adds. And in this async context, where the source goes on.
     res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
     // Not by writableFinished: that is set, too, by whoever ends the response when the client has gone.

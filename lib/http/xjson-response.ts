@@ -113,7 +113,7 @@ export function sendXJson(
       if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
       if (!res.destroyed) {
         if (!serializer.run(until)) return false;
-        sendJson(res, serializer.text ?? chunks, options);
+        sendJson(res, serializer.text ?? chunks, options, (error) => sendFailure(res, error, report));
       }
     } catch (error) {
       sendFailure(res, error, report);

@@ -5,7 +5,7 @@ import { stripContent } from './answer';
 import { Chunks } from './chunks';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
-import { isBodiless } from './own-answer';
+import { isBodiless, uncork } from './own-answer';
 import { kLatin1 } from './response-state';
 
 /**
@@ -13,8 +13,9 @@ import { kLatin1 } from './response-state';
  * (INTERFACE section 4.3). Goes through the response's own methods, so that
  * middleware which replaced them, such as compression, takes part. Must not be
  * called when the head is out.
+ * @param failed Called with an error that no caller can catch, once the head is out.
  */
-export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions): void {
+export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
   if (stripContent(res)) {
     res.removeHeader('Content-Type');
     res.end();
@@ -28,7 +29,7 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
   res.setHeader('Content-Length', length);
   if (isBodiless(res)) res.end();
   else if (length > STREAMING_THRESHOLD && (enableStreaming !== false || length > constants.MAX_LENGTH)) {
-    new Transfer(res, typeof json === 'string' ? chunked(json) : json, chunkSize ?? XJSON_DEFAULTS.chunkSize).begin();
+    new Transfer(res, typeof json === 'string' ? chunked(json) : json, chunkSize ?? XJSON_DEFAULTS.chunkSize, failed).begin();
   } else if (typeof json !== 'string') res.end(json.take(length));
   else endWith(res, json, length);
 }
@@ -76,25 +77,38 @@ function chunked(json: string): Chunks {
 class Transfer {
   readonly #res: ServerResponse;
   readonly #chunkSize: number;
+  readonly #failed: (error: unknown) => void;
   readonly #scope = new AsyncResource('waypost.xJson');
   #bytes: Chunks | null;
   #left: number;
 
-  constructor(res: ServerResponse, bytes: Chunks, chunkSize: number) {
+  constructor(res: ServerResponse, bytes: Chunks, chunkSize: number, failed: (error: unknown) => void) {
     this.#res = res;
     this.#bytes = bytes;
     this.#left = bytes.length;
     this.#chunkSize = chunkSize;
+    this.#failed = failed;
   }
 
   begin(): void {
     this.#res.on('close', this.#stop);
     // Before the first write: compression hands on the listeners that it finds then.
     this.#res.on('drain', this.#drained);
+    uncork(this.#res);
     this.#pump();
   }
 
-  readonly #drained = (): void => this.#scope.runInAsyncScope(this.#pump, this);
+  readonly #drained = (): void => this.#scope.runInAsyncScope(this.#goOn, this);
+
+  /** The socket calls, where what stands in the place of the response's methods would end the process by a throw. */
+  #goOn(): void {
+    try {
+      this.#pump();
+    } catch (error) {
+      this.#bytes = null;
+      this.#failed(error);
+    }
+  }
 
   #pump(): void {
     const res = this.#res;

@@ -5,6 +5,18 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
+import { isPlain } from './scope/scope';
+
+/**
+ * Characters that are looked through at most for one request, of long targets that servers may read in several ways: 16 KB take a scope
+ * milliseconds, and are looked through by each, in each application of several in one another, and again for each rewrite.
+ */
+const MOST_CHARACTERS = 200_000;
+/** Length from which a target counts. */
+const LONG = 256;
+
+/** How many characters have been looked through. */
+const kLookedThrough = Symbol('waypost.request.lookedThrough');
 
 /** A request on its way, as far as its signatures are concerned. */
 interface Checked {
@@ -45,9 +57,14 @@ export class SignatureCheck<C extends Checked> {
 
   /** Begins, or goes on with the next hook whose scope the request is in. */
   run(target: C): void {
-    const hook = this.#next(target);
-    if (hook === undefined) return this.#host.admitted(target);
     const { req, res } = target;
+    const path = guardedPart(target.url);
+    if (path.length >= LONG && !this.#mayLookThrough(req, path)) {
+      letFlow(req);
+      return this.#host.failed(target, new Error(`The path of ${path.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
+    }
+    const hook = this.#next(target, path);
+    if (hook === undefined) return this.#host.admitted(target);
     const pending = hook.begin(req, res);
     if (pending === undefined) return letFlow(req);
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
@@ -67,9 +84,16 @@ export class SignatureCheck<C extends Checked> {
     startCapture(req, this.#limit, this.#captured.bind(this, target, hook, pending));
   }
 
+  /** Counts a long target; returns whether there were few enough. */
+  #mayLookThrough(req: Request & { [kLookedThrough]?: number }, path: string): boolean {
+    if (isPlain(path)) return true;
+    const looked = (req[kLookedThrough] ?? 0) + path.length * this.#hooks.length;
+    req[kLookedThrough] = looked;
+    return looked <= MOST_CHARACTERS;
+  }
+
   /** The next hook whose scope the request is in, and which has not checked it. */
-  #next({ method, url, checked }: C): SignatureHook | undefined {
-    const path = guardedPart(url);
+  #next({ method, checked }: C, path: string): SignatureHook | undefined {
     for (const hook of this.#hooks) {
       if (checked?.includes(hook) !== true && hook.scope.requires(method, path)) return hook;
     }

@@ -10,6 +10,7 @@ import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
+import { uncork } from '../own-answer';
 import { checkStatus } from '../response-head';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
 
@@ -62,6 +63,7 @@ export class FileTransfer {
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
       this.#res.removeHeader('Trailer');
+      uncork(this.#res);
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, options);
     };
@@ -159,13 +161,26 @@ export class FileTransfer {
   #watch(stream: ReadStream): void {
     this.#streaming = true;
     // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
-    Object.assign(stream, { emit: AsyncResource.bind(stream.emit.bind(stream), 'waypost.sendFile') });
+    const emit = AsyncResource.bind(stream.emit.bind(stream), 'waypost.sendFile');
+    Object.assign(stream, { emit: (...given: Parameters<ReadStream['emit']>) => this.#attempt(stream, () => emit(...given)) });
     const promised = this.#promised;
     stream.on('end', () => {
       if (stream.bytesRead >= promised) return;
       this.#res.destroy();
       this.#fail(endedEarly(stream.bytesRead, promised));
     });
+  }
+
+  /** The file system calls, where what stands in the place of the response's methods would end the process by a throw. */
+  #attempt(stream: ReadStream, emit: () => boolean): boolean {
+    try {
+      return emit();
+    } catch (error) {
+      stream.destroy();
+      this.#res.destroy();
+      this.#fail(asError(error));
+      return true;
+    }
   }
 
   #finish(error: Error | null): void {

@@ -1,9 +1,5 @@
 import { foldWidely } from '../../routing/pattern-case';
-
-const ESCAPE = /%[0-9a-fA-F]{2}/;
-const ESCAPES = /%[0-9a-fA-F]{2}/g;
-
-const LEAD = /[\xc2-\xf4][\x80-\xf4]/;
+import { decode, type Decoded } from './decoding';
 
 /** What is left of a path in its canonical form, and whether reaching it took more than decoding. */
 interface Canonical {
@@ -33,8 +29,8 @@ export function canonicalPath(path: string): string {
 
 /** {@link canonicalPath}, with what {@link Canonical} tells of the way there. */
 export function canonical(path: string): Canonical {
-  const decoded = decodeFully(path);
-  const text = foldWidely(decoded);
+  const decoded = decode(path);
+  const text = foldWidely(decoded.text);
   const segments = resolveDots(text.replaceAll('\\', '/').split('/').map(withoutParameters));
   const suffixed = '/' + segments.join('/');
   dropSuffix(segments);
@@ -47,80 +43,15 @@ export function canonical(path: string): Canonical {
  * segments it sees come from these, in this order.
  */
 export function tokens(text: string): string[] {
-  return foldWidely(decodeFully(text)).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
+  return foldWidely(decode(text).text).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
 }
 
-function isAmbiguous(path: string, decoded: string): boolean {
+function isAmbiguous(path: string, decoded: Decoded): boolean {
   // URL parsers strip control characters, and take what follows a leading `//` for a host.
-  if (/^\/\/|[\\;?#\p{Cc}]|(?:^|\/)\.{1,2}(?=\/|$)/u.test(decoded)) return true;
+  if (/^\/\/|[\\;?#\p{Cc}]|(?:^|\/)\.{1,2}(?=\/|$)/u.test(decoded.text)) return true;
   // No client can send white space, but a rewrite may have decoded it; URL parsers trim it.
   if (/\s/.test(path)) return true;
-  if (!path.includes('%')) return false;
-  return /%2f/i.test(path) || ESCAPE.test(path.replace(ESCAPES, decodeEscape));
-}
-
-/**
- * Percent-decodes until nothing is left to decode, then makes characters of the
- * bytes that stand for some, until no more do.
- */
-function decodeFully(path: string): string {
-  const bytes = path.includes('%') ? collapse(path, decodeLastEscape) : path;
-  return LEAD.test(bytes) ? collapse(bytes, decodeLastCharacter) : bytes;
-}
-
-/**
- * Decodes in one pass, however deeply: what was decoded is looked at again with
- * what stands before it, so that neither `%2525…` nor `%C2%C2…%80` costs a pass
- * a level. That finds the same as pass after pass, since no two escapes and no
- * two sequences of bytes can overlap.
- *
- * @param decodeLast Decodes what the characters end with, and returns whether it did.
- */
-function collapse(text: string, decodeLast: (characters: string[]) => boolean): string {
-  const characters: string[] = [];
-  for (const character of text) {
-    characters.push(character);
-    while (decodeLast(characters));
-  }
-  return characters.join('');
-}
-
-function decodeLastEscape(characters: string[]): boolean {
-  if (characters[characters.length - 3] !== '%') return false;
-  const escape = characters.slice(-3).join('');
-  return ESCAPE.test(escape) && putLast(characters, 3, decodeEscape(escape));
-}
-
-function decodeEscape(escape: string): string {
-  return String.fromCharCode(parseInt(escape.slice(1), 16));
-}
-
-/** Of bytes as Latin-1 characters. */
-function decodeLastCharacter(characters: string[]): boolean {
-  const { length } = characters;
-  let start = length - 1;
-  while (start > length - 4 && isContinuation(characters[start])) start--;
-  if (length - start !== sequenceLength(characters[start])) return false;
-  const character = Buffer.from(characters.slice(start).join(''), 'latin1').toString('utf8');
-  // Overlong forms and surrogates are no characters.
-  return !character.includes('\ufffd') && putLast(characters, length - start, character);
-}
-
-function putLast(characters: string[], taken: number, character: string): true {
-  characters.length -= taken;
-  characters.push(character);
-  return true;
-}
-
-function isContinuation(byte: string | undefined): boolean {
-  return byte !== undefined && byte >= '\x80' && byte <= '\xbf';
-}
-
-/** How many bytes a character has that begins with this one; 0 where none does. */
-function sequenceLength(byte: string | undefined): number {
-  if (byte === undefined || byte < '\xc2' || byte > '\xf4') return 0;
-  if (byte < '\xe0') return 2;
-  return byte < '\xf0' ? 3 : 4;
+  return decoded.isDeep || /%2f/i.test(path);
 }
 
 function withoutParameters(segment: string): string {

@@ -14,6 +14,11 @@ const PLAIN = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[!"$&-.0-:<->@-[\]-~]+)+)$/;
 const ORIGIN = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?(?=[/?#]|$)/i;
 const SUFFIX = /\.xjson$/i;
 
+/** Whether every server reads a path alike but for the case of its letters. */
+export function isPlain(path: string): boolean {
+  return PLAIN.test(path) && !SUFFIX.test(path);
+}
+
 /** A registered route or mount, as {@link SignatureScope.uncovered} takes it. */
 export interface RegisteredRoute {
   /** Null stands for every method. */
@@ -55,7 +60,7 @@ export class SignatureScope {
   requires(method: string, path: string): boolean {
     if (this.#includes.length === 0 && this.#excludes.length === 0) return true;
     const verb = method.toUpperCase();
-    const plain = PLAIN.test(path) && !SUFFIX.test(path);
+    const plain = isPlain(path);
     if (this.#includes.length > 0 && !(plain ? this.#includesPlain(verb, path) : this.#includesOther(verb, path))) return false;
     // Of a path that is not plain the router may see an excluded side, and
     // what takes the request another: `/public/..%2fapi`.
@@ -109,12 +114,12 @@ export class SignatureScope {
     const pieces = form.ambiguous ? tokens(form.text) : undefined;
     const own = new Path(routed, this.#rules);
     const bare = new Path(form.path, LOOSE);
-    const suffixed = new Path(form.suffixed, LOOSE);
+    const suffixed = form.suffixed === form.path ? bare : new Path(form.suffixed, LOOSE);
     // An Express router matches the path undecoded: to it `/a%3a` ends in `a`.
     const undecoded = new Path(sent.toLowerCase().replaceAll('%', '%25'), LOOSE);
     for (const include of this.#includes) {
       if (!include.appliesTo(verb)) continue;
-      if (include.matches(own) || include.matchesDisguised(bare) || include.matchesDisguised(suffixed) || include.matchesDisguised(undecoded)) return true;
+      if (include.matches(own) || include.matchesDisguised(bare) || (suffixed !== bare && include.matchesDisguised(suffixed)) || include.matchesDisguised(undecoded)) return true;
       if (pieces !== undefined && include.mayStandIn(pieces)) return true;
     }
     return false;

@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createServer, express, type Handler, type Response } from 'waypost';
+import { Folder } from './support/folder';
+import { Running } from './support/running';
+import { ask } from './support/wire';
+
+const running = new Running();
+const folder = new Folder();
+afterEach(() => running.close());
+afterAll(() => folder.close());
+
+const silent = { logging: { level: 'silent' } } as const;
+
+/** Methods of a response that middleware replaces, or that what it replaces is called by. */
+const METHODS = ['write', 'end', 'writeHead', 'setHeader', 'getHeader', 'hasHeader', 'removeHeader', 'getHeaderNames', 'on', 'once', 'off', 'cork', 'uncork'] as const;
+/** The call that throws. */
+const CALLS = [1, 2, 3, 20];
+
+const numbers = Array.from({ length: 100_000 }, (_, index) => index);
+const file = (name: string, length: number): string => {
+  const path = join(folder.path, name);
+  writeFileSync(path, Buffer.alloc(length, 'x'));
+  return path;
+};
+const [small, large] = [file('small.txt', 100), file('large.txt', 2_000_000)];
+
+const ANSWERS: Record<string, Handler> = {
+  'res.json': (_req, res) => res.json(numbers),
+  'res.send': (_req, res) => res.send('x'.repeat(1_000_000)),
+  'res.xJson': (_req, res) => void res.xJson({ numbers }),
+  'res.xJson of little': (_req, res) => void res.xJson({ a: 1n }),
+  'res.stream': (_req, res) => void res.stream(Readable.from(Array.from({ length: 30 }, () => Buffer.alloc(60_000)))),
+  'res.sendFile': (_req, res) => res.sendFile(small),
+  'res.sendFile of much': (_req, res) => res.sendFile(large),
+  'res.download': (_req, res) => res.download(large),
+  'res.redirect': (_req, res) => res.redirect('/elsewhere'),
+  'res.sendStatus': (_req, res) => res.sendStatus(204),
+  'an error': (_req, _res, next) => next(new Error('of a handler')),
+  'a late error': (_req, _res, next) => void setImmediate(next, new Error('of a handler')),
+  'a late end': (_req, _res, next) => void setImmediate(next),
+};
+
+/** Has the method throw at that call, once. */
+function throwAt(res: Response, method: (typeof METHODS)[number], call: number): void {
+  const real = res[method] as (...given: unknown[]) => unknown;
+  let calls = 0;
+  Object.assign(res, {
+    [method](this: Response, ...given: unknown[]) {
+      if (++calls === call) throw new Error(`of ${method}`);
+      return real.apply(this, given);
+    },
+  });
+}
+
+/** Resolves when the connection is over, with the bytes that came. */
+function taken(port: number, path: string): Promise<number> {
+  return new Promise((resolve) => {
+    let bytes = 0;
+    const socket = connect(port, '127.0.0.1', () => socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`));
+    socket.on('data', (chunk) => (bytes += chunk.length)).on('error', () => undefined).on('close', () => resolve(bytes));
+  });
+}
+
+describe.each(Object.entries({ createServer, express }))('a response of %s whose methods throw', (_, make) => {
+  test.each(Object.keys(ANSWERS))('%s: the connection comes to its end, and the process lives', async (name) => {
+    const app = make(silent);
+    app.get('/alive', (_req, res) => res.send('alive'));
+    app.use((req, res, next) => {
+      const [, method, call] = req.url.split('/') as [string, (typeof METHODS)[number], string];
+      throwAt(res, method, Number(call));
+      next();
+    });
+    app.use(ANSWERS[name] as Handler);
+    const port = await running.start(app as ReturnType<typeof createServer>);
+    await Promise.all(METHODS.flatMap((method) => CALLS.map((call) => taken(port, `/${method}/${call}`))));
+    expect((await ask(port, '/alive')).body).toBe('alive');
+  });
+
+  test.each(Object.keys(ANSWERS).filter((name) => !name.includes('late') && !name.includes('error')))('%s: corked, it is sent as if it was not', async (name) => {
+    const app = make(silent);
+    app.use('/corked', (_req, res, next) => {
+      res.cork();
+      res.cork();
+      next();
+    });
+    app.use(ANSWERS[name] as Handler);
+    const port = await running.start(app as ReturnType<typeof createServer>);
+    const [plain, corked] = [await ask(port, '/any'), await ask(port, '/corked')];
+    expect([corked.status, corked.body.length, corked.headers['content-length'], corked.headers['transfer-encoding']])
+      .toEqual([plain.status, plain.body.length, plain.headers['content-length'], plain.headers['transfer-encoding']]);
+    expect(corked.bytes.equals(plain.bytes)).toBe(true);
+  });
+});
