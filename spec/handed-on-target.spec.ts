@@ -45,9 +45,14 @@ const OUTER: Record<string, (options: object) => Application> = { createServer: 
 /** Starts waypost with a check, around Express, around what is mounted there. */
 async function start(outer: string, place: string, path: string, mounted: unknown, seen: Seen): Promise<number> {
   const requestSignature = { secret: () => new Promise<string>((resolve) => setImmediate(resolve, SECRET)) };
-  const includeRoutes = ['/guarded', '/guarded/**', '/c/guarded', '/c/guarded/**', { path: '/deleted', methods: ['DELETE'] }];
+  const includeRoutes = ['/guarded', '/guarded/**', '/c/guarded', '/c/guarded/**', '/o/secret', '/c/o/secret', { path: '/deleted', methods: ['DELETE'] }];
   const app = (OUTER[outer] as (options: object) => Application)({ ...silent, security: { requestSignature, routeConfig: { requestSignature: { includeRoutes } } } });
-  const theirProgram = (PLACES[place] as (typeof PLACES)[string])(mounted as never, path, (to) => {
+  return running.start(app.use(program(place, path, mounted, seen) as never));
+}
+
+/** A program of Express with something mounted in it, and behind it what a check guards. */
+function program(place: string, path: string, mounted: unknown, seen: Seen): unknown {
+  return (PLACES[place] as (typeof PLACES)[string])(mounted as never, path, (to) => {
     to.use((error: Error, req: theirs.Request, _res: theirs.Response, next: theirs.NextFunction) => {
       seen.failed.push(`${error.message} ${req.method} ${req.url}`);
       next();
@@ -58,10 +63,9 @@ async function start(outer: string, place: string, path: string, mounted: unknow
     };
     to.all(['/guarded/:x', '/c/guarded/:x'], guarded);
     to.delete('/deleted', guarded);
+    for (const base of ['/o', '/c/o']) to.use(base, theirs.Router().get('/secret', guarded));
     to.use((req, res) => void res.send(`open ${req.url}`));
   });
-  app.use(theirProgram as never);
-  return running.start(app);
 }
 
 type Change = (req: Request) => void;
@@ -159,35 +163,106 @@ describe('what is handed on to another framework', () => {
     }
   });
 
-  /** Makes a target without the origin that a client may have sent, or with another. */
-  const targets: Record<string, (path: string) => string> = {
+  /** Makes a target without the origin that a client may have sent, with it, or with another. */
+  const targets: Record<string, (path: string, sent: string) => string> = {
     'a path': (path) => path,
-    'another origin': (path) => `http://inside${path}`,
-    'a longer origin': (path) => `http://a.longer.host.than.that.of.the.client:8080${path}`,
+    'of the same origin': (path, sent) => (/^https?:\/\/[^/]*/.exec(sent)?.[0] ?? '') + path,
+    'of another origin': (path) => `http://inside${path}`,
+    'of a longer origin': (path) => `http://a.longer.host.than.that.of.the.client:8080${path}`,
   };
 
-  test.each(Object.keys(targets))('has the origin that it came with, made %s by what is mounted', async (made) => {
-    for (const outer of Object.keys(OUTER)) {
-      for (const place of Object.keys(PLACES)) {
-        for (const make of Object.values(MOUNTED)) {
-          const seen: Seen = { guarded: [], failed: [] };
-          const mounted = make().use((req, _res, next) => {
-            const path = req.url.replace(/^https?:\/\/[^/]*/, '');
-            if (path.startsWith('/old')) req.url = (targets[made] as (path: string) => string)(`/new${path.slice('/old'.length)}`);
-            next();
-          });
-          const port = await start(outer, place, '/c', mounted, seen);
-          expect((await ask(port, '/c/guarded/x')).status).toBe(401);
-          for (let length = 0; length < 12; length++) {
-            for (const origin of ['', 'http://h', `http://${'h'.repeat(2 * length + 1)}`]) {
-              const sent = `${origin}/c/old/${'x'.repeat(length)}/guarded/x`;
-              const answer = await Wire.tell(port, head(`GET ${sent}`, { Connection: 'close' }));
-              expect([sent, answer.split('\r\n\r\n')[1]]).toEqual([sent, `open ${origin}/c/new/${'x'.repeat(length)}/guarded/x`]);
-            }
-          }
-          expect(seen.guarded).toEqual([]);
-        }
+  function rewriter(made: string, to: string): Handler {
+    return (req, _res, next) => {
+      const path = req.url.replace(/^https?:\/\/[^/]*/, '');
+      if (path.startsWith('/old')) req.url = (targets[made] as (typeof targets)[string])(to + path.slice('/old'.length), req.url);
+      next();
+    };
+  }
+
+  /** Targets that are no path, of which what is cut off of what was made of them ends in front of something guarded. */
+  function sentTo(path: string): string[] {
+    const sent = [`http://guarded${path}/old`, `http://secret${path}/old`];
+    for (const rest of ['guarded/x', 'secret', 'o/secret']) {
+      for (let length = 4; length < 12; length++) sent.push(`http://h${path}/old/${'z'.repeat(length)}/${rest}`);
+      sent.push(`*http://h${path}/old/zzzzzzzz/${rest}`);
+    }
+    return sent;
+  }
+
+  const cells = Object.keys(targets).flatMap((made) => ['/new', '/o'].flatMap((to) => ['/', '/c'].map((path) => [made, to, path] as const)));
+
+  test.each(cells)('is not made of one that is no path: %s, to %s, mounted at %s', async (made, to, path) => {
+    for (const place of Object.keys(PLACES)) {
+      for (const make of Object.values(MOUNTED)) {
+        const seen: Seen = { guarded: [], failed: [] };
+        const port = await start('createServer', place, path, make().use(rewriter(made, to)), seen);
+        const base = path === '/' ? '' : path;
+        expect((await ask(port, `${base}/guarded/x`)).status).toBe(401);
+        // A path may be made into another path.
+        expect((await ask(port, `${base}/old/any`)).body).toBe(`open ${base}${made === 'a path' || made === 'of the same origin' ? to : '/old'}/any`);
+        const sent = sentTo(base);
+        const wire = await Wire.tell(port, sent.map((target) => head(`GET ${target}`)).join('') + head('GET /last', { Connection: 'close' }));
+        expect(seen.guarded).toEqual([]);
+        expect(wire.match(/HTTP\/1\.1 \d+/g)).toHaveLength(sent.length + 1);
+        expect(seen.failed.filter((failure) => failure.includes('is no path')).length).toBeGreaterThan(20);
       }
     }
+  });
+
+  test.each(cells)('is as in Express where nothing is checked: %s, to %s, mounted at %s', async (made, to, path) => {
+    for (const place of Object.keys(PLACES)) {
+      const answers = async (mounted: unknown): Promise<string> => {
+        const seen: Seen = { guarded: [], failed: [] };
+        const port = await running.start(createServer(silent).use(program(place, path, mounted, seen) as never));
+        const wire = await Wire.tell(port, sentTo(path === '/' ? '' : path).map((target) => head(`GET ${target}`)).join('') + head('GET /last', { Connection: 'close' }));
+        return wire.replace(/^(?:Date|ETag|X-Powered-By|Connection|Keep-Alive): .*\r\n/gm, '') + seen.failed.join() + seen.guarded.join();
+      };
+      const express = await answers(theirs.Router().use(rewriter(made, to) as never));
+      for (const make of Object.values(MOUNTED)) expect(await answers(make().use(rewriter(made, to)))).toBe(express);
+    }
+  });
+
+  /** Mounts as connect does, Express 4, and Express 5 before its router 2.3: a slash that it has put before the rest it takes away, whatever was made of the rest. */
+  function mountedAsBefore(path: string, mounted: Handler, reached: Handler): Handler {
+    return (req, res, next) => {
+      if (!/^\/s(?=[/?]|$)/.test(req.url)) return next();
+      const rest = req.url.slice(path.length);
+      const isAdded = !rest.startsWith('/');
+      req.url = isAdded ? `/${rest}` : rest;
+      return mounted(req, res, (error) => {
+        req.url = path + (isAdded ? req.url.slice(1) : req.url);
+        if (error !== undefined || req.url !== '/secret') return next(error);
+        return reached(req, res, next);
+      });
+    };
+  }
+
+  test.each(Object.keys(MOUNTED))('is asked about without a slash that the framework around has added: %s', async (name) => {
+    for (const make of Object.values(OUTER)) {
+      const mounted = (MOUNTED[name] as () => Application)().use((req, _res, next) => {
+        const page = /\?page=(\w+)/.exec(req.url)?.[1];
+        if (page !== undefined) req.url = `/${page}`;
+        next();
+      });
+      const app = make({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
+      app.use(mountedAsBefore('/s', mounted as never, (_req, res) => res.send('reached')));
+      const port = await running.start(app);
+      expect((await ask(port, '/s?page=ecret')).status).toBe(401);
+      expect((await ask(port, '/s?page=other')).status).toBe(404);
+      const signed = { ...signRequest({ secret: SECRET, method: 'GET', url: '/s?page=ecret' }) };
+      expect((await ask(port, '/s?page=ecret', { headers: signed })).body).toBe('reached');
+    }
+  });
+
+  test('stays open where it is excluded, and what is mounted itself has the slash', async () => {
+    const mounted = createServer(silent).use((req, _res, next) => {
+      if (req.url === '/') req.url = '/index';
+      next();
+    });
+    mounted.get('/index', (_req, res) => res.send('index'));
+    const app = createServer({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/public', '/public/**'] } } } });
+    const port = await running.start(app.use('/public', mounted));
+    expect((await ask(port, '/public')).body).toBe('index');
+    expect((await ask(port, '/publicindex')).status).toBe(401);
   });
 });

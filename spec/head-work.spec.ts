@@ -114,6 +114,26 @@ describe.each([/^\/api/, '/*any', '/api/*any', '/:a/*any'])('a router that is mo
   });
 });
 
+test.each(['a/', '/', '.%2e/', '%2f'])('a path is cut once for all that is mounted in one place: %s', (unit) => {
+  const path = `/${unit.repeat(8000 / unit.length)}`;
+  const rest = path.slice(unit.length);
+  for (const rules of [relaxed, exact]) {
+    const cuts = (mounted: number): number => {
+      const table = new RouteTable(Router().use('/:first', () => undefined), rules, false);
+      // Each has rules of its own, though they are alike.
+      const inner = Array.from({ length: mounted }, () => new RouteTable(Router().get('/:a/zz', () => undefined).use('/yy', () => undefined), { ...rules }, false));
+      const split = jest.spyOn(String.prototype, 'split');
+      const around = { table, match: table.match('GET', path) };
+      for (const each of inner) for (const given of [path, rest]) each.takes(each.match('GET', given, around));
+      const { length } = split.mock.calls;
+      split.mockRestore();
+      return length;
+    };
+    expect(cuts(64)).toBe(cuts(2));
+    expect(cuts(2)).toBeLessThan(6);
+  }
+});
+
 test.each(Object.entries({
   'names': (length: number) => 'a=b&'.repeat(length / 4),
   'ampersands': (length: number) => '&'.repeat(length / 4),

@@ -185,7 +185,7 @@ class Subject {
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },
       tableNow: () => { throw new Error('nothing was registered meanwhile'); },
-      isChecking: false,
+      isChecking: false, mounted: {},
       retargeted: () => { throw new Error('nothing is mounted'); },
       retargetedWithin: () => { throw new Error('nothing is mounted'); },
       ended: (_walk, failed, error) => { if (failed) throw error; },

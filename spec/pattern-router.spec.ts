@@ -108,7 +108,7 @@ class Ours {
     this.#visits.length = 0;
     const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url, baseUrl: '' });
     const host: WalkHost = {
-      isChecking: false, obstacle: () => undefined,
+      isChecking: false, mounted: {}, obstacle: () => undefined,
       read: () => { throw new Error('there are no bodies'); },
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },

@@ -42,7 +42,8 @@ import { matchTarget, restoreSuffix } from './xjson-suffix';
 export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Takes what nothing registered has taken. */
   fallback: FallbackListener | null = null;
-  readonly #app: object;
+  /** The application. */
+  readonly mounted: object;
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #listener: Listener;
@@ -63,7 +64,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     app: object, options: ResolvedOptions, logger: SafeLog, { Request, Response }: OwnClasses, hooks: readonly SignatureHook[], listener: Listener,
     makeTable: (before: RouteTable | null) => RouteTable,
   ) {
-    this.#app = app;
+    this.mounted = app;
     this.#options = options;
     this.#logger = logger;
     this.#listener = listener;
@@ -123,7 +124,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
     }
     const { url } = req;
-    const match = matchTarget(table, this.#app, req, res, leave !== undefined, parent);
+    const match = matchTarget(table, this.mounted, req, res, leave !== undefined, parent);
     const begun = req[kBegun] ?? parent;
     const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };

@@ -12,7 +12,7 @@ const SUFFIX = '.xJson';
 /** Finds the plan. A path that ends in `.xJson` and that no route takes is routed without it (INTERFACE section 4.3). */
 export function matchTarget(table: RouteTable, app: object, req: Request, res: Response, mounted: boolean, parent: Walk | undefined): Match {
   const { method, url } = req;
-  const match = table.match(method, pathOf(url));
+  const match = table.match(method, pathOf(url), parent);
   if (!match.path.endsWith(SUFFIX) || table.takes(match)) return match;
   const end = pathEnd(url, pathStart(url));
   const stripped = url.slice(0, end - SUFFIX.length) + url.slice(end);

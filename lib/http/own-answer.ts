@@ -194,9 +194,14 @@ function destroySocket(res: ServerResponse): void {
   }
 }
 
-/** Lets go what a program has corked: until then no `drain` comes, and Node ends a body of chunks before what was held of it. */
-export function uncork(res: ServerResponse): void {
-  for (let corked = res.writableCorked; corked > 0; corked--) res.uncork();
+/**
+ * Sends what a program has corked so far: until then no `drain` comes, and Node ends a body of chunks before what was held of it.
+ * It stays as often corked as it was: Node 24 and before hold back what is written once the program uncorks it more often.
+ */
+export function sendCorked(res: ServerResponse): void {
+  const corked = res.writableCorked;
+  for (let left = corked; left > 0; left--) res.uncork();
+  for (let left = corked; left > 0; left--) res.cork();
 }
 
 /**

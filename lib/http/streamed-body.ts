@@ -3,7 +3,7 @@ import { pipeline, Readable, Writable } from 'node:stream';
 import { types } from 'node:util';
 import { describeKind } from '../options/field';
 import { BINARY_TYPE } from './media-type';
-import { cutOff, isBodiless, uncork } from './own-answer';
+import { cutOff, isBodiless, sendCorked } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
 
@@ -58,7 +58,6 @@ export class StreamedBody {
       write: (chunk: unknown, encoding, done) => this.#attempt(done, () => this.#write(chunk, encoding, done)),
       final: (done) => this.#attempt(done, () => this.#end(done)),
     });
-    uncork(res);
     // Once for all: in the place of `on` may stand another's, which cannot take back what `once` adds. And in this async context, where the source goes on.
     res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
     // Not by writableFinished: that is set, too, by whoever ends the response when the client has gone.
@@ -106,8 +105,9 @@ export class StreamedBody {
     this.#sent = sent;
     if (!this.#begun) this.#checkBegun();
     // What stands in its place may return nothing.
-    if ((wants as boolean | undefined) === false) this.#waiting = done;
-    else done();
+    if ((wants as boolean | undefined) !== false) return done();
+    this.#waiting = done;
+    sendCorked(res);
   }
 
   /** Only now it is known whether what stands in the place of `write` has kept the length. */
@@ -122,6 +122,7 @@ export class StreamedBody {
   #end(done: Done): void {
     if (!this.#begun) this.#prepare();
     if ((this.#isBound() || this.#sent === 0) && this.#sent < Number(this.#promised)) throw this.#mismatch(this.#sent);
+    sendCorked(this.#res);
     this.#res.end();
     done();
   }

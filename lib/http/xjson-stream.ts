@@ -5,7 +5,7 @@ import { stripContent } from './answer';
 import { Chunks } from './chunks';
 import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
-import { isBodiless, uncork } from './own-answer';
+import { isBodiless, sendCorked } from './own-answer';
 import { kLatin1 } from './response-state';
 
 /**
@@ -94,7 +94,6 @@ class Transfer {
     this.#res.on('close', this.#stop);
     // Before the first write: compression hands on the listeners that it finds then.
     this.#res.on('drain', this.#drained);
-    uncork(this.#res);
     this.#pump();
   }
 
@@ -118,9 +117,11 @@ class Transfer {
       this.#left -= chunk.length;
       if (this.#left === 0) {
         this.#stop();
+        sendCorked(res);
         res.end(chunk);
       } else if ((res.write(chunk) as boolean | undefined) === false) {
         // What stands in its place may return nothing.
+        sendCorked(res);
         return;
       }
     }

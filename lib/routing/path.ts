@@ -38,7 +38,7 @@ export class Path {
   /** What was asked for behind some number of segments or of characters, and by other rules: many patterns ask for the same. */
   #behind: Map<number, string> | null = null;
   #after: Map<number, Path> | null = null;
-  #others: Map<PathRules, Path> | null = null;
+  #others: Path[] | null = null;
   #ends: Map<object, number> | null = null;
 
   constructor(path: string, rules: PathRules) {
@@ -92,11 +92,18 @@ export class Path {
 
   /** The same path, compared by other rules. */
   by(rules: PathRules): Path {
-    const known = this.#others?.get(rules);
+    if (cutsAlike(this.rules, rules)) return this;
+    const known = this.#others?.find((other) => cutsAlike(other.rules, rules));
     if (known !== undefined) return known;
     const found = new Path(this.sent, rules);
-    (this.#others ??= new Map()).set(rules, found);
+    (this.#others ??= []).push(found);
     return found;
+  }
+
+  /** A path that this one ends in, by rules of its own: of many applications mounted at one place each asks for the same. Null for one that it doesn't end in. */
+  ending(path: string, rules: PathRules): Path | null {
+    if (!this.sent.endsWith(path)) return null;
+    return (path.length === this.sent.length ? this : this.after(this.sent.length - path.length)).by(rules);
   }
 
   /** Where the mount path of a router ends in this path, which each of its routes asks. @param find Works it out, the first time. */
@@ -114,6 +121,10 @@ export class Path {
     // Where doubled slashes are one, "//" is "/".
     return raw[0] !== '' || raw.length > 1 || !rules.ignoreDuplicateSlashes;
   }
+}
+
+function cutsAlike(a: PathRules, b: PathRules): boolean {
+  return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }
 
 /** Cuts a path that starts with `/` into segments, as the rules have it. */

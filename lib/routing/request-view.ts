@@ -19,9 +19,12 @@ export class RequestView extends TargetView {
   /** Whether the URL was shown to handlers of a parameter otherwise than their layer sees it. */
   #isParam = false;
 
-  /** @param outer The view of the walk around. @param isMounted Whether a framework around goes on with what is left. */
-  constructor(req: Request, outer: TargetView | undefined, table: RouteTable, isMounted: boolean) {
-    super(req, outer);
+  /**
+   * @param outer The view of the walk around. @param isDirect Whether nothing stands between.
+   * @param isMounted Whether a framework around goes on with what is left.
+   */
+  constructor(req: Request, outer: TargetView | undefined, isDirect: boolean, table: RouteTable, isMounted: boolean) {
+    super(req, outer, isDirect);
     this.table = table;
     this.#outerParams = isMounted ? req.params : undefined;
     this.#outerNext = isMounted ? req.next : undefined;
@@ -104,7 +107,6 @@ export class RequestView extends TargetView {
   restore(): void {
     const { req } = this;
     this.given = null;
-    this.keepOrigin();
     this.showAll();
     this.showBase('');
     if (this.#outerParams === undefined) return;
@@ -116,8 +118,8 @@ export class RequestView extends TargetView {
   takeBack(method: string): void {
     const { req } = this;
     const entered = this.takeBackTarget() ?? method;
-    if (req.method !== entered) req.method = entered;
     this.restore();
+    if (req.method !== entered) req.method = entered;
   }
 
   #showMount(mountPath: string, match: Match): void {

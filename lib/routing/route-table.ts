@@ -15,6 +15,14 @@ export interface Era {
   isOver: boolean;
 }
 
+/** A walk, as far as what is mounted in its list shares with it. */
+interface Around {
+  readonly table: RouteTable;
+  readonly match: Match;
+}
+
+/** Length of a path from which it is worth while to cut it once for all that is mounted at one place. */
+const LONG = 256;
 /** Stands for all methods that no route names. */
 const OTHER = '';
 
@@ -72,14 +80,14 @@ export class RouteTable {
     this.#unmatched = new Plan(middleware.map((layer) => new Step(layer, !everywhere(layer), undefined, false, this.#exact)));
   }
 
-  /** @param path Path of a request target, as sent. */
-  match(method: string, path: string): Match {
+  /** @param path Path of a request target, as sent. @param around The walk around. */
+  match(method: string, path: string, around?: Around): Match {
     // A target such as "*" is no path: the engine would skip its first character unread.
     if (path.charCodeAt(0) !== 47) return new Match(path, this.#pathlessPlan(method), null, null, true);
-    let cut: Path | null = null;
+    let cut = around === undefined ? null : cutAround(around, path)?.ending(path, this.rules) ?? null;
     let lookup = path;
     if (!this.#exact || path.includes('%')) {
-      cut = new Path(path, this.rules);
+      cut ??= new Path(path, this.rules);
       lookup = cut.lookup;
     }
     const found = this.#engine.find(lookup);
@@ -187,6 +195,11 @@ export class RouteTable {
     }
     return steps.sort((a, b) => a.layer.mark.order - b.layer.mark.order);
   }
+}
+
+/** The path of the walk around as it was cut; a long one is cut there for all that is mounted. */
+function cutAround({ table, match }: Around, path: string): Path | null {
+  return path.length < LONG ? match.cut : table.cut(match);
 }
 
 /** Whether a layer applies to every path. */

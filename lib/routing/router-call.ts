@@ -42,7 +42,7 @@ interface Outer {
 export class RouterCall implements WalkHost {
   /** Those around it do. */
   readonly isChecking = false;
-  readonly #router: RegisteredRouter;
+  readonly mounted: RegisteredRouter;
   readonly #options: RouterOptions;
   readonly #adoption = new Adoption(Request.prototype, WalkedResponse.prototype);
   /** By the rules of what it was called in. */
@@ -50,7 +50,7 @@ export class RouterCall implements WalkHost {
   #era: Era = { isOver: false };
 
   constructor(router: RegisteredRouter, options: RouterOptions) {
-    this.#router = router;
+    this.mounted = router;
     this.#options = options;
   }
 
@@ -81,7 +81,7 @@ export class RouterCall implements WalkHost {
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
     req[kOriginalUrl] ??= req.originalUrl;
     if (around === undefined && isCoded(req)) refuseCoding(req, res);
-    else this.#router.handle(req, res, (error) => RouterCall.#conclude(req, res, around, error));
+    else this.mounted.handle(req, res, (error) => RouterCall.#conclude(req, res, around, error));
   }
 
   /** Whatever a program has left on request and response: it may be called from a timer, where a throw would end the process. */
@@ -111,7 +111,7 @@ export class RouterCall implements WalkHost {
     const begun = req[kBegun] ?? parent;
     const leave: NextFunction = (error) => RouterCall.#leave(req, outer, next, error);
     const watch = parent === undefined ? RequestWatch.ifTraced(req, response as Response, false) : parent.watch?.request;
-    const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url)), leave, parent, begun, watch);
+    const walk = new Walk(this, req, response as Response, table, table.match(req.method, pathOf(req.url), parent), leave, parent, begun, watch);
     if (table.rules.inherits === true) walk.inherited = outer.params ?? null;
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;
@@ -191,7 +191,7 @@ export class RouterCall implements WalkHost {
     const known = this.#tables.get(around);
     if (known?.era.isOver === false) return known;
     const inherits = this.#options.mergeParams ?? around.mergeParams ?? true;
-    const table = new RouteTable(this.#router, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers, known ?? before, this.#era);
+    const table = new RouteTable(this.mounted, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers, known ?? before, this.#era);
     this.#tables.set(around, table);
     return table;
   }

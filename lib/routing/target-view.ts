@@ -2,13 +2,14 @@ import type { Request } from '../http/request';
 import { pathOf, pathStart } from '../target';
 import { GivenBase } from './given-base';
 
-/** The part of a path that a view hides, and whether a slash was put before the rest. */
+/** The part of a path that a view hides. */
 export interface Hidden {
   readonly path: string;
-  readonly slash: boolean;
+  /** What becomes of a slash that was put before the rest: `added` only where the program has left it alone, `cut` from whatever it makes. */
+  readonly slash: 'none' | 'added' | 'cut';
 }
 
-const NOTHING_HIDDEN: readonly Hidden[] = [{ path: '', slash: false }];
+const NOTHING_HIDDEN: readonly Hidden[] = [{ path: '', slash: 'none' }];
 
 /** A walk's target, and the part of it that what is called sees as `req.url` behind `req.baseUrl`. */
 export class TargetView {
@@ -33,8 +34,8 @@ export class TargetView {
   /** The target on entry, and the method that was routed, once the program has made another. */
   #entered: { readonly url: string; readonly method: string } | null = null;
 
-  /** @param outer The view of the walk around. */
-  constructor(req: Request, outer: TargetView | undefined) {
+  /** @param outer The view of the walk around. @param isDirect Whether nothing of another framework or of the program stands between. */
+  constructor(req: Request, outer: TargetView | undefined, isDirect: boolean) {
     const { url } = req;
     const base = baseOf(req);
     this.req = req;
@@ -42,7 +43,7 @@ export class TargetView {
     this.base = base;
     this.#shownUrl = url;
     this.#shownBase = base;
-    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base, url);
+    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base, url, isDirect);
   }
 
   /** Whether the program has changed `req.url` since it was shown. */
@@ -124,33 +125,33 @@ export class TargetView {
   }
 
   /**
-   * Gives the target that the program has made the origin of the one on entry. Where Express puts what it has hidden before a target of
-   * the absolute form, it goes by the length of the origin that it came with, and a client chose that: so much of another would be cut off.
+   * Whether the program has made another target, and one of the two is no path. What Express and others have hidden they put before a target
+   * again by the length of the origin that it came with, which a client may have chosen: nobody can tell what becomes of it.
    */
-  protected keepOrigin(): void {
-    if (this.#entered === null || this.base === '') return;
-    const { url } = this.#entered;
-    this.url = url.slice(0, pathStart(url)) + this.url.slice(pathStart(this.url));
+  get isUncertain(): boolean {
+    return this.#entered !== null && !(this.#entered.url.startsWith('/') && this.url.startsWith('/'));
   }
 
   /**
    * What may be hidden from what is called with that URL where `req.baseUrl` is that. Both are the program's to assign, and frameworks
    * between may have changed both: where they tell different things, each is one that a check has to ask about.
+   * @param isDirect Whether nothing stands between.
    */
-  hiddenAt(base: string, url: string): readonly Hidden[] {
+  hiddenAt(base: string, url: string, isDirect: boolean): readonly Hidden[] {
+    const all = this.#pathsHiddenAt(base, url).map((path): Hidden => ({ path, slash: pathOf(this.url) === path ? 'added' : 'none' }));
+    // Express 4, and 5 before its router 2.3, take the slash from whatever the program makes of it.
+    return isDirect ? all : all.flatMap((hidden): Hidden[] => (hidden.slash === 'added' ? [hidden, { ...hidden, slash: 'cut' }] : [hidden]));
+  }
+
+  #pathsHiddenAt(base: string, url: string): string[] {
     const range = this.url.slice(this.#from, this.#to);
-    if (base === this.#shownBase && url === this.#shownUrl) return [this.#hidden(range)];
+    if (base === this.#shownBase && url === this.#shownUrl) return [range];
     const byUrl = this.#beforeUrl(url);
     const byBase = isBeneath(base, this.base) ? base.slice(this.base.length) : null;
     const byShown = isBeneath(base, this.#shownBase) ? range + base.slice(this.#shownBase.length) : null;
-    if (byUrl !== null && (byUrl === byBase || byUrl === byShown)) return [this.#hidden(byUrl)];
+    if (byUrl !== null && (byUrl === byBase || byUrl === byShown)) return [byUrl];
     // A program may have rewritten the URL, and taken a base from elsewhere: then it is what was hidden from it.
-    const paths = new Set([range, byUrl, byBase, byShown].filter((path) => path !== null));
-    return [...paths].map((path) => this.#hidden(path));
-  }
-
-  #hidden(path: string): Hidden {
-    return { path, slash: pathOf(this.url) === path };
+    return [...new Set([range, byUrl, byBase, byShown].filter((path) => path !== null))];
   }
 
   /** What stands in the target's path before that of a URL; null where the URL is none of its ends. */
@@ -199,7 +200,8 @@ function isBeneath(base: string, around: string): boolean {
 export function targetBehind({ path, slash }: Hidden, url: string): string {
   const from = pathStart(url);
   const rest = url.slice(from);
-  return url.slice(0, from) + path + (slash ? withoutSlash(rest) : rest);
+  if (slash === 'cut' && rest.startsWith('/')) return url.slice(0, from) + path + rest.slice(1);
+  return url.slice(0, from) + path + (slash === 'added' ? withoutSlash(rest) : rest);
 }
 
 /** A slash that the framework added does not become part of the target when only the query was changed. */

@@ -1,3 +1,4 @@
+import { HttpError } from '../errors';
 import type { Request } from '../http/request';
 import { forgetRefusedHead } from '../http/default-answer';
 import { pathOf } from '../target';
@@ -33,6 +34,8 @@ export type Travelling = Request & { [kWalk]?: Walk | undefined; [kBegun]?: Walk
 export interface WalkHost {
   /** Whether it checks signatures. */
   readonly isChecking: boolean;
+  /** What is mounted, and called, to have it walk. */
+  readonly mounted: object;
   /** What is registered by now, where the table of a walk is over. */
   tableNow(walk: Walk): RouteTable;
   /** Resumes a walk, of the application or within it: at once, or when a body that a route of it can take has been read. */
@@ -102,6 +105,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** An error that stands before the first route; raised there unless something else has read the body. */
   bodyError: unknown = undefined;
 
+  /** Whether nothing of another framework or of the program stands between this walk and the one around. */
+  readonly #isDirect: boolean;
   #depth = 0;
   #over = false;
   /** Whether the walk is held where it is, and not before the list of another target. */
@@ -135,7 +140,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const enclosing = enclosingAt(parent, baseOf(req));
     this.parent = enclosing;
     if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
-    this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
+    this.#isDirect = enclosing?.reached?.handler === host.mounted;
+    this.view = new RequestView(req, enclosing?.view, this.#isDirect, table, outer !== undefined);
     this.before = underWay(begun);
     this.serial = begun === undefined ? 0 : begun.serial + 1;
     this.isBeneathCheck = begun !== undefined && (begun.isBeneathCheck || begun.host.isChecking);
@@ -599,12 +605,20 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   #end(): void {
     this.#over = true;
+    let error = this.failure?.error;
+    let failed = this.failure !== null;
     try {
-      this.view.restore();
-    } catch (error) {
+      if (this.isBeneathCheck && !this.#isDirect && this.view.isUncertain) {
+        error ??= HttpError.of('MALFORMED_PATH', 'The request target is no path, or was made into what is none');
+        failed = true;
+        this.view.takeBack(this.method);
+      } else {
+        this.view.restore();
+      }
+    } catch (raised) {
       // A property that a program has made read-only.
-      return this.#handOn(true, error);
+      return this.#handOn(true, raised);
     }
-    this.#handOn(this.failure !== null, this.failure?.error);
+    this.#handOn(failed, error);
   }
 }

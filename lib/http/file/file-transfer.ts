@@ -10,7 +10,6 @@ import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
 import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
-import { uncork } from '../own-answer';
 import { checkStatus } from '../response-head';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
 
@@ -63,7 +62,6 @@ export class FileTransfer {
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
       this.#res.removeHeader('Trailer');
-      uncork(this.#res);
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, options);
     };
