@@ -57,7 +57,7 @@ const PROGRAMS: Record<string, (times: number) => Application> = {
   },
 };
 
-const UNITS = ['%C3%A9', '%25', '%2f', '/%61', '//;', '/../x', '%C2'];
+const UNITS = ['%C3%A9', '%25', '/%61', '//;'];
 
 describe('a check that is made again and again for one request', () => {
   test.each(Object.keys(PROGRAMS).flatMap((name) => UNITS.map((unit) => [name, unit] as const)))('%s: so much of %s is looked through, and no more', async (name, unit) => {

@@ -19,15 +19,15 @@ const silent = { logging: { level: 'silent' } } as const;
 /** Methods of a response that middleware replaces, or that what it replaces is called by. */
 const METHODS = ['write', 'end', 'writeHead', 'setHeader', 'getHeader', 'hasHeader', 'removeHeader', 'getHeaderNames', 'on', 'once', 'off', 'cork', 'uncork'] as const;
 /** The call that throws. */
-const CALLS = [1, 2, 3, 20];
+const CALLS = [1, 2, 4];
 
-const numbers = Array.from({ length: 100_000 }, (_, index) => index);
+const numbers = Array.from({ length: 30_000 }, (_, index) => index);
 const file = (name: string, length: number): string => {
   const path = join(folder.path, name);
   writeFileSync(path, Buffer.alloc(length, 'x'));
   return path;
 };
-const [small, large] = [file('small.txt', 100), file('large.txt', 2_000_000)];
+const [small, large] = [file('small.txt', 100), file('large.txt', 400_000)];
 
 async function* slowly(): AsyncGenerator<Buffer> {
   for (let left = 8; left > 0; left--) {
@@ -38,10 +38,10 @@ async function* slowly(): AsyncGenerator<Buffer> {
 
 const ANSWERS: Record<string, Handler> = {
   'res.json': (_req, res) => res.json(numbers),
-  'res.send': (_req, res) => res.send('x'.repeat(1_000_000)),
+  'res.send': (_req, res) => res.send('x'.repeat(300_000)),
   'res.xJson': (_req, res) => void res.xJson({ numbers }),
   'res.xJson of little': (_req, res) => void res.xJson({ a: 1n }),
-  'res.stream': (_req, res) => void res.stream(Readable.from(Array.from({ length: 30 }, () => Buffer.alloc(60_000)))),
+  'res.stream': (_req, res) => void res.stream(Readable.from(Array.from({ length: 8 }, () => Buffer.alloc(60_000)))),
   'res.stream of little': (_req, res) => void res.stream(Readable.from(['a', 'b', 'c'].map((letter) => Buffer.alloc(20, letter)))),
   'res.stream by and by': (_req, res) => void res.stream(slowly()),
   'res.sendFile': (_req, res) => res.sendFile(small),
@@ -121,7 +121,7 @@ describe.each(Object.entries({ createServer, express }))('a response of %s whose
       };
       const plain = await of('/plain');
       // On one connection: what stands behind the end of an answer would be read as the next.
-      for (let time = 0; time < 3; time++) expect(await of('/corked')).toEqual(plain);
+      for (let time = 0; time < 2; time++) expect(await of('/corked')).toEqual(plain);
     }
     agent.destroy();
   });
