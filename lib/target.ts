@@ -34,6 +34,16 @@ export function guardedPart(target: string): string {
   return query === -1 ? target : target.slice(0, query);
 }
 
+/**
+ * Whether Express and connect find an origin in a target: whatever stands before `://` and no query. What they have hidden they put
+ * behind so many characters of it.
+ */
+export function hasOrigin(target: string): boolean {
+  if (target.charCodeAt(0) === SLASH) return false;
+  const mark = target.indexOf('://');
+  return mark !== -1 && target.lastIndexOf('?', mark) === -1;
+}
+
 export function pathStart(target: string): number {
   if (target.charCodeAt(0) === SLASH) return 0;
   return ABSOLUTE_FORM.exec(target)?.[0].length ?? 0;

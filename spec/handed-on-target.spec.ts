@@ -173,7 +173,7 @@ describe('what is handed on to another framework', () => {
     };
   }
 
-  /** Targets that are no path, of which what is cut off of what was made of them ends in front of something guarded. */
+  /** Targets with an origin, of which what is cut off of what was made of them ends in front of something guarded. */
   function sentTo(path: string): string[] {
     const sent = [`http://guarded${path}/old`, `http://secret${path}/old`];
     for (const rest of ['guarded/x', 'secret', 'o/secret']) {
@@ -185,7 +185,7 @@ describe('what is handed on to another framework', () => {
 
   const cells = Object.keys(targets).flatMap((made) => ['/new', '/o'].flatMap((to) => ['/', '/c'].map((path) => [made, to, path] as const)));
 
-  test.each(cells)('is not made of one that is no path: %s, to %s, mounted at %s', async (made, to, path) => {
+  test.each(cells)('is not made of one with an origin: %s, to %s, mounted at %s', async (made, to, path) => {
     for (const [index, make] of Object.values(MOUNTED).entries()) {
       const place = Object.keys(PLACES)[index % 2] as string;
       const seen: Seen = { guarded: [], failed: [] };
@@ -198,7 +198,7 @@ describe('what is handed on to another framework', () => {
       const wire = await Wire.tell(port, sent.map((target) => head(`GET ${target}`)).join('') + head('GET /last', { Connection: 'close' }));
       expect(seen.guarded).toEqual([]);
       expect(wire.match(/HTTP\/1\.1 \d+/g)).toHaveLength(sent.length + 1);
-      expect(seen.failed.filter((failure) => failure.includes('is no path')).length).toBeGreaterThan(20);
+      expect(seen.failed.filter((failure) => failure.includes('has an origin')).length).toBeGreaterThan(20);
     }
   });
 
@@ -233,17 +233,39 @@ describe('what is handed on to another framework', () => {
   test.each(Object.keys(MOUNTED))('is asked about without a slash that the framework around has added: %s', async (name) => {
     for (const make of Object.values(OUTER)) {
       const mounted = (MOUNTED[name] as () => Application)().use((req, _res, next) => {
-        const page = /\?page=(\w+)/.exec(req.url)?.[1];
-        if (page !== undefined) req.url = `/${page}`;
+        const [, page, kind] = /\?page=(\w+)(.?)/.exec(req.url) ?? [];
+        if (page !== undefined) req.url = `${kind === '!' ? '?' : '/'}${page}`;
         next();
       });
       const app = make({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
       app.use(mountedAsBefore('/s', mounted as never, (_req, res) => res.send('reached')));
       const port = await running.start(app);
       expect((await ask(port, '/s?page=ecret')).status).toBe(401);
+      expect((await ask(port, '/s?page=ecret!')).status).toBe(401);
       expect((await ask(port, '/s?page=other')).status).toBe(404);
       const signed = { ...signRequest({ secret: SECRET, method: 'GET', url: '/s?page=ecret' }) };
       expect((await ask(port, '/s?page=ecret', { headers: signed })).body).toBe('reached');
+    }
+  });
+
+  /** What programs make of what comes for a mount path alone: less than a path. */
+  test.each(['/v1', '/v1?x=1', '/v1#f', '?x=1', '#f', '', '/v1?http://h/x'])('may be less than a path: %j', async (rest) => {
+    for (const make of Object.values(MOUNTED)) {
+      for (const place of [null, ...Object.keys(PLACES)]) {
+        const mounted = make().use((req, _res, next) => {
+          req.url = req.url.replace(/^\/v1/, '');
+          next();
+        });
+        const app = createServer({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/private/**'] } } } });
+        const seen: Seen = { guarded: [], failed: [] };
+        const between = place === null ? (req: Request, res: Response, next: NextFunction): void => void (mounted as unknown as Handler)(req, res, next) : program(place, '/', mounted, seen);
+        app.use('/api', between as never);
+        app.use((_req, res) => res.send('open'));
+        const port = await running.start(app);
+        const answer = await Wire.tell(port, head(`GET /api${rest}`, { Connection: 'close' }));
+        expect([answer.slice(9, 12), /open.*$/.test(answer)]).toEqual(['200', true]);
+        expect(seen.failed).toEqual([]);
+      }
     }
   });
 

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { createServer, express, type Handler, type Response } from 'waypost';
 import { Folder } from './support/folder';
 import { Running } from './support/running';
-import { ask } from './support/wire';
+import { ask, head, Wire } from './support/wire';
 
 const running = new Running();
 const folder = new Folder();
@@ -124,5 +124,21 @@ describe.each(Object.entries({ createServer, express }))('a response of %s whose
       for (let time = 0; time < 2; time++) expect(await of('/corked')).toEqual(plain);
     }
     agent.destroy();
+  });
+
+  test('corked, and never uncorked, it comes where it waits behind another on its connection, and so does what is behind it', async () => {
+    const app = make(silent);
+    app.use('/first', (_req, res) => void setTimeout(() => res.send('first'), 20));
+    app.use((_req, res, next) => {
+      res.cork();
+      next();
+    });
+    app.use((req, res, next) => (Object.values(ANSWERS)[Number(req.url.slice(1))] as Handler)(req, res, next));
+    const port = await running.start(app as ReturnType<typeof createServer>);
+    for (const [index, name] of Object.keys(ANSWERS).entries()) {
+      if (name.includes('error') || name.includes('late') || /sendFile of|download/.test(name)) continue;
+      const text = await Wire.tell(port, head('GET /first') + head(`GET /${index}`) + head('GET /first', { Connection: 'close' }));
+      expect([name, text.match(/HTTP\/1\.1 \d+/g)?.length, text.endsWith('first')]).toEqual([name, 3, true]);
+    }
   });
 });

@@ -202,6 +202,8 @@ export function sendCorked(res: ServerResponse): void {
   const corked = res.writableCorked;
   for (let left = corked; left > 0; left--) res.uncork();
   for (let left = corked; left > 0; left--) res.cork();
+  // One that waits for its turn corks the socket that it gets then, and flushes into that.
+  if (corked > 0 && res.socket === null) res.once('socket', () => process.nextTick(sendCorked, res));
 }
 
 /**

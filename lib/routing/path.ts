@@ -1,5 +1,5 @@
 import { foldLetters } from './pattern-case';
-import { decodeStatic } from './pattern-decoding';
+import { decodeStatic, isWellEncoded } from './pattern-decoding';
 
 /** How strictly paths are compared; the `routing` options of createServer. */
 export interface PathRules {
@@ -49,12 +49,9 @@ export class Path {
     this.isPath = path.charCodeAt(0) === 47;
     this.rules = rules;
     this.raw = raw;
-    if (!encoded && rules.caseSensitive) {
-      this.text = raw;
-    } else {
-      this.text = raw.map((segment) => fold(encoded ? decodeStatic(segment) : segment, rules));
-    }
-    this.lookup = '/' + (encoded ? this.text.map(engineText) : this.text).join('/');
+    this.text = !encoded && rules.caseSensitive ? raw : textOf(path, raw, encoded, rules);
+    const lookup = '/' + this.text.join('/');
+    this.lookup = encoded ? engineText(lookup) : lookup;
     this.plain = this.lookup === path;
   }
 
@@ -127,10 +124,21 @@ function cutsAlike(a: PathRules, b: PathRules): boolean {
   return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }
 
+/**
+ * The segments as static parts of patterns are compared. Decoded and folded as a whole, which takes a tenth of the time where a client sends
+ * thousands: no escape becomes a slash. Where some encoding is malformed, each by itself, since the others are decoded.
+ */
+function textOf(path: string, raw: string[], encoded: boolean, rules: PathRules): string[] {
+  if (encoded && !(path.startsWith('/') && isWellEncoded(path))) return raw.map((segment) => fold(decodeStatic(segment), rules));
+  const text = fold(encoded ? decodeStatic(path) : path, rules);
+  return text === path ? raw : splitPath(text, rules);
+}
+
 /** Cuts a path that starts with `/` into segments, as the rules have it. */
 function splitPath(path: string, rules: PathRules): string[] {
-  let segments = path.slice(1).split('/');
-  if (rules.ignoreDuplicateSlashes) {
+  const rest = path.slice(1);
+  let segments = rest.split('/');
+  if (rules.ignoreDuplicateSlashes && (rest.startsWith('/') || rest.includes('//'))) {
     segments = segments.filter((segment, index) => segment !== '' || index === segments.length - 1);
   }
   if (rules.ignoreTrailingSlash && segments.length > 1 && segments[segments.length - 1] === '') segments.pop();
@@ -154,11 +162,11 @@ export function fold(text: string, rules: PathRules): string {
 }
 
 /**
- * A segment as the engine may see it. The engine decodes what it is given; with
+ * A path as the engine may see it. The engine decodes what it is given; with
  * every `%` gone it has nothing to decode, and no trap of its decoding is met.
  * Only segments that no static text equals still hold a `%` here, so which
  * character takes its place is of no account.
  */
-function engineText(segment: string): string {
-  return segment.includes('%') ? segment.replaceAll('%', '\u0000') : segment;
+function engineText(path: string): string {
+  return path.replace(/%/g, '\u0000');
 }

@@ -1,5 +1,5 @@
 import type { Request } from '../http/request';
-import { pathOf, pathStart } from '../target';
+import { hasOrigin, pathOf, pathStart } from '../target';
 import { GivenBase } from './given-base';
 
 /** The part of a path that a view hides. */
@@ -125,11 +125,11 @@ export class TargetView {
   }
 
   /**
-   * Whether the program has made another target, and one of the two is no path. What Express and others have hidden they put before a target
-   * again by the length of the origin that it came with, which a client may have chosen: nobody can tell what becomes of it.
+   * Whether the program has made another target, and one of the two has an origin. What Express and others have hidden they put behind so
+   * many characters of a target as the origin had that it came with, which a client may have chosen: nobody can tell what becomes of it.
    */
   get isUncertain(): boolean {
-    return this.#entered !== null && !(this.#entered.url.startsWith('/') && this.url.startsWith('/'));
+    return this.#entered !== null && (hasOrigin(this.#entered.url) || hasOrigin(this.url));
   }
 
   /**
@@ -200,7 +200,7 @@ function isBeneath(base: string, around: string): boolean {
 export function targetBehind({ path, slash }: Hidden, url: string): string {
   const from = pathStart(url);
   const rest = url.slice(from);
-  if (slash === 'cut' && rest.startsWith('/')) return url.slice(0, from) + path + rest.slice(1);
+  if (slash === 'cut') return url.slice(0, from) + path + rest.slice(1);
   return url.slice(0, from) + path + (slash === 'added' ? withoutSlash(rest) : rest);
 }
 

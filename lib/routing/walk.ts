@@ -609,7 +609,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     let failed = this.failure !== null;
     try {
       if (this.isBeneathCheck && !this.#isDirect && this.view.isUncertain) {
-        error ??= HttpError.of('MALFORMED_PATH', 'The request target is no path, or was made into what is none');
+        error ??= HttpError.of('MALFORMED_PATH', 'The request target has an origin, or was given one, and was made into another');
         failed = true;
         this.view.takeBack(this.method);
       } else {
