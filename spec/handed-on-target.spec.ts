@@ -269,15 +269,31 @@ describe('what is handed on to another framework', () => {
     }
   });
 
-  test('stays open where it is excluded, and what is mounted itself has the slash', async () => {
-    const mounted = createServer(silent).use((req, _res, next) => {
-      if (req.url === '/') req.url = '/index';
-      next();
-    });
-    mounted.get('/index', (_req, res) => res.send('index'));
-    const app = createServer({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/public', '/public/**'] } } } });
-    const port = await running.start(app.use('/public', mounted));
-    expect((await ask(port, '/public')).body).toBe('index');
-    expect((await ask(port, '/publicindex')).status).toBe(401);
+  /** Ways of mounting that put no slash before the rest, or take it away only where they find it alone. */
+  const OPEN: Record<string, (app: Application, mounted: Application) => unknown> = {
+    'mounted': (app, mounted) => app.use('/public', mounted as never),
+    'wrapped': (app, mounted) => app.use('/public', (req, res, next) => void (mounted as unknown as Handler)(req, res, next)),
+    'in an Express Router': (app, mounted) => app.use('/public', theirs.Router().use(mounted as never) as never),
+    'by hand': (app, mounted) => app.use((req, res, next) => {
+      if (!/^\/public(?=[/?]|$)/.test(req.url)) return next();
+      req.url = req.url.slice('/public'.length);
+      req.baseUrl += '/public';
+      return (mounted as unknown as Handler)(req, res, next);
+    }),
+  };
+
+  test.each(Object.keys(OPEN).flatMap((way) => Object.keys(MOUNTED).map((name) => [way, name] as const)))('stays open where it is excluded: %s, %s', async (way, name) => {
+    for (const make of Object.values(OUTER)) {
+      const mounted = (MOUNTED[name] as () => Application)().use((req, _res, next) => {
+        if (req.url === '/' || req.url === '') req.url = '/index';
+        next();
+      });
+      const app = make({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/public', '/public/**'] } } } });
+      (OPEN[way] as (typeof OPEN)[string])(app, mounted);
+      app.use((_req, res) => res.send('open'));
+      const port = await running.start(app);
+      for (const path of ['/public', '/public/index', '/public?x=1', '/public/any?x=1']) expect([path, (await ask(port, path)).body]).toEqual([path, 'open']);
+      for (const path of ['/publicindex', '/publicx=1', '/other']) expect([path, (await ask(port, path)).status]).toEqual([path, 401]);
+    }
   });
 });

@@ -138,14 +138,15 @@ export class TargetView {
    * @param isDirect Whether nothing stands between.
    */
   hiddenAt(base: string, url: string, isDirect: boolean): readonly Hidden[] {
-    const all = this.#pathsHiddenAt(base, url).map((path): Hidden => ({ path, slash: pathOf(this.url) === path ? 'added' : 'none' }));
-    // Express 4, and 5 before its router 2.3, take the slash from whatever the program makes of it.
-    return isDirect ? all : all.flatMap((hidden): Hidden[] => (hidden.slash === 'added' ? [hidden, { ...hidden, slash: 'cut' }] : [hidden]));
+    const hides = (path: string): Hidden => ({ path, slash: pathOf(this.url) === path ? 'added' : 'none' });
+    if (base === this.#shownBase && url === this.#shownUrl) return [hides(this.url.slice(this.#from, this.#to))];
+    const all = this.#pathsHiddenAt(base, url).map(hides);
+    // Express 4, and 5 before its router 2.3, take a slash that they have put before the rest from whatever the program makes of it.
+    return isDirect || !url.startsWith('/') ? all : all.flatMap((hidden): Hidden[] => (hidden.slash === 'added' ? [hidden, { ...hidden, slash: 'cut' }] : [hidden]));
   }
 
   #pathsHiddenAt(base: string, url: string): string[] {
     const range = this.url.slice(this.#from, this.#to);
-    if (base === this.#shownBase && url === this.#shownUrl) return [range];
     const byUrl = this.#beforeUrl(url);
     const byBase = isBeneath(base, this.base) ? base.slice(this.base.length) : null;
     const byShown = isBeneath(base, this.#shownBase) ? range + base.slice(this.#shownBase.length) : null;
