@@ -282,15 +282,15 @@ describe('what is handed on to another framework', () => {
     }),
   };
 
-  test.each(Object.keys(OPEN).flatMap((way) => Object.keys(MOUNTED).map((name) => [way, name] as const)))('stays open where it is excluded: %s, %s', async (way, name) => {
+  test.each(Object.keys(OPEN).flatMap((way) => Object.keys(MOUNTED).filter((name) => way !== 'by hand' || !name.includes('Router')).map((name) => [way, name] as const)))('stays open where it is excluded: %s, %s', async (way, name) => {
     for (const make of Object.values(OUTER)) {
       const mounted = (MOUNTED[name] as () => Application)().use((req, _res, next) => {
         if (req.url === '/' || req.url === '') req.url = '/index';
         next();
       });
       const app = make({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/public', '/public/**'] } } } });
+      mounted.use((_req, res) => res.send('open'));
       (OPEN[way] as (typeof OPEN)[string])(app, mounted);
-      app.use((_req, res) => res.send('open'));
       const port = await running.start(app);
       for (const path of ['/public', '/public/index', '/public?x=1', '/public/any?x=1']) expect([path, (await ask(port, path)).body]).toEqual([path, 'open']);
       for (const path of ['/publicindex', '/publicx=1', '/other']) expect([path, (await ask(port, path)).status]).toEqual([path, 401]);

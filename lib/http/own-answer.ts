@@ -202,8 +202,15 @@ export function sendCorked(res: ServerResponse): void {
   const corked = res.writableCorked;
   for (let left = corked; left > 0; left--) res.uncork();
   for (let left = corked; left > 0; left--) res.cork();
+  if (!(corked > 0)) return;
   // One that waits for its turn corks the socket that it gets then, and flushes into that.
-  if (corked > 0 && res.socket === null) res.once('socket', () => process.nextTick(sendCorked, res));
+  if (res.socket === null) res.once('socket', () => process.nextTick(sendCorked, res));
+  // Node 22 may have written all at once, and tells nobody.
+  else if (!res.socket.writableNeedDrain) process.nextTick(tellDrained, res);
+}
+
+function tellDrained(res: ServerResponse): void {
+  if (res.writableNeedDrain) res.emit('drain');
 }
 
 /**

@@ -117,14 +117,24 @@ class Transfer {
       this.#left -= chunk.length;
       if (this.#left === 0) {
         this.#stop();
-        sendCorked(res);
-        res.end(chunk);
+        this.#end(chunk);
       } else if ((res.write(chunk) as boolean | undefined) === false) {
         // What stands in its place may return nothing.
         sendCorked(res);
         return;
       }
     }
+  }
+
+  #end(chunk: Buffer): void {
+    const res = this.#res;
+    if (!(res.writableCorked > 0)) {
+      res.end(chunk);
+      return;
+    }
+    res.write(chunk);
+    sendCorked(res);
+    res.end();
   }
 
   readonly #stop = (): void => {
