@@ -2,7 +2,7 @@ import { HttpError } from '../errors';
 
 /** Whether something is in a text that decodeURI leaves encoded, and that a client has sent in lower case. */
 const LOWER_ESCAPE = /%(?:2[bcf]|3[abdf])/;
-/** Each by itself: a function for each that is found takes ten times as long, and a text in the place of an expression twice. */
+/** Each by itself, without a function for each that is found: a client may send thousands. V8 replaces them faster by an expression than by a text. */
 const LOWER_ESCAPES = ['2b', '2c', '2f', '3a', '3b', '3d', '3f'].map((digits) => [new RegExp(`%${digits}`, 'g'), `%${digits.toUpperCase()}`] as const);
 /** The escapes of `$ & + , : ; = @`. */
 const RESERVED_ESCAPE = /%(?:2[46bc]|3[abd]|40)/gi;

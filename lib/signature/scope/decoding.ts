@@ -23,7 +23,7 @@ export function decode(path: string): Decoded {
   return { text: LEAD.test(text) ? decodeCharacters(text) : text, isDeep };
 }
 
-// Code units in arrays of numbers: of characters in a list it takes twenty times as long, and a client chooses how many there are.
+// Code units in arrays of numbers: a list of characters takes several times as long, and a client chooses how many there are.
 
 function decodeEscapes(path: string): Decoded {
   const units = new Uint16Array(path.length);
