@@ -144,6 +144,25 @@ describe.each(Object.entries(HOSTS))('who reads on behind the answer: %s', (_nam
     await wire.end;
   }
 
+  test.each<[string, (req: Request, told: (how: unknown) => void) => void]>([
+    ['by an iterator', (req, told) => void (async () => { for await (const _ of req); })().then(() => told('end'), ({ code }: { code: string }) => told(code))],
+    ['by events', (req, told) => void req.on('data', () => undefined).on('end', () => told('end')).on('error', ({ code }: { code: string }) => told(code)).on('close', () => told('close'))],
+    ['by reading', (req, told) => void req.on('readable', () => req.read()).on('end', () => told('end')).on('close', () => told('close'))],
+  ])('and begins when that is closing the connection is told too: %s', async (_how, read) => {
+    const app = make();
+    const told = new Promise((resolve) => {
+      app.post('/', (req: Request, res: Response) => {
+        res.send('stopped');
+        req.pause();
+        res.on('finish', () => setImmediate(read, req, resolve));
+      });
+    });
+    const wire = await Wire.open(await running.listen(createHttpServer(app as RequestListener)));
+    wire.write(head('POST /', { 'Content-Type': 'image/png', 'Transfer-Encoding': 'chunked' }) + '3\r\nabc\r\n');
+    await wire.end;
+    expect(await told).toEqual(expect.stringMatching(/^(end|close|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE)$/));
+  });
+
   test('has as long as the server lets a kept connection stand still', async () => {
     const begun = await begin(65_000);
     expect(await begun.waits).toEqual([65_010]);

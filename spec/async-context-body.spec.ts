@@ -189,7 +189,7 @@ describe('a request with a body stays in its async context while it is checked',
       requestSignature: {
         secret: async (name) => {
           await new Promise((resolve) => setImmediate(resolve));
-          users.notes.push({ user: String(name), place: 'secret', store: users.current });
+          if (users.current !== undefined) users.notes.push({ user: String(name), place: 'secret', store: users.current });
           return SECRET;
         },
         replay: {
@@ -218,6 +218,22 @@ describe('a request with a body stays in its async context while it is checked',
 
   test.each(Object.entries(CHECKS))('%s', async (_, [security, kind]) => {
     await expectAtHome(await running.serve(users.around(application({ security }))), kind);
+  });
+
+  test.each(Object.entries(CHECKS))('%s, which its first middleware opens, with what hears of its stream', async (_, [security, kind]) => {
+    const app = createServer({ ...OPTIONS, security });
+    app.use(users.middleware);
+    app.use((req, _res, next) => {
+      if (req.url === '/old/hook') req.url = '/hook';
+      next();
+    });
+    app.post(['/signed', '/hook'], (req, res) => {
+      req.on('data', () => users.note(req, 'data')).on('end', () => {
+        users.note(req, 'end');
+        res.on('finish', () => users.note(req, 'finish')).send('taken');
+      });
+    });
+    await expectAtHome(await running.start(app), (name) => ({ ...kind(name), status: 200, places: ['data', 'end', 'finish'] }));
   });
 });
 

@@ -71,6 +71,38 @@ const WAYS: Record<string, Way> = {
     app.param('any', (req, _res, next) => { setImmediate(() => { req.url = '/secret'; next(); }); });
     app.get('/:any', reached);
   },
+  'a handler of a parameter, before another of that': (app, reached) => {
+    app.param('any', (req, _res, next) => { setImmediate(() => { req.url = '/secret'; next(); }); });
+    app.param('any', (req, res, next) => reached(req as Request, res as Response, next));
+    app.get('/:any', nothing);
+  },
+  'a handler of a parameter, before another of that which leads away again': (app, reached) => {
+    app.param('any', (req, _res, next) => { req.url = '/secret'; next(); });
+    app.param('any', (req, _res, next) => { req.url = '/open'; next(); });
+    app.get('/:any', nothing);
+    app.get('/open', reached);
+  },
+  'a handler of a parameter in a Router in a mounted application, before another of that': (app, reached) => {
+    const router = Router();
+    router.param('any', (req, _res, next) => { req.url = '/secret'; next(); });
+    router.param('any', (req, res, next) => reached(req as Request, res as Response, next));
+    router.get('/:any', nothing);
+    app.use(createServer(silent).use(router) as never);
+  },
+  'a handler of a parameter that goes on while its rewritten target is checked, before another of that': (app, reached) => {
+    const before = { goOn: (): void => undefined };
+    app.use((_req, _res, next) => { before.goOn = next; next(); });
+    app.param('any', (req, _res, next) => {
+      if (req.url === '/old') {
+        req.url = '/secret';
+        before.goOn();
+      }
+      next();
+    });
+    app.param('any', (req, res, next) => { if (!res.headersSent) reached(req as Request, res as Response, next); });
+    app.get('/:any', nothing);
+    app.get('/secret', reached);
+  },
   'a handler of a parameter that leaves the route': (app, reached) => {
     app.param('any', (req, _res, next) => { req.url = '/secret'; next('route'); });
     app.get('/:any', (_req, res) => res.send('left'));

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { PassThrough, Readable, Stream } from 'node:stream';
 import fc from 'fast-check';
 import { XJsonResponseHandler } from 'waypost';
+import { ChildProgram, FROM_LIB } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -56,6 +57,40 @@ describe.each(Object.entries(KINDS))('%s', (_, [make, words, onPlain = words]) =
     expect(warned.mock.calls.map(([text]) => String(text))).toEqual([expect.stringMatching(onPlain)]);
     warned.mockRestore();
   });
+});
+
+test('what is refused and fails later does not end the process', async () => {
+  const program = `
+    const { createReadStream } = require('node:fs');
+    const { get } = require('node:http');
+    const { PassThrough, Readable } = require('node:stream');
+    const { createServer, express } = require('./lib');
+    const later = () => new Promise((_, fail) => setTimeout(fail, 1, new Error('later')));
+    class Odd extends Promise { then() { throw new Error('odd'); } }
+    const GIVEN = {
+      'a file': () => createReadStream('/nowhere'),
+      'a stream': () => Readable.from((async function* () { yield 1; await later(); })()),
+      'a PassThrough': () => { const through = new PassThrough(); setTimeout(() => through.destroy(new Error('later')), 1); return through; },
+      'a promise': later,
+      'an async function': async () => { throw new Error('at once'); },
+      'a promise of a class of its own': () => new Odd(() => {}),
+      'the request': (req) => req,
+      'the response': (req) => req.res,
+    };
+    (async () => {
+      for (const make of [createServer, express]) {
+        const app = make({ env: 'production', logging: { level: 'silent' } });
+        for (const method of ['send', 'json', 'jsonp', 'xJson']) app.get('/' + method, (req, res) => res[method](GIVEN[req.get('x-given')](req)));
+        const server = await app.start(0);
+        for (const given of Object.keys(GIVEN)) for (const method of ['send', 'json', 'jsonp', 'xJson']) {
+          const status = await new Promise((done, failed) => get({ port: server.address().port, path: '/' + method, headers: { 'x-given': given }, agent: false }, (res) => res.resume().on('end', () => done(res.statusCode))).on('error', failed));
+          if (status !== 500) console.log(given, method, status);
+        }
+        await app.close();
+      }
+      setTimeout(() => console.log('lives'), 20);
+    })();`;
+  expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: 'lives\n', errors: '' });
 });
 
 describe('what is data is sent as JSON.stringify writes it', () => {

@@ -213,21 +213,26 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
  * One that stands still is given up as by Node's own limit for kept connections, and the reader told: it would wait for ever.
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
-  if (request === undefined || !isReadOn(request)) return closeByHalves(socket);
+  if (request === undefined || !isReadOn(request)) {
+    if (request?.complete === false) endReadingWith(socket, request);
+    return closeByHalves(socket);
+  }
   request.once('close', () => closeByHalves(socket));
-  socket.once('close', () => endReading(request));
+  endReadingWith(socket, request);
   const limit = idleLimit(socket) ?? LINGER;
   // As Node does: a limit of 0 leaves what the program has set, and a stream that was handed to the server by `connection` may have none.
   if (limit > 0 && typeof (socket as Partial<Socket>).setTimeout === 'function') socket.setTimeout(limit);
 }
 
-/** Called from an event, as {@link isReadOn}. */
-function endReading(request: IncomingMessage): void {
-  try {
-    if (!request.complete) request.destroy();
-  } catch {
-    // Its connection has gone.
-  }
+/** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and who reads would wait for ever. */
+export function endReadingWith(socket: Socket, request: IncomingMessage): void {
+  socket.once('close', () => {
+    try {
+      if (!request.complete) request.destroy();
+    } catch {
+      // What a program has put there throws; its connection has gone.
+    }
+  });
 }
 
 /** Whether somebody waits for more of a body, or for its end. Called from events, where a throw, of what a program has put there, ends the process. */

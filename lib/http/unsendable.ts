@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Duplex, Readable, Stream } from 'node:stream';
 import { types } from 'node:util';
 
 /** What a program may take for data, and JSON shows nothing of: what it is, and what to write instead, also on a response without `stream`. */
@@ -5,7 +7,8 @@ type Kind = readonly [name: string, instead: string, onPlain?: string];
 
 /**
  * The error for what is no data though it looks like it: a stream would be sent as
- * its insides, a promise as `{}`. Undefined for anything that may be data.
+ * its insides, a promise as `{}`. Undefined for anything that may be data. What is refused is
+ * let go: nobody would hear that it has failed, and that would end the process.
  * @param method Name of the method that was called, for the message.
  * @param isPlain Whether the response is one of node:http.
  */
@@ -15,7 +18,9 @@ export function unsendable(data: unknown, method: string, isPlain = false): Type
     const prototype: unknown = Object.getPrototypeOf(data);
     if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return undefined;
     const kind = kindOf(data);
-    return kind && new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
+    if (kind === undefined) return undefined;
+    letGo(data);
+    return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
   } catch {
     // What can't be looked at is for JSON.stringify to refuse.
     return undefined;
@@ -32,6 +37,24 @@ function kindOf(data: object): Kind | undefined {
   if (has(data, 'pipe')) return streamed('a stream', 'stream');
   if (has(data, Symbol.asyncIterator)) return streamed('an asynchronous iterable', 'iterable');
   return undefined;
+}
+
+function letGo(data: object): void {
+  try {
+    if (types.isPromise(data)) {
+      data.then(undefined, ignore);
+    } else if (data instanceof Stream) {
+      data.on('error', ignore);
+      // A connection, or a request on it, has others who want it.
+      if (data instanceof Readable && !(data instanceof Duplex || data instanceof IncomingMessage)) data.destroy();
+    }
+  } catch {
+    // A class of a program's own, which has replaced these.
+  }
+}
+
+function ignore(this: void): void {
+  // It was refused, and that is logged.
 }
 
 function streamed(name: string, source: string): Kind {

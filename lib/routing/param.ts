@@ -75,6 +75,10 @@ export interface ParamListener {
   renewHooks(run: ParamRun): boolean;
   /** Called before the handlers of a parameter are. */
   meets(hook: ParamHook): void;
+  /** Whether a handler of a parameter has made another target of the request, for which the next one runs. */
+  isLedElsewhere(run: ParamRun): boolean;
+  /** Calls back when the request may go on with that. */
+  admit(goOn: () => void): void;
   passed(run: ParamRun): void;
   /** @param run Null where the handler had gone on before. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void;
@@ -167,9 +171,14 @@ export class ParamCalls {
 
   /** Calls one handler after another. */
   #call(handled: Handled, index: number): void {
-    const { hook, value } = handled;
-    const handler = hook.handlers[index];
+    const handler = handled.hook.handlers[index];
     if (handler === undefined) return this.#settle(handled, undefined);
+    if (this.#listener.isLedElsewhere(handled.run)) return this.#listener.admit(() => this.#invoke(handled, handler, index));
+    this.#invoke(handled, handler, index);
+  }
+
+  #invoke(handled: Handled, handler: ParamHandler, index: number): void {
+    const { hook, value } = handled;
     let over = false;
     const next: NextFunction = (error) => {
       if (over) {

@@ -342,11 +342,15 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /** As in Express, the further handlers of a route run whatever target one of them has made, and the walk takes it when it leaves the route. */
   #rewriteWithin(): void {
+    this.#admitWithin(() => this.#run());
+  }
+
+  #admitWithin(goOn: () => void): void {
     this.held = true;
     try {
       this.host.retargetedWithin(this, this.req.method, this.view.rewritten, () => {
         this.held = false;
-        if (!this.#over) this.#run();
+        if (!this.#over) goOn();
       });
     } catch (error) {
       this.#interrupt(error);
@@ -463,6 +467,17 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** As in Express, handlers of a parameter see the URL as middleware of their router does. */
   meets(hook: ParamHook): void {
     this.view.showParam(hook, this.current as Layer, this.match);
+  }
+
+  isLedElsewhere(run: ParamRun): boolean {
+    // While it is held nothing may run that a check is asked for.
+    if (this.held) return !this.#over && (this.isBeneathCheck || this.host.isChecking);
+    return this.isRewritten && this.waitsFor(run);
+  }
+
+  /** As in Express, the further handlers of parameters run whatever target one of them has made; the walk takes it behind them. */
+  admit(goOn: () => void): void {
+    if (!this.held) this.#admitWithin(goOn);
   }
 
   /** The handlers of parameters have gone on. */

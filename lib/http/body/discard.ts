@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { carryOnBehind, closeBehindReader, closeByHalves, endCarryingOutIf } from '../connection';
+import { carryOnBehind, closeBehindReader, closeByHalves, endCarryingOutIf, endReadingWith } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
@@ -106,6 +106,7 @@ class Discard implements Intake {
   #close(): void {
     if (this.#closing) return;
     this.#closing = true;
+    endReadingWith(this.#socket, this.#request);
     closeByHalves(this.#socket);
   }
 }

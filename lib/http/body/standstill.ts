@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import { hasEnd } from '../node/buffered-body';
 import { noteReader } from '../node/held-body';
@@ -38,6 +39,8 @@ class Standstill {
   /** Whether it is to flow, and whether it was to look for its end. */
   #flows = false;
   #looks = false;
+  /** Of who has let it flow, or looks for its end: he hears of it in his own async context. */
+  #reader: AsyncResource | undefined = undefined;
   #end: NodeJS.Immediate | undefined = undefined;
   #isOver = false;
 
@@ -74,6 +77,7 @@ class Standstill {
         // What Node does by itself on the turn after a `resume`: of a stream that has given all it tells the end, paused or not.
         if (this.#isOver || size !== 0 || stream.readableLength > 0 || !hasEnd(stream)) return methods.read(size) as unknown;
         this.#looks = true;
+        this.#reader = new AsyncResource('waypost.body');
         return null;
       },
     };
@@ -81,6 +85,7 @@ class Standstill {
 
   #flow(): void {
     this.#flows = true;
+    this.#reader = new AsyncResource('waypost.body');
     // Or the response, when it has finished, would drop what is to flow.
     noteReader(this.#stream);
   }
@@ -95,8 +100,10 @@ class Standstill {
       ended();
       this.#isOver = true;
       for (const name of SHADOWED) this.#restore(name);
-      if (this.#flows) this.#stream.resume();
-      if (this.#looks) this.#stream.read(0);
+      this.#reader?.runInAsyncScope(() => {
+        if (this.#flows) this.#stream.resume();
+        if (this.#looks) this.#stream.read(0);
+      });
     });
   }
 

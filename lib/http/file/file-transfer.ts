@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
 import { validateHeaderValue } from 'node:http';
+import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { toUSVString, types } from 'node:util';
 import type { SendStream } from 'send';
@@ -148,7 +149,7 @@ export class FileTransfer {
     try {
       // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
       if (!res.headersSent) res.writeHead(res.statusCode);
-      res.end(bytes);
+      res.end(mayChange(res) ? Buffer.from(bytes) : bytes);
       this.#settle();
     } catch (error) {
       this.#fail(asError(error));
@@ -219,6 +220,16 @@ export class FileTransfer {
     this.#settled = true;
     this.#done(error);
   }
+}
+
+/**
+ * Whether what a response is written to may change a buffer in place, as who masks or encrypts it does: an `end` that was put on it as late
+ * as with the head, a stream in the socket's place, or what was put on the socket. The bytes of a file are kept for others.
+ */
+function mayChange(res: ConfiguredResponse): boolean {
+  // A response that waits for its turn has none of its own.
+  const socket: unknown = res.socket ?? (res.req as { socket?: unknown } | undefined)?.socket;
+  return res.end !== res[kOwn].end || !(socket instanceof Socket) || Object.hasOwn(socket, 'write') || Object.hasOwn(socket, 'end');
 }
 
 /** Whether the error says only that the client is gone, which is no fault of the server's. */

@@ -90,7 +90,7 @@ export class KnownFiles {
     return found;
   }
 
-  /** Reads a part of a file, as {@link readPart}, into bytes that nobody may write to. @param file What is known of it. */
+  /** Reads a part of a file, as {@link readPart}, into bytes that others may be given too. @param file What is known of it. */
   read(path: string, file: KnownFile, start: number, length: number, done: PartListener): void {
     if (file.bytes !== undefined) {
       done(null, file.bytes.subarray(start, start + length));
