@@ -103,6 +103,14 @@ const WAYS: Record<string, Way> = {
     app.get('/:any', nothing);
     app.get('/secret', reached);
   },
+  'a handler of a parameter that goes on when the walk has left it, before another of that': (app, reached) => {
+    app.use((_req, _res, next) => { setImmediate(next); next(); });
+    app.param('any', (req, _res, next) => setImmediate(() => setImmediate(() => { req.url = '/secret'; next(); })) as never);
+    app.param('any', (req, res, next) => { if (!res.headersSent) reached(req as Request, res as Response, next); });
+    app.get('/:any', nothing);
+    app.use((req, _res, next) => void setTimeout(() => { req.url = '/secret'; next(); }, 20));
+    app.get('/secret', reached);
+  },
   'a handler of a parameter that leaves the route': (app, reached) => {
     app.param('any', (req, _res, next) => { req.url = '/secret'; next('route'); });
     app.get('/:any', (_req, res) => res.send('left'));
@@ -238,6 +246,47 @@ describe.each([
     const signed = signRequest({ secret: SECRET, method: 'GET', url: path });
     const passed = await ask(port, path, { headers: { ...signed, 'X-Key-Id': 'one' } });
     expect([passed.status, String(passed.bytes), reached]).toEqual([200, 'reached', 1]);
+  });
+});
+
+describe('a target that is made another while its check is pending', () => {
+  const lead: Handler = (req, _res, next) => {
+    req.url = '/a';
+    next();
+    req.url = '/secret';
+  };
+  const BEFORE: Record<string, (app: Application, reached: Handler) => void> = {
+    'a further handler of a route': (app, reached) => app.get('/old', lead, reached),
+    'a further handler of a parameter': (app, reached) => {
+      app.param('any', lead as never);
+      app.param('any', (req, res, next) => reached(req as Request, res as Response, next));
+      app.get('/:any', nothing);
+    },
+    'a handler of a further parameter': (app, reached) => {
+      app.param('any', lead as never);
+      app.param('more', (req, res, next) => reached(req as Request, res as Response, next));
+      app.get('/:any{/:more}', nothing);
+    },
+    'middleware': (app, reached) => {
+      app.use(lead);
+      app.use((req, res, next) => (req.url === '/secret' ? reached(req, res, next) : next()));
+    },
+  };
+
+  test.each(Object.entries(BEFORE))('is asked about before %s', async (before, register) => {
+    let reached = 0;
+    const path = before.endsWith('further parameter') ? '/old/more' : '/old';
+    const secret = async (): Promise<string> => { await new Promise(setImmediate); return SECRET; };
+    const port = await running.app((app) => register(app, (_req, res) => { reached++; res.send('reached'); }), {
+      security: {
+        requestSignature: { secret },
+        webhooks: [{ path: '/secret', preset: 'github', secret: 'the secret of somebody else, 32 bytes or more' }],
+        routeConfig: { requestSignature: { includeRoutes: ['/a'] } },
+      },
+    });
+    const signed = signRequest({ secret: SECRET, method: 'GET', url: path });
+    const answer = await ask(port, path, { headers: { ...signed, 'X-Key-Id': 'one' } });
+    expect([answer.status, reached]).toEqual([before === 'middleware' ? 404 : 401, 0]);
   });
 });
 

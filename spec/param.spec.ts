@@ -1,6 +1,7 @@
+import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request as ExpressRequest, type RequestHandler, type RequestParamHandler, type Router as ExpressRouter } from 'express';
 import fc from 'fast-check';
-import { createServer, Router } from 'waypost';
+import { createServer, express as waypost, Router } from 'waypost';
 import { answersOf, onBoth } from './support/both-expresses';
 import { ExpressOracle } from './support/express-oracle';
 import { Running } from './support/running';
@@ -217,6 +218,80 @@ describe('handlers of a parameter', () => {
       app.use(((error: { status?: number }, _req, res, _next) => void res.status(error.status ?? 500).send('failed')) as ErrorRequestHandler);
       const paths = Object.keys(outcomes).flatMap((t) => ['', '/post', '/x'].map((rest) => `/${t}/in/r${rest}`));
       return answersOf(app, [...paths, '/on/in/%zz'].map((path) => [path, { method: 'OPTIONS' }] as const), ['allow', 'x-called']);
+    });
+  });
+
+  /** What stands behind two parameters: `pass` is what both see, and `made` answers at each of their places. */
+  const BEHIND: Record<string, (app: Express, make: Make, pass: (owner: Pick<ExpressRouter, 'param'>, name: 'a' | 'b') => void, made: RequestHandler) => void> = {
+    'middleware': (app, _make, pass, made) => { pass(app, 'a'); pass(app, 'b'); app.use('/:a/:b', made); },
+    'a route': (app, _make, pass, made) => { pass(app, 'a'); pass(app, 'b'); app.get('/:a/:b', made); },
+    'a router of that path': (app, make, pass, made) => { pass(app, 'a'); pass(app, 'b'); app.use('/:a/:b', make().get('/', made)); },
+    'middleware of a router': (app, make, pass, made) => {
+      const router = make().use('/:a/:b', made);
+      pass(router, 'a');
+      pass(router, 'b');
+      app.use(router);
+    },
+    'a router with the second': (app, make, pass, made) => {
+      const router = make().get('/:b', made);
+      pass(app, 'a');
+      pass(router, 'b');
+      app.use('/:a', router);
+    },
+  };
+
+  test.each(Object.keys(BEHIND).flatMap((behind) => ['at once', 'later', 'in the second of two'].map((when) => [behind, when])))('lead a request away for the next of them too, before %s: %s', async (behind, when) => {
+    for (const make of [createServer, waypost]) {
+      const seen: string[] = [];
+      const app = make({ env: 'test', logging: { level: 'silent' } }) as unknown as Express;
+      BEHIND[behind]?.(app, () => Router() as unknown as ExpressRouter, (owner, name) => {
+        if (name === 'b') return void owner.param(name, (req, _res, next) => { seen.push(req.url); next(); });
+        if (when === 'in the second of two') owner.param(name, (_req, _res, next) => next());
+        owner.param(name, (req, _res, next) => {
+          const lead = (): void => {
+            req.url = '/led';
+            next();
+          };
+          if (when === 'later') setImmediate(lead);
+          else lead();
+        });
+      }, (_req, res) => void res.send('none'));
+      app.get('/led', (_req, res) => void res.send('led'));
+      const port = await running.serve(app as unknown as RequestListener);
+      expect((await ask(port, '/x/y')).body).toBe('led');
+      // What is in the router is not reached.
+      expect(seen).toEqual(behind === 'a router with the second' ? [] : ['/led']);
+    }
+  });
+
+  test('lead a request away, and leave, as in Express', async () => {
+    await onBoth(async (make) => {
+      const app = make();
+      app.param('a', (req, _res, next) => { req.url = '/q'; next(); });
+      app.param('b', (req, _res, next) => { note(req, req.url); next('route'); });
+      app.use('/:a/:b', (_req, res) => void res.send('no'));
+      app.get(['/q', '/x/y'], answer);
+      return answersOf(app, ['/x/y']);
+    });
+  });
+
+  test.each(['/:b', '/:a', '/:b/:a'])('of a mount path see no route of what is mounted there (%s), as in Express', async (path) => {
+    const routeOf = ({ route }: ExpressRequest): unknown => (route as { path?: unknown } | undefined)?.path;
+    await onBoth(async (make) => {
+      const app = make();
+      const router = make.Router({ mergeParams: true });
+      app.use('/:a', (_req, _res, next) => next());
+      app.param('a', (req, _res, next, value) => {
+        note(req, value, routeOf(req));
+        next(value === 'leaves' ? 'route' : undefined);
+      });
+      router.param('b', (req, _res, next) => { note(req, routeOf(req)); next(); });
+      app.get('/x/:id', (req, _res, next) => { note(req, routeOf(req)); next(); });
+      router.get(path, (req, _res, next) => { note(req, routeOf(req)); next(); });
+      app.use('/:a', router);
+      app.use('/:a', make.Router({ mergeParams: true }).get('/:b', answer).get('/:b/:a', answer));
+      app.use((req, res) => void res.json([(req as Traced).trace, routeOf(req)]));
+      return answersOf(app, ['/x/y', '/x/y/z', '/leaves/y', '/leaves/y/z', '/leaves']);
     });
   });
 

@@ -93,6 +93,30 @@ test('what is refused and fails later does not end the process', async () => {
   expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: 'lives\n', errors: '' });
 });
 
+test.each<[string, (feed: Readable) => void]>([
+  ['is piped', (feed) => feed.pipe(new PassThrough().resume())],
+  ['is listened to', (feed) => feed.on('data', () => undefined)],
+  ['is looked at', (feed) => feed.on('readable', () => undefined)],
+  ['was read and paused', (feed) => feed.resume().pause()],
+])('a stream that others read is left to them when it is refused: it %s', async (_how, begin) => {
+  const feed = new Readable({ read: () => undefined });
+  begin(feed);
+  const port = await running.app((app) => {
+    for (const method of ['send', 'json', 'jsonp', 'xJson'] as const) app.get(`/${method}`, (_req, res) => void res[method](feed));
+  });
+  for (let i = 0; i < 4; i++) for (const method of ['send', 'json', 'jsonp', 'xJson']) expect((await ask(port, `/${method}`)).status).toBe(500);
+  expect(feed.destroyed).toBe(false);
+  // None of its own for each time.
+  expect(feed.listenerCount('error')).toBeLessThanOrEqual(3);
+});
+
+test('a stream that nobody else reads is destroyed when it is refused', async () => {
+  let file = createReadStream(__filename);
+  const port = await running.app((app) => app.get('/', (_req, res) => void res.send((file = createReadStream(__filename)))));
+  expect((await ask(port, '/')).status).toBe(500);
+  expect(file.destroyed).toBe(true);
+});
+
 describe('what is data is sent as JSON.stringify writes it', () => {
   class Point {
     constructor(readonly x: number, readonly y: number) {}

@@ -75,10 +75,10 @@ export interface ParamListener {
   renewHooks(run: ParamRun): boolean;
   /** Called before the handlers of a parameter are. */
   meets(hook: ParamHook): void;
-  /** Whether a handler of a parameter has made another target of the request, for which the next one runs. */
+  /** Whether the next handler may not simply run: one has made another target of the request, or the walk waits elsewhere by now. */
   isLedElsewhere(run: ParamRun): boolean;
-  /** Calls back when the request may go on with that. */
-  admit(goOn: () => void): void;
+  /** Calls back when it may, if ever. */
+  admit(run: ParamRun, goOn: () => void): void;
   passed(run: ParamRun): void;
   /** @param run Null where the handler had gone on before. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void;
@@ -108,6 +108,12 @@ export class ParamRun {
     return this.#hooks[this.#index++];
   }
 
+  /** Whether the parameter that is next stands in another router's path than the one before. */
+  get isEntering(): boolean {
+    const before = this.#hooks[this.#index - 2];
+    return before !== undefined && before.mount !== this.#hooks[this.#index - 1]?.mount;
+  }
+
   /** Goes on behind the parameter that was the last, with those that have handlers by now. */
   goOnBy(hooks: readonly ParamHook[]): void {
     const last = this.#hooks[this.#index - 1];
@@ -135,7 +141,8 @@ export class ParamCalls {
     for (;;) {
       if (!this.#listener.renewHooks(run)) return;
       const hook = run.next();
-      if (hook === undefined) return this.#listener.passed(run);
+      // What is within another mount runs only if the new target leads there.
+      if (hook === undefined || (run.isEntering && this.#listener.isLedElsewhere(run))) return this.#listener.passed(run);
       let value: string | undefined;
       try {
         value = this.#valueOf(hook, run.path);
@@ -173,7 +180,7 @@ export class ParamCalls {
   #call(handled: Handled, index: number): void {
     const handler = handled.hook.handlers[index];
     if (handler === undefined) return this.#settle(handled, undefined);
-    if (this.#listener.isLedElsewhere(handled.run)) return this.#listener.admit(() => this.#invoke(handled, handler, index));
+    if (this.#listener.isLedElsewhere(handled.run)) return this.#listener.admit(handled.run, () => this.#invoke(handled, handler, index));
     this.#invoke(handled, handler, index);
   }
 

@@ -93,12 +93,21 @@ export class RequestView extends TargetView {
     this.showBase('');
   }
 
+  /** Shows the handlers of a mount path's parameters the route that was there before: the one within has not been reached. */
+  hideRoute(before: Request['route']): void {
+    this.#isParam = true;
+    this.req.route = before;
+  }
+
   /** Shows it as the layer sees it, which is called now. */
   leaveParam(layer: Layer, match: Match): void {
     if (!this.#isParam) return;
     this.#isParam = false;
     this.given?.showLayer();
-    if (layer.place !== null) return this.#showMount(this.#mountPath(layer, match), match);
+    if (layer.place !== null) {
+      this.req.route = layer.place.route;
+      return this.#showMount(this.#mountPath(layer, match), match);
+    }
     const pattern = this.table.alternative(layer, match) as Pattern;
     this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path);
   }

@@ -345,12 +345,16 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#admitWithin(() => this.#run());
   }
 
+  /** Asks again where the target is another by the time that it is admitted. */
   #admitWithin(goOn: () => void): void {
     this.held = true;
     try {
-      this.host.retargetedWithin(this, this.req.method, this.view.rewritten, () => {
+      const { req: { method }, view: { rewritten } } = this;
+      this.host.retargetedWithin(this, method, rewritten, () => {
         this.held = false;
-        if (!this.#over) goOn();
+        if (this.#over) return;
+        if (this.req.method === method && this.view.rewritten === rewritten) goOn();
+        else this.#admitWithin(goOn);
       });
     } catch (error) {
       this.#interrupt(error);
@@ -431,21 +435,24 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#paramRun = null;
     // Not so where what is mounted was left before it had ended.
     if (this.req[kWalk] !== this) this.req[kWalk] = this;
+    const { hooks } = layer;
+    const route = hooks === null ? undefined : this.req.route;
     try {
       this.view.followBase(this.current, layer, this.match);
       if (!entered) this.#enter(step);
       else if (!this.isRewritten) this.view.showRoute(step, this.match);
       if (this.inherited !== null && !entered) this.req.params = mergeParams(this.inherited, this.req.params);
+      if (!entered && hooks !== null && layer.place !== null && hooks[0]?.mount !== layer.mount) this.view.hideRoute(route);
     } catch (error) {
       // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.
       return this.failure === null ? this.#raise(error) : this.#run();
     }
-    if (entered || layer.hooks === null || this.failure !== null) return this.#invoke(layer);
+    if (entered || hooks === null || this.failure !== null) return this.#invoke(layer);
     const from = this.current?.mount ?? null;
     this.reach(layer);
     if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
-    this.#params.go((this.#paramRun = new ParamRun(layer.hooks, this.table.cut(this.match), from)));
+    this.#params.go((this.#paramRun = new ParamRun(hooks, this.table.cut(this.match), from)));
   }
 
   /** Whether the parameters' handlers of the layer that is reached are still to go on. */
@@ -466,18 +473,17 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /** As in Express, handlers of a parameter see the URL as middleware of their router does. */
   meets(hook: ParamHook): void {
-    this.view.showParam(hook, this.current as Layer, this.match);
+    if (!this.isRewritten) this.view.showParam(hook, this.current as Layer, this.match);
   }
 
+  /** Late, the further handlers run as in Express, but not in the place of a target that a check would be asked about. */
   isLedElsewhere(run: ParamRun): boolean {
-    // While it is held nothing may run that a check is asked for.
-    if (this.held) return !this.#over && (this.isBeneathCheck || this.host.isChecking);
-    return this.isRewritten && this.waitsFor(run);
+    return this.waitsFor(run) ? this.isRewritten : this.isBeneathCheck || this.host.isChecking;
   }
 
   /** As in Express, the further handlers of parameters run whatever target one of them has made; the walk takes it behind them. */
-  admit(goOn: () => void): void {
-    if (!this.held) this.#admitWithin(goOn);
+  admit(run: ParamRun, goOn: () => void): void {
+    if (this.waitsFor(run)) this.#admitWithin(goOn);
   }
 
   /** The handlers of parameters have gone on. */
