@@ -1,7 +1,7 @@
 import theirs from 'express';
 import { type Application, createServer, express, type Handler, type NextFunction, type Request, type Response, type Route, Router, signRequest } from 'waypost';
 import { Running } from './support/running';
-import { ask } from './support/wire';
+import { ask, head, Wire } from './support/wire';
 
 const SECRET = 'the secret of these specs, 32 bytes or more';
 const running = new Running();
@@ -122,6 +122,29 @@ const WAYS: Record<string, Way> = {
   },
   'a handler of a route in a router that is called as a whole': (app, reached) => {
     app.use(Router({ strict: true }).get('/old', rewrite('/secret'), reached) as never);
+  },
+  'a route that is called by hand, before what goes on behind it': (app, reached) => {
+    const route = Router().route('/any').all(rewrite('/secret'));
+    app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
+  },
+  'a route that is called by hand and left, before what goes on behind it': (app, reached) => {
+    const route = Router().route('/any').all((req, _res, next) => { req.url = '/secret'; next('route'); });
+    app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
+  },
+  'a route that is called by hand and whose router is left': (app, reached) => {
+    const route = Router().route('/any').all((req, _res, next) => { setImmediate(() => { req.url = '/secret'; next('router'); }); });
+    app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
+  },
+  'a route that is called by hand and fails': (app, reached) => {
+    const route = Router().route('/any').all((req) => { req.url = '/secret'; throw new Error('x'); });
+    app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
+  },
+  'a route that is called by hand in an Express application': (app, reached) => {
+    const route = Router().route('/any').all(rewrite('/secret'));
+    const between = theirs();
+    between.use((req, res, next) => void route.dispatch(req as never, res as never, next));
+    between.get('/secret', reached as never);
+    app.use(between as never);
   },
   'an async handler of a route that fails, before error middleware of that route': (app, reached) => {
     app.get('/old', async (req) => {
@@ -267,6 +290,14 @@ describe('a target that is made another while its check is pending', () => {
       app.param('more', (req, res, next) => reached(req as Request, res as Response, next));
       app.get('/:any{/:more}', nothing);
     },
+    'a further handler of a route that is called by hand': (app, reached) => {
+      const route = Router().route('/any').all(lead, reached);
+      app.use((req, res, next) => route.dispatch(req, res, next));
+    },
+    'what goes on behind a route that is called by hand': (app, reached) => {
+      const route = Router().route('/any').all(lead);
+      app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
+    },
     'middleware': (app, reached) => {
       app.use(lead);
       app.use((req, res, next) => (req.url === '/secret' ? reached(req, res, next) : next()));
@@ -288,6 +319,50 @@ describe('a target that is made another while its check is pending', () => {
     const answer = await ask(port, path, { headers: { ...signed, 'X-Key-Id': 'one' } });
     expect([answer.status, reached]).toEqual([before === 'middleware' ? 404 : 401, 0]);
   });
+});
+
+describe('a check of what is never asked for', () => {
+  const NEVER: Parameters<typeof createServer>[0] = { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/never'] } } } };
+
+  test.each([['without', {}], ['with', NEVER]])('leaves a handler of a parameter that is late to the next layer that has its value: %s', async (_name, options) => {
+    const late = { giveUp: (_error: Error): void => undefined };
+    const port = await running.app((app) => {
+      app.use((_req, _res, next) => { late.giveUp = next; next(); });
+      app.param('any', (_req, _res, next) => {
+        late.giveUp(new Error('takes too long'));
+        setImmediate(next);
+      });
+      app.param('any', (_req, _res, next) => next());
+      app.get('/:any', (_req, res) => res.end('first'));
+      app.use((_error: unknown, _req: Request, _res: Response, next: NextFunction) => void setImmediate(setImmediate, next));
+      app.get('/:any', (_req, res) => res.end('second'));
+    }, options);
+    expect(String((await ask(port, '/x')).bytes)).toBe('second');
+  });
+});
+
+test.each(['at once', 'a secret that is looked up'])('an upgrade listener that makes another target of its request leads no other past the check: %s', async (how) => {
+  const reached: string[] = [];
+  const port = await running.app((app) => {
+    app.on('upgrade', (req) => { if (req.url.startsWith('/old')) req.url = req.url.replace('/old', '/secret'); });
+    app.on('upgrade', (req, socket) => {
+      reached.push(req.url);
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: close\r\n\r\n');
+    });
+  }, {
+    security: {
+      requestSignature: { secret: how === 'at once' ? SECRET : async () => { await new Promise(setImmediate); return SECRET; } },
+      routeConfig: { requestSignature: { includeRoutes: ['/secret'] } },
+    },
+  });
+  const told = (path: string, headers: Record<string, string> = {}): Promise<string> => Wire.tell(port, head(`GET ${path}`, { Connection: 'Upgrade', Upgrade: 'x', ...headers }));
+  for (const path of ['/old', '/secret']) expect(await told(path)).toMatch(/^HTTP\/1.1 401 /);
+  expect(reached).toEqual([]);
+  for (const path of ['/old', '/secret']) {
+    expect(await told(path, { ...signRequest({ secret: SECRET, method: 'GET', url: path }), 'X-Key-Id': 'one' })).toMatch(/^HTTP\/1.1 101 /);
+  }
+  expect(await told('/open')).toMatch(/^HTTP\/1.1 101 /);
+  expect(reached).toEqual(['/secret', '/secret', '/open']);
 });
 
 describe('a prefix that a rewrite adds and a mount strips again, so that the URL reads as it was sent', () => {

@@ -5,11 +5,21 @@ import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade } from '../http/connection';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
-import type { SignatureHook } from '../signature/hook';
+import type { SentTarget, SignatureHook } from '../signature/hook';
 import { guardedPart } from '../target';
 
 /** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
+
+/** A request to switch protocols on its way through the listeners. */
+interface Upgrade {
+  readonly req: Request;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly sent: SentTarget;
+  /** The hooks that have let it through. */
+  readonly passed: SignatureHook[];
+}
 
 /** The listeners of an application for requests to switch protocols, behind its checks of signatures. */
 export class Upgrades {
@@ -31,36 +41,49 @@ export class Upgrades {
     if (leavesUpgrade(message)) return;
     const req = message as Request;
     giveOwnTarget(req);
-    this.#check(req, socket, head, 0);
+    const upgrade: Upgrade = { req, socket, head, sent: { method: req.method, url: req.url }, passed: [] };
+    this.#check(upgrade, () => {
+      const listeners = this.#listeners();
+      // They may have gone while the signature was checked: nobody else would answer, or close the socket.
+      if (listeners.length === 0) socket.destroy();
+      this.#call(upgrade, listeners, 0);
+    });
   };
 
-  /** Hands the request on once the hooks from there on let it through. */
-  #check(req: Request, socket: Duplex, head: Buffer, from: number): void {
+  /** Calls back once the hooks let it through that its target needs, as it is by then. */
+  #check(upgrade: Upgrade, admitted: () => void): void {
+    const { req, socket, sent, passed } = upgrade;
     const path = guardedPart(req.url);
-    const index = this.#hooks.findIndex((hook, at) => at >= from && hook.scope.requires(req.method, path));
-    const hook = this.#hooks[index];
+    const hook = this.#hooks.find((each) => !passed.includes(each) && each.scope.requires(req.method, path));
     if (hook === undefined) {
-      this.#call(req, socket, head);
+      admitted();
       return;
     }
-    const admitted = hook.admitsUpgrade(req, socket);
-    if (admitted === true) this.#check(req, socket, head, index + 1);
-    else if (admitted !== false) {
-      admitted.then((passed) => {
-        if (passed) this.#check(req, socket, head, index + 1);
-      }).catch(() => socket.destroy());
+    const goOn = (passes: boolean): void => {
+      if (!passes) return;
+      passed.push(hook);
+      this.#check(upgrade, admitted);
+    };
+    const admission = hook.admitsUpgrade(req, socket, sent);
+    if (typeof admission === 'boolean') goOn(admission);
+    else admission.then(goOn).catch(() => socket.destroy());
+  }
+
+  #call(upgrade: Upgrade, listeners: readonly UpgradeListener[], from: number): void {
+    const { req, socket, head } = upgrade;
+    const { url, method } = req;
+    for (let index = from; index < listeners.length; index++) {
+      // The one before has made another target of it.
+      if (req.url !== url || req.method !== method) {
+        guardedCall(() => this.#check(upgrade, () => this.#call(upgrade, listeners, index)), (error) => this.#failed(upgrade, error));
+        return;
+      }
+      guardedCall(() => (listeners[index] as UpgradeListener)(req, socket, head), (error) => this.#failed(upgrade, error));
     }
   }
 
-  #call(req: Request, socket: Duplex, head: Buffer): void {
-    const listeners = this.#listeners();
-    // They may have gone while the signature was checked: nobody else would answer, or close the socket.
-    if (listeners.length === 0) socket.destroy();
-    for (const listener of listeners) {
-      guardedCall(() => listener(req, socket, head), (error) => {
-        this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
-        socket.destroy();
-      });
-    }
+  #failed({ req, socket }: Upgrade, error: unknown): void {
+    this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
+    socket.destroy();
   }
 }

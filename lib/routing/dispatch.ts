@@ -1,7 +1,7 @@
 import { isError } from './failure';
 import type { NextFunction } from './handler';
 import type { RouteEntry } from './registration';
-import { kWalk, type Travelling } from './walk';
+import { admitWithin, kWalk, type Travelling } from './walk';
 
 /** A request that a route is called with by itself: whatever has a method. */
 export interface Dispatched {
@@ -26,20 +26,27 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
   let depth = 0;
   let isHeld = false;
   let isOver = false;
-  const leave = (error?: unknown): void => {
+  /** The target that a handler has made is to be admitted, whatever runs for it next. */
+  const goOn = (to: () => void): void => {
+    isHeld = true;
+    admit(req as Partial<Travelling>, () => {
+      isHeld = false;
+      if (!isOver) to();
+    }, fail);
+  };
+  const fail = (error: unknown): void => {
     isOver = true;
+    takeBack(req, sent);
     done(error);
   };
   const next = (error?: unknown): void => {
     if (isHeld) {
       // Until the target may go on nothing runs, whatever `next` is called.
-      if (!isError(error) || isOver) return;
-      takeBack(req, sent);
-      leave(error);
+      if (isError(error) && !isOver) fail(error);
       return;
     }
-    if (error === 'route') return done();
-    if (error === 'router') return done(error);
+    if (error === 'route') return goOn(() => done());
+    if (error === 'router') return goOn(() => done(error));
     if (++depth > DEPTH) {
       setImmediate(() => {
         depth = 0;
@@ -52,14 +59,9 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
       const fits = error ? handler.length === 4 : handler.length < 4;
       if (!fits || (own !== null && own !== wanted)) continue;
       index++;
-      isHeld = true;
-      admit(req as Partial<Travelling>, () => {
-        isHeld = false;
-        if (!isOver) call(handler as (...given: unknown[]) => unknown, error ? [error, req, res, next] : [req, res, next], next);
-      }, leave);
-      return;
+      return goOn(() => call(handler as (...given: unknown[]) => unknown, error ? [error, req, res, next] : [req, res, next], next));
     }
-    done(error);
+    goOn(() => done(error));
   };
   next();
 }
@@ -79,7 +81,7 @@ function admit(req: Partial<Travelling>, admitted: () => void, failed: NextFunct
   const walk = req[kWalk];
   if (walk?.isRewritten !== true) return admitted();
   try {
-    walk.host.retargetedWithin(walk, walk.req.method, walk.view.rewritten, admitted);
+    admitWithin(walk, admitted);
   } catch (error) {
     // A URL that is no string, or can't be read.
     failed(error);

@@ -65,6 +65,8 @@ interface Handled {
   error: unknown;
   /** Whom it is settled for: the last layer that came to the same value. */
   run: ParamRun;
+  /** Index of the handler that was to be called when nobody waited for it; null for none. */
+  left: number | null;
 }
 
 /** Hears that all handlers have gone on, or what one of them raised, and at which parameter. */
@@ -77,8 +79,8 @@ export interface ParamListener {
   meets(hook: ParamHook): void;
   /** Whether the next handler may not simply run: one has made another target of the request, or the walk waits elsewhere by now. */
   isLedElsewhere(run: ParamRun): boolean;
-  /** Calls back when it may, if ever. */
-  admit(run: ParamRun, goOn: () => void): void;
+  /** Calls back when the target may go on, if ever. */
+  admit(goOn: () => void): void;
   passed(run: ParamRun): void;
   /** @param run Null where the handler had gone on before. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void;
@@ -157,6 +159,9 @@ export class ParamCalls {
         if (!before.settled) {
           // Its handlers have not gone on yet, so no layer that needs them may run.
           before.run = run;
+          const { left } = before;
+          before.left = null;
+          if (left !== null) this.#call(before, left);
           return;
         }
         this.#put(hook, before.result);
@@ -169,7 +174,7 @@ export class ParamCalls {
         // A property of the request that a program has made read-only.
         return this.#listener.raised(error, hook, run);
       }
-      const handled: Handled = { hook, value, settled: false, result: value, error: undefined, run };
+      const handled: Handled = { hook, value, settled: false, result: value, error: undefined, run, left: null };
       if (known === -1) this.#handled.push(handled);
       else this.#handled[known] = handled;
       return this.#call(handled, 0);
@@ -180,8 +185,9 @@ export class ParamCalls {
   #call(handled: Handled, index: number): void {
     const handler = handled.hook.handlers[index];
     if (handler === undefined) return this.#settle(handled, undefined);
-    if (this.#listener.isLedElsewhere(handled.run)) return this.#listener.admit(handled.run, () => this.#invoke(handled, handler, index));
-    this.#invoke(handled, handler, index);
+    if (!this.#listener.isLedElsewhere(handled.run)) return this.#invoke(handled, handler, index);
+    if (this.#listener.waitsFor(handled.run)) this.#listener.admit(() => this.#invoke(handled, handler, index));
+    else handled.left = index;
   }
 
   #invoke(handled: Handled, handler: ParamHandler, index: number): void {

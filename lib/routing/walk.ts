@@ -60,6 +60,18 @@ const DEPTH = 100;
 const MOST_PARAM_REWRITES = 100;
 
 /**
+ * Calls back when the target that a handler has made may go on within what has called the handler; asked again where it is another by then.
+ * @throws what a URL throws that can't be read.
+ */
+export function admitWithin(walk: Walk, admitted: () => void): void {
+  const { req: { method }, view: { rewritten } } = walk;
+  walk.host.retargetedWithin(walk, method, rewritten, () => {
+    if (walk.req.method === method && walk.view.rewritten === rewritten) admitted();
+    else admitWithin(walk, admitted);
+  });
+}
+
+/**
  * One request's walk down its plan. It calls what applies, in order; `next`
  * is the one function made per request.
  */
@@ -345,16 +357,12 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#admitWithin(() => this.#run());
   }
 
-  /** Asks again where the target is another by the time that it is admitted. */
   #admitWithin(goOn: () => void): void {
     this.held = true;
     try {
-      const { req: { method }, view: { rewritten } } = this;
-      this.host.retargetedWithin(this, method, rewritten, () => {
+      admitWithin(this, () => {
         this.held = false;
-        if (this.#over) return;
-        if (this.req.method === method && this.view.rewritten === rewritten) goOn();
-        else this.#admitWithin(goOn);
+        if (!this.#over) goOn();
       });
     } catch (error) {
       this.#interrupt(error);
@@ -482,8 +490,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   /** As in Express, the further handlers of parameters run whatever target one of them has made; the walk takes it behind them. */
-  admit(run: ParamRun, goOn: () => void): void {
-    if (this.waitsFor(run)) this.#admitWithin(goOn);
+  admit(goOn: () => void): void {
+    this.#admitWithin(goOn);
   }
 
   /** The handlers of parameters have gone on. */

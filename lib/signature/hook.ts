@@ -23,6 +23,9 @@ import type { SignatureScope } from './scope/scope';
 /** What of the options a hook needs. */
 type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'>;
 
+/** Method and target as a client has sent them. */
+export type SentTarget = Pick<Request, 'method' | 'url'>;
+
 /** Whether the request may go on; what it refuses, the hook has answered. */
 type Admission = boolean | Promise<boolean>;
 
@@ -60,9 +63,9 @@ export class SignatureHook {
     return this.#admission(req, res, this.#judge(req, pending, body, res));
   }
 
-  /** Checks a request to switch protocols, which has no response, and answers what it refuses on the socket. */
-  admitsUpgrade(req: Request, socket: Duplex): Admission {
-    let begun = this.#scheme.begin(received(req), Date.now());
+  /** Checks a request to switch protocols, which has no response, and answers what it refuses on the socket. @param sent What it was when it came. */
+  admitsUpgrade(req: Request, socket: Duplex, sent: SentTarget): Admission {
+    let begun = this.#scheme.begin(received(req, sent), Date.now());
     // Node hands what follows the headers to the listener unread, so a body could not be checked; since 26 as the request's own.
     if (!isRejection(begun) && this.readsBody && (hasBody(req) || !forbidBody(req))) begun = rejection('invalid', 'a request to upgrade has a body');
     return this.#admission(req, socket, isRejection(begun) ? begun : this.#judge(req, begun, undefined, socket));
@@ -197,9 +200,9 @@ function settled(first: unknown, verdict: Acceptance): Verdict {
   return verdict;
 }
 
-function received(req: Request): ReceivedRequest {
+function received(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
-  return { method: req[kOriginalMethod] ?? req.method, target: req[kOriginalUrl] ?? req.url, headers, rawHeaders };
+  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
 }
 
 function answerSocket(socket: Duplex, status: number, given: ErrorBody, fields: readonly AnswerField[]): void {
