@@ -127,6 +127,10 @@ const WAYS: Record<string, Way> = {
     const route = Router().route('/any').all(rewrite('/secret'));
     app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
   },
+  'a route that is called by hand with what inherits from the request': (app, reached) => {
+    const route = Router().route('/any').all(rewrite('/secret'), reached);
+    app.use((req, res, next) => route.dispatch(Object.create(req) as never, res, next));
+  },
   'a route that is called by hand and left, before what goes on behind it': (app, reached) => {
     const route = Router().route('/any').all((req, _res, next) => { req.url = '/secret'; next('route'); });
     app.use((req, res, next) => route.dispatch(req, res, () => reached(req, res, next)));
@@ -318,6 +322,44 @@ describe('a target that is made another while its check is pending', () => {
     const signed = signRequest({ secret: SECRET, method: 'GET', url: path });
     const answer = await ask(port, path, { headers: { ...signed, 'X-Key-Id': 'one' } });
     expect([answer.status, reached]).toEqual([before === 'middleware' ? 404 : 401, 0]);
+  });
+});
+
+describe('an error that comes when a router has ended', () => {
+  const late: Record<string, Handler> = {
+    'thrown': (req, _res, next) => { next(); req.url = '/secret'; throw new Error('late'); },
+    'rejected': async (req, _res, next) => { next(); await null; req.url = '/secret'; throw new Error('late'); },
+    'given to next': (req, _res, next) => { next(); setImmediate(() => { req.url = '/secret'; next(new Error('late')); }); },
+  };
+  const waits: Handler = (_req, res) => void setTimeout(() => { if (!res.headersSent) res.status(418).end(); }, 30);
+  const around: Record<string, (app: Application, handler: Handler, reached: Handler) => void> = {
+    'by hand': (app, handler, reached) => {
+      const router = Router().use(handler);
+      app.use((req, res, next) => router(req, res, (error) => (error && req.url === '/secret' ? reached(req, res, next) : waits(req, res, next))));
+    },
+    'in Express': (app, handler, reached) => {
+      const between = theirs();
+      between.use(Router().use(handler) as never);
+      between.use(waits as never);
+      between.use('/secret', ((_error: unknown, req: Request, res: Response, next: NextFunction) => reached(req, res, next)) as never);
+      app.use(between as never);
+    },
+    'in Express, of an application': (app, handler, reached) => {
+      const between = theirs();
+      between.use(createServer(silent).use(handler) as never);
+      between.use(waits as never);
+      between.use('/secret', ((_error: unknown, req: Request, res: Response, next: NextFunction) => reached(req, res, next)) as never);
+      app.use(between as never);
+    },
+  };
+
+  test.each(Object.keys(around).flatMap((where) => Object.keys(late).map((how) => [where, how])))('hands on no target that nobody has admitted: %s, %s', async (where, how) => {
+    let reached = 0;
+    const port = await running.app((app) => around[where]?.(app, late[how] as Handler, (_req, res) => { reached++; res.end('reached'); }), {
+      security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } },
+    });
+    await ask(port, '/old');
+    expect(reached).toBe(0);
   });
 });
 

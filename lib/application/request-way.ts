@@ -184,7 +184,9 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
   rewritten(walk: Walk): void {
     walk.match = walk.table.match(walk.method, pathOf(walk.url));
-    checkAround(walk, walk.method, walk.url, () => this.#check(walk));
+    const check = (): void => this.#check(walk);
+    const { behindCut } = walk.view;
+    checkAround(walk, walk.method, walk.url, behindCut === undefined ? check : () => this.retargetedWithin(walk, walk.method, behindCut, check));
   }
 
   /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */

@@ -71,10 +71,10 @@ export class Upgrades {
 
   #call(upgrade: Upgrade, listeners: readonly UpgradeListener[], from: number): void {
     const { req, socket, head } = upgrade;
-    const { url, method } = req;
+    const sentTo = { url: req.url, method: req.method };
     for (let index = from; index < listeners.length; index++) {
       // The one before has made another target of it.
-      if (req.url !== url || req.method !== method) {
+      if (isOther(req, sentTo)) {
         guardedCall(() => this.#check(upgrade, () => this.#call(upgrade, listeners, index)), (error) => this.#failed(upgrade, error));
         return;
       }
@@ -85,5 +85,14 @@ export class Upgrades {
   #failed({ req, socket }: Upgrade, error: unknown): void {
     this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
     socket.destroy();
+  }
+}
+
+function isOther(req: Request, { url, method }: SentTarget): boolean {
+  try {
+    return req.url !== url || req.method !== method;
+  } catch {
+    // To be read again, where the error has somewhere to go.
+    return true;
   }
 }

@@ -1,7 +1,7 @@
 import { isError } from './failure';
 import type { NextFunction } from './handler';
 import type { RouteEntry } from './registration';
-import { admitWithin, kWalk, type Travelling } from './walk';
+import { admitWithin, isMadeAnother, kWalk, type Travelling } from './walk';
 
 /** A request that a route is called with by itself: whatever has a method. */
 export interface Dispatched {
@@ -29,7 +29,7 @@ export function dispatch(entries: readonly RouteEntry[], req: Dispatched, res: o
   /** The target that a handler has made is to be admitted, whatever runs for it next. */
   const goOn = (to: () => void): void => {
     isHeld = true;
-    admit(req as Partial<Travelling>, () => {
+    admit(req as Travelling, () => {
       isHeld = false;
       if (!isOver) to();
     }, fail);
@@ -77,11 +77,11 @@ function takeBack(req: Dispatched, sent: Dispatched): void {
 }
 
 /** As within a walk, a target that a program has made is to be admitted before the next handler runs. */
-function admit(req: Partial<Travelling>, admitted: () => void, failed: NextFunction): void {
+function admit(req: Travelling, admitted: () => void, failed: NextFunction): void {
   const walk = req[kWalk];
-  if (walk?.isRewritten !== true) return admitted();
+  if (walk === undefined || !isMadeAnother(walk, req)) return admitted();
   try {
-    admitWithin(walk, admitted);
+    admitWithin(walk, req, admitted);
   } catch (error) {
     // A URL that is no string, or can't be read.
     failed(error);

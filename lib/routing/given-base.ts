@@ -10,6 +10,8 @@ import { prefixEndOf } from './pattern';
 export class GivenBase {
   /** What it is to be for what is called. */
   current: string;
+  /** What the program has taken off the URL and added to it; undefined for nothing. */
+  cut: string | undefined = undefined;
   readonly #base: string;
   /** What it was where a router was entered, as far as that follows from what was assigned. */
   readonly #entries = new Map<Mount, string>();

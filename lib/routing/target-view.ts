@@ -46,9 +46,9 @@ export class TargetView {
     this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base, url, isDirect);
   }
 
-  /** Whether the program has changed `req.url` since it was shown. */
-  get isRewritten(): boolean {
-    return this.req.url !== this.#shownUrl;
+  /** Whether the program has changed `req.url` since it was shown. @param req The request, or what a program has put in its place. */
+  isRewritten({ url }: Pick<Request, 'url'> = this.req): boolean {
+    return url !== this.#shownUrl;
   }
 
   /** Whether all is shown, and `req.baseUrl` is as on entry. */
@@ -97,10 +97,9 @@ export class TargetView {
     return this.#to - this.#from;
   }
 
-  /** The target that the program has made by what it has set `req.url` to. */
-  get rewritten(): string {
+  /** The target that the program has made by what it has set `req.url` to. @param req The request, or what a program has put in its place. */
+  rewritten({ url: given }: Pick<Request, 'url'> = this.req): string {
     const { url } = this;
-    const given = this.req.url;
     if (given === this.#shownUrl) return url;
     const rest = withoutOrigin(given, url.slice(0, this.#from));
     return url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
@@ -109,12 +108,34 @@ export class TargetView {
   /** Makes that the target, and shows all of it. @param method The one that was routed. */
   takeRewrite(method: string): void {
     const { req } = this;
-    this.#entered ??= { url: this.url, method };
-    this.url = this.rewritten;
+    const before = this.url;
+    this.#entered ??= { url: before, method };
+    this.url = this.rewritten();
     this.#shownUrl = req.url = this.url;
-    if (this.isBaseGiven) (this.given ??= new GivenBase(this.base)).leaveHidden(this.hiddenLength);
-    else this.showBase('');
+    if (this.isBaseGiven) {
+      this.given ??= new GivenBase(this.base);
+      this.given.leaveHidden(this.hiddenLength);
+      this.#noteCut(before, this.given);
+    } else {
+      this.showBase('');
+    }
     this.#from = this.#to = 0;
+  }
+
+  /** What the target stands for where the program has taken a prefix off the URL, and added it to `req.baseUrl`; undefined where it has not. */
+  get behindCut(): string | undefined {
+    const cut = this.given?.cut;
+    return cut === undefined ? undefined : targetBehind({ path: cut, slash: 'none' }, this.url);
+  }
+
+  /** A program may take a prefix off the URL, and add it to `req.baseUrl`: then the target is what it was, or what stands behind that prefix. */
+  #noteCut(before: string, given: GivenBase): void {
+    const base = baseOf(this.req);
+    const [whole, rest] = [pathOf(before), pathOf(this.url)];
+    const cut = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : '';
+    if (cut !== '' && base.endsWith(cut)) given.cut = cut;
+    // Cut, and made another at once. A base that was there before is that of a proxy.
+    else if (base.length > this.#shownBase.length && isBeneath(base, this.#shownBase)) given.cut = base.slice(this.#shownBase.length);
   }
 
   /** Makes the target on entry the target again; returns the method that belongs to it, null where the program has made no other. */
@@ -139,8 +160,12 @@ export class TargetView {
    */
   hiddenAt(base: string, url: string, isDirect: boolean): readonly Hidden[] {
     const hides = (path: string): Hidden => ({ path, slash: pathOf(this.url) === path ? 'added' : 'none' });
-    if (base === this.#shownBase && url === this.#shownUrl) return [hides(this.url.slice(this.#from, this.#to))];
-    const all = this.#pathsHiddenAt(base, url).map(hides);
+    const isShown = base === this.#shownBase && url === this.#shownUrl;
+    const paths = isShown ? [this.url.slice(this.#from, this.#to)] : this.#pathsHiddenAt(base, url);
+    const cut = this.given?.cut;
+    if (cut !== undefined) paths.push(...paths.map((path) => cut + path));
+    const all = paths.map(hides);
+    if (isShown) return all;
     // Express 4, and 5 before its router 2.3, take a slash that they have put before the rest from whatever the program makes of it.
     return isDirect || !url.startsWith('/') ? all : all.flatMap((hidden): Hidden[] => (hidden.slash === 'added' ? [hidden, { ...hidden, slash: 'cut' }] : [hidden]));
   }

@@ -63,13 +63,27 @@ const MOST_PARAM_REWRITES = 100;
  * Calls back when the target that a handler has made may go on within what has called the handler; asked again where it is another by then.
  * @throws what a URL throws that can't be read.
  */
-export function admitWithin(walk: Walk, admitted: () => void): void {
-  const { req: { method }, view: { rewritten } } = walk;
+export function admitWithin(walk: Walk, req: Target, admitted: () => void): void {
+  const { method } = req;
+  const rewritten = walk.view.rewritten(req);
   walk.host.retargetedWithin(walk, method, rewritten, () => {
-    if (walk.req.method === method && walk.view.rewritten === rewritten) admitted();
-    else admitWithin(walk, admitted);
+    if (req.method === method && walk.view.rewritten(req) === rewritten) admitted();
+    else admitWithin(walk, req, admitted);
   });
 }
+
+/** Whether URL or method are no longer what the walk has shown last. */
+export function isMadeAnother(walk: Walk, req: Target): boolean {
+  try {
+    return walk.view.isRewritten(req) || req.method !== walk.method;
+  } catch {
+    // To be read again, where the error has somewhere to go.
+    return true;
+  }
+}
+
+/** The request, or what a program has put in its place, such as an object that inherits from it. */
+type Target = Pick<Request, 'method' | 'url'>;
 
 /**
  * One request's walk down its plan. It calls what applies, in order; `next`
@@ -229,12 +243,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /** Whether URL or method are no longer what the walk has shown last. */
   get isRewritten(): boolean {
-    try {
-      return this.view.isRewritten || this.req.method !== this.method;
-    } catch {
-      // To be read again, where the error has somewhere to go.
-      return true;
-    }
+    return isMadeAnother(this, this.req);
   }
 
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
@@ -321,7 +330,17 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** An error that `next` is given when nothing may run any more, or nothing yet. */
   #raiseLate(error: unknown): void {
     if (!this.#over) return this.#interrupt(error);
-    if (isError(error)) this.host.ended(this, true, error);
+    if (isError(error)) this.#endLate(error);
+  }
+
+  /** Hands on an error that comes when the list has ended. What has been made of the target since then nobody has admitted. */
+  #endLate(error: unknown): void {
+    try {
+      if (this.isBeneathCheck && this.isRewritten) this.view.takeBack(this.method);
+    } catch {
+      // A property that a program has made read-only: it has an error already.
+    }
+    this.host.ended(this, true, error);
   }
 
   #signal(given: Level, error: unknown, rewritten: boolean): void {
@@ -360,7 +379,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #admitWithin(goOn: () => void): void {
     this.held = true;
     try {
-      admitWithin(this, () => {
+      admitWithin(this, this.req, () => {
         this.held = false;
         if (!this.#over) goOn();
       });
@@ -547,7 +566,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** A handler of a parameter has raised an error, or left: what its layer holds does not run. */
   raised(error: unknown, hook: ParamHook, run: ParamRun | null): void {
     if (this.#over) {
-      if (isError(error)) this.host.ended(this, true, error);
+      if (isError(error)) this.#endLate(error);
       return;
     }
     if (this.held) return this.#interrupt(error);
@@ -601,7 +620,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     // A handler may throw anything; only a truthy value can be told from no error.
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
     if (this.watch !== null) this.watch.threw(raised, layer);
-    if (this.#over) return this.host.ended(this, true, raised);
+    if (this.#over) return this.#endLate(raised);
     if (this.held) return this.#interrupt(raised);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     // What a walk within shows of the URL is no rewrite.
