@@ -95,6 +95,21 @@ async function eachPair(way: string, base: string, scope: object, check: (port: 
   }
 }
 
+test.each(['at once', 'before', 'behind'])('what is excluded stays open where middleware makes another target of it, and gives the prefix of a proxy: %s', async (when) => {
+  const prefix: Handler = (req, _res, next) => { req.baseUrl = '/shop'; next(); };
+  const alias: Handler = (req, _res, next) => { if (req.url === '/status') req.url = '/public/status'; next(); };
+  for (const make of Object.values(OUTER)) {
+    const app = make({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/public/**', '/status'] } } } });
+    if (when === 'at once') app.use((req, res, next) => prefix(req, res, () => alias(req, res, next)));
+    else app.use(...(when === 'before' ? [prefix, alias] : [alias, prefix]));
+    app.get('/public/:name', (_req, res) => void res.send('open'));
+    app.use('/public', createServer(silent).use((req, _res, next) => { req.url = '/other'; next(); }) as never);
+    const port = await running.start(app);
+    expect((await ask(port, '/status')).body).toBe('open');
+    expect((await ask(port, '/public/a/b')).status).toBe(404);
+  }
+});
+
 describe('a scope where a program assigns req.baseUrl, and an application is mounted', () => {
   test.each(cells)('%s, behind %s: no rewrite leads past its check', async (way, base) => {
     await eachPair(way, base, { includeRoutes: ['/api/secret'] }, async (port, reached) => {

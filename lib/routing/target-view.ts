@@ -133,9 +133,10 @@ export class TargetView {
     const base = baseOf(this.req);
     const [whole, rest] = [pathOf(before), pathOf(this.url)];
     const cut = whole.endsWith(rest) ? whole.slice(0, whole.length - rest.length) : '';
+    const added = isBeneath(base, this.#shownBase) ? base.slice(this.#shownBase.length) : '';
     if (cut !== '' && base.endsWith(cut)) given.cut = cut;
-    // Cut, and made another at once. A base that was there before is that of a proxy.
-    else if (base.length > this.#shownBase.length && isBeneath(base, this.#shownBase)) given.cut = base.slice(this.#shownBase.length);
+    // Cut, and made another at once. What was no part of the URL is the prefix of a proxy.
+    else if (added !== '' && whole.includes(added)) given.cut = added;
   }
 
   /** Makes the target on entry the target again; returns the method that belongs to it, null where the program has made no other. */
