@@ -22,7 +22,7 @@ const config: Config = {
   testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/browser/', ...SLOW],
   // What they install is none of jest's.
   modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
-  transform: { '^.+\\.ts$': ['ts-jest', { tsconfig: 'tsconfig.json' }] },
+  transform: { '^.+\\.ts$': '<rootDir>/spec/support/transform.cjs' },
   moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts', '^fast-check$': '<rootDir>/spec/support/fast-check.cjs' },
   collectCoverageFrom: ['lib/**/*.ts'],
   coverageProvider: 'v8',

@@ -60,8 +60,8 @@ async function traced(register: (app: Application) => void, path: string, option
   return record.ended();
 }
 
-const passes: Handler = function passes(_req, _res, next) { next(); };
-const answers: Handler = function answers(_req, res) { res.send('fine'); };
+const passes: Handler = (_req, _res, next) => next();
+const answers: Handler = (_req, res) => { res.send('fine'); };
 
 describe('a request tells on its channels', () => {
   test('its start, its handlers in order, its route with the mount path, and its end', async () => {
