@@ -31,7 +31,7 @@ export class Adoption {
       if (!this.#answers(res)) this.#put(req, res);
       return next;
     }
-    if (req.httpVersionMajor === 2 || typeof req.headers !== 'object' || typeof res.setHeader !== 'function') {
+    if (req.httpVersionMajor === 2 || typeof res.setHeader !== 'function') {
       throw new TypeError('the application was called with what is no request and response of HTTP/1; hand it to http.createServer or https.createServer');
     }
     const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
@@ -65,6 +65,9 @@ export class Adoption {
 
   #put(req: Request, res: Response): void {
     Object.setPrototypeOf(req, hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
+    // What is asked for before anything else. A request that a program has made may lack it, or have had it from the prototype that is gone.
+    if (!Array.isArray(req.rawHeaders)) Object.defineProperty(req, 'rawHeaders', { value: [], writable: true, configurable: true });
+    if (typeof req.headers !== 'object') Object.defineProperty(req, 'headers', { value: {}, writable: true, configurable: true });
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
   }
 }
@@ -119,7 +122,5 @@ function layered(message: object, own: object, node: object, ways: readonly stri
       Object.defineProperty(prototype, key, Object.getOwnPropertyDescriptor(each, key) as PropertyDescriptor);
     }
   }
-  // What is asked for before anything else; a request that somebody has made of nothing may lack it.
-  if (!('rawHeaders' in message)) Object.defineProperty(prototype, 'rawHeaders', { value: [], writable: true, configurable: true });
   return prototype;
 }
