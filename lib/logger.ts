@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { lineFormat } from './line-format';
+import { loggedError } from './logged-error';
 import { pino } from './packages';
 import { StandardOutput } from './standard-output';
 
@@ -98,7 +99,7 @@ export class LatePino extends LevelMethods {
 
   /** pino itself, for whom its whole surface is meant. */
   get whole(): Logger & { readonly levelVal: number } {
-    return (this.#pino ??= pino()({ level: this.#level }, this.#destination));
+    return (this.#pino ??= pino()({ level: this.#level, serializers: { err: (error: Error) => pino().stdSerializers.err(loggedError(error) as Error) } }, this.#destination));
   }
 
   get level(): string | undefined {

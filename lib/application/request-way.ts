@@ -1,7 +1,7 @@
 import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { guardedCall } from '../guarded-call';
-import { Adoption, giveOwnBody, giveOwnProperties } from '../http/adoption';
+import { Adoption, giveOwnBody, giveOwnProperties, leadTo } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
@@ -101,8 +101,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     const table = this.table();
     let watch: RequestWatch | null | undefined;
     req.res = res;
-    // Adapters of others make responses without one.
-    if (res.req !== req) (res as unknown as { req: Request }).req = req;
+    if (res.req !== req) leadTo(req, res);
     if (req[kOriginalUrl] === undefined) {
       if (isClosedTo(req) || isBehindLast(req)) {
         req.resume();

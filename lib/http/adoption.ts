@@ -73,6 +73,20 @@ export class Adoption {
 }
 
 /**
+ * Has a response lead to a request that it has not come with: adapters of others make responses without one, and a program may have
+ * made another request. When it has finished Node looks for the one it came with, and from 26.12 on ends the process where there is none.
+ */
+export function leadTo(req: Request, res: Response): void {
+  const given = res as unknown as { req: Request | undefined };
+  const { req: received } = given;
+  given.req = req;
+  if (received === undefined) return;
+  res.prependOnceListener('finish', () => {
+    given.req = received;
+  });
+}
+
+/**
  * Gives a request and its response, before any handler runs, the properties that Express makes their own: programs pick,
  * spread and look for them. Always in the same order, which V8 makes one shape of.
  * @param parses Whether the application parses bodies: `req.body` is there then, as behind a parser of Express.

@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import pino from 'pino';
+import { express } from 'waypost';
+import { createLogger, type LogDestination, type Logger } from '../lib/logger';
+import { Running } from './support/running';
+import { runs } from './support/runs';
+import { post } from './support/wire';
+
+function lineOf(make: (destination: LogDestination) => Logger, error: unknown): string {
+  const lines: string[] = [];
+  make({ write: (line) => void lines.push(line) }).error({ err: error }, 'failed');
+  expect(lines).toHaveLength(1);
+  return (lines[0] as string).replace(/"time":\d+/, '"time":0');
+}
+
+const ours = (error: unknown): string => lineOf((destination) => createLogger({}, destination), error);
+const theirs = (error: unknown): string => lineOf((destination) => pino({}, destination), error);
+
+class Coded extends Error {
+  constructor(message: string, fields: object) {
+    super(message);
+    this.name = 'Coded';
+    Object.assign(this, fields);
+  }
+}
+
+class Caused extends Error {
+  readonly #inner: unknown;
+
+  constructor(message: string, inner: unknown) {
+    super(message);
+    this.#inner = inner;
+  }
+
+  override cause = undefined;
+
+  get inner(): unknown {
+    return this.#inner;
+  }
+}
+Object.defineProperty(Caused.prototype, 'inner', { enumerable: true });
+
+const text = fc.string({ unit: 'binary', maxLength: 8 });
+const name = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom('code', 'status', 'name', 'cause', 'errors', 'type', 'aggregateErrors', 'body'));
+
+/** Errors, and what else may be thrown, with what they carry. */
+const { error, value } = fc.letrec<{ error: unknown; value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' }, text, fc.double(), fc.boolean(), fc.bigInt(), fc.constantFrom(undefined, null, () => 1, Symbol('s'), new Date(0), new Date(NaN), new Map([[1, 2]]), /a/, Buffer.from('few'), new Uint16Array(3), { toJSON: () => 'given' }),
+    fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(name, tie('value'), { maxKeys: 3 }), tie('error'),
+  ),
+  error: fc.oneof(
+    { depthSize: 'small' },
+    text.map((message) => new TypeError(message)),
+    fc.tuple(text, fc.dictionary(name, tie('value'), { maxKeys: 3 })).map(([message, fields]) => new Coded(message, fields)),
+    fc.tuple(text, tie('value')).map(([message, cause]) => new Error(message, { cause })),
+    fc.tuple(text, tie('value')).map(([message, cause]) => Object.assign(new Error(message), { cause: () => cause })),
+    fc.tuple(text, fc.array(tie('value'), { maxLength: 3 })).map(([message, errors]) => new AggregateError(errors, message)),
+    fc.tuple(text, tie('value')).map(([message, at]) => ({ message, at })),
+  ),
+}));
+
+/** Shows by an accessor of its class what only itself has. */
+const caused = fc.tuple(text, value).map(([message, inner]) => new Caused(message, inner));
+
+const { stackTraceLimit } = Error;
+
+beforeAll(() => {
+  // Those of a generator's are longer than a line holds.
+  Error.stackTraceLimit = 3;
+});
+
+afterAll(() => {
+  Error.stackTraceLimit = stackTraceLimit;
+});
+
+test('an error is written with what pino writes of it', () => {
+  fc.assert(fc.property(fc.oneof(error, caused, value), (each) => {
+    let wanted: string;
+    try {
+      wanted = theirs(each);
+    } catch (failure) {
+      expect(() => ours(each)).toThrow((failure as Error).constructor as ErrorConstructor);
+      return;
+    }
+    // Of what has circles or BigInts pino sorts the fields.
+    expect(JSON.parse(ours(each))).toEqual(JSON.parse(wanted));
+  }), { numRuns: runs(1_000) });
+});
+
+test('of circles each is written once', () => {
+  const error = new Error('outer');
+  const list: unknown[] = [1];
+  list.push(list);
+  Object.assign(error, { self: error, list, inner: Object.assign(new Error('inner'), { outer: error }) });
+  expect(JSON.parse(ours(error))).toEqual(JSON.parse(theirs(error)));
+});
+
+const MANY = 20_000;
+
+/** What says by itself how much it carries: of some a client decides. */
+const LARGE: Readonly<Record<string, () => unknown>> = {
+  'errors of a list': () => new AggregateError(Array.from({ length: MANY }, (_, i) => new Error(`member ${i}`)), 'all failed'),
+  'a tree of errors': () => tree(6),
+  'errors in errors': () => Object.assign(new Error('outer'), Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`inner${i}`, new Error('inner')]))),
+  'a list of findings': () => Object.assign(new Error('invalid'), { details: Array.from({ length: MANY }, (_, i) => ({ path: ['items', i], message: 'must be a number' })) }),
+  'many members': () => Object.assign(new Error('invalid'), { fields: Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`field${i}`, 'missing'])) }),
+  'wide and deep data': () => Object.assign(new Error('invalid'), { data: wide(7) }),
+  'a long text': () => Object.assign(new Error('invalid'), { body: '\u0000'.repeat(10 * MANY) }),
+  'a long message': () => new Error('x'.repeat(100 * MANY)),
+  'a long list of causes': () => Array.from({ length: 2_000 }).reduce<Error>((cause) => new Error('outer', { cause }), new Error('inner')),
+  'bytes': () => Object.assign(new Error('invalid'), { body: Buffer.alloc(100 * MANY) }),
+  'numbers': () => Object.assign(new Error('invalid'), { samples: new Float64Array(MANY) }),
+  'what makes a long list of itself': () => Object.assign(new Error('invalid'), { query: { toJSON: () => Array.from({ length: MANY }, () => 'row') } }),
+  'no error': () => ({ rows: Array.from({ length: MANY }, () => ({ id: 1, name: 'row' })) }),
+};
+
+function tree(depth: number): Error {
+  return depth === 0 ? new Error('leaf') : new AggregateError(Array.from({ length: 8 }, () => tree(depth - 1)), 'branch');
+}
+
+function wide(depth: number): unknown {
+  return depth === 0 ? 'leaf' : Array.from({ length: 9 }, () => wide(depth - 1));
+}
+
+test.each(Object.keys(LARGE))('a line of an error holds no more than a line should: %s', (name) => {
+  const line = ours((LARGE[name] as () => unknown)());
+  expect(line.length).toBeGreaterThan(200);
+  expect(line.length).toBeLessThan(700_000);
+  expect(JSON.parse(line)).toMatchObject({ msg: 'failed' });
+});
+
+test('what is left out is counted', () => {
+  const { err } = JSON.parse(ours(Object.assign(new AggregateError(Array.from({ length: 150 }, () => new Error('member')), 'all'), { code: 'ALL', note: 'x'.repeat(10_003) }))) as { err: { aggregateErrors: unknown[]; code: string; note: string } };
+  expect([err.aggregateErrors.length, err.aggregateErrors.at(-1), err.code]).toEqual([101, '... 50 more', 'ALL']);
+  expect(err.note.slice(-22)).toBe('x... 3 more characters');
+});
+
+test('a request whose handler fails for each member of its body writes a short line', async () => {
+  const running = new Running();
+  const written: string[] = [];
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  try {
+    const app = express({ env: 'production' });
+    app.use(express.json({ limit: '1mb' }));
+    app.post('/', async (req, res) => void res.json(await Promise.any((req.body as number[]).map(async (id) => Promise.reject(new Error(`no ${id}`))))));
+    expect((await post(await running.serve(app), '/', JSON.stringify(Array.from({ length: MANY }, () => 0)))).status).toBe(500);
+  } finally {
+    write.mockRestore();
+    await running.close();
+  }
+  const lines = written.join('');
+  expect(lines).toContain('aggregateErrors');
+  expect(lines.length).toBeLessThan(400_000);
+});
