@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
-import { validateHeaderValue } from 'node:http';
+import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { toUSVString, types } from 'node:util';
@@ -23,9 +23,9 @@ export class FileTransfer {
   readonly #options: SendFileOptions;
   readonly #done: SendFileCallback;
   readonly #path: string;
-  /** What stood on the response before, so that a failure leaves no word about a file that was not sent. */
-  readonly #namesBefore: readonly string[];
-  readonly #statusBefore: number;
+  /** What stood on the response just before the file's head was put on it and just behind, so that a failure leaves no word about a file that was not sent. */
+  #before: Head | undefined;
+  #behind: Head | undefined;
   readonly #files: KnownFiles;
   /** Undefined until the file is found. */
   #known: KnownFile | undefined;
@@ -43,8 +43,6 @@ export class FileTransfer {
     this.#path = path;
     this.#options = options;
     this.#done = done;
-    this.#namesBefore = res.getHeaderNames();
-    this.#statusBefore = res.statusCode;
     this.#files = res[kSettings].files ?? new KnownFiles();
   }
 
@@ -62,7 +60,7 @@ export class FileTransfer {
       if (this.#res.destroyed) return this.#fail(abortedError());
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
-      this.#res.removeHeader('Trailer');
+      if (this.#res.hasHeader('Trailer')) this.#res.removeHeader('Trailer');
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, options);
     };
@@ -116,7 +114,9 @@ export class FileTransfer {
       // Writing the head would throw for them later, out of reach.
       checkStatus(asNodeHas(this.#res.statusCode));
       if (this.#res.statusMessage) validateHeaderValue('statusMessage', this.#res.statusMessage);
+      this.#before = headOf(this.#res);
       proceed(path, stats);
+      if (!this.#settled) this.#behind = headOf(this.#res);
     } catch (error) {
       this.#fail(asError(error));
     }
@@ -203,14 +203,11 @@ export class FileTransfer {
     this.#settle(error);
   }
 
+  /** Takes back what the file's head has made of the response, but nothing that the program has put on it meanwhile. */
   #restore(): void {
     const res = this.#res;
     if (res.headersSent) return;
-    res.statusCode = this.#statusBefore;
-    for (const name of res.getHeaderNames()) {
-      // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
-      if (name !== 'content-range' && !this.#namesBefore.includes(name)) res.removeHeader(name);
-    }
+    if (this.#before !== undefined) takeBack(res, this.#before, this.#behind ?? headOf(res));
     // Removing one that is not there would keep Node from working out the length of what is sent instead.
     if (res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
   }
@@ -219,6 +216,28 @@ export class FileTransfer {
     if (this.#settled) return;
     this.#settled = true;
     this.#done(error);
+  }
+}
+
+/** What a response says before its body. */
+interface Head {
+  readonly status: number;
+  readonly fields: OutgoingHttpHeaders;
+}
+
+function headOf(res: ConfiguredResponse): Head {
+  return { status: res.statusCode, fields: res.getHeaders() };
+}
+
+/** Has a response be as before, but for what is no longer as it was made. */
+function takeBack(res: ConfiguredResponse, before: Head, made: Head): void {
+  if (res.statusCode === made.status) res.statusCode = before.status;
+  for (const [name, value] of Object.entries(made.fields)) {
+    const old = before.fields[name];
+    // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
+    if (value === old || name === 'content-range' || res.getHeader(name) !== value) continue;
+    if (old === undefined) res.removeHeader(name);
+    else res.setHeader(name, old);
   }
 }
 
