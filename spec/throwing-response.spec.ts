@@ -99,6 +99,22 @@ describe.each(Object.entries({ createServer, express }))('a response of %s whose
     expect((await ask(port, '/alive')).body).toBe('alive');
   });
 
+  test.each(Object.keys(ANSWERS))('%s, while it waits behind another: the connection may go, and the process lives', async (name) => {
+    const app = make(silent);
+    app.get('/alive', (_req, res) => res.send('alive'));
+    app.get('/waiting', () => undefined);
+    app.use((req, res, next) => {
+      const [, method, call] = req.url.split('/') as [string, (typeof METHODS)[number], string];
+      throwAt(res, method, Number(call));
+      setImmediate(() => req.socket.destroy());
+      next();
+    });
+    app.use(ANSWERS[name] as Handler);
+    const port = await running.start(app as ReturnType<typeof createServer>);
+    await Promise.all(METHODS.flatMap((method) => CALLS.map((call) => taken(port, `/waiting HTTP/1.1\r\nHost: a\r\n\r\nGET /${method}/${call}`))));
+    expect((await ask(port, '/alive')).body).toBe('alive');
+  });
+
   /** When a program lets go what it has corked: Node itself leaves a file waiting that it never does. */
   const UNCORKINGS: Record<string, (uncork: () => void) => void> = {
     'never': () => undefined,

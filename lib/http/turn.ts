@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -17,5 +18,6 @@ export function sendHeadInTurn(res: ServerResponse): void {
 
 /** Has the connection of a destroyed response end when its turn comes: from Node 24 on, Node forgets that, and the client waits. */
 export function destroyInTurn(res: ServerResponse, error?: Error): void {
-  if (waits(res)) res.once('socket', (socket: Socket) => socket.destroy(error));
+  // Not by what a program may have put in the place of `on`, since Node destroys what waits where nobody would catch its throw. It is told once.
+  if (waits(res)) EventEmitter.prototype.on.call(res, 'socket', (socket: Socket) => socket.destroy(error));
 }
