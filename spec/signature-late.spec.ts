@@ -150,55 +150,6 @@ describe('while a check after a rewrite is under way, or once it has refused,', 
     },
   );
 
-  /** What stands in a mounted application behind middleware that has made another target and goes on when the check around is under way, or over. */
-  const behind: Record<string, (inner: Application, ends: Handler, on: (next: () => void) => void) => void> = {
-    'a route': (inner, ends, on) => void inner.use(remakes((_req, _res, next) => on(next))).all('/{*any}', ends),
-    'a route within another': (inner, ends, on) => void inner.use(createServer({ logging: { logger } }).use(remakes((_req, _res, next) => on(next))).all('/{*any}', ends)),
-    'a handler of its parameter': (inner, ends, on) => {
-      inner.param('any', remakes((_req, _res, next) => on(next)) as never);
-      inner.all('/:any', ends).all('/{*any}', ends);
-    },
-    'an error handler': (inner, ends, on) => {
-      inner.use(remakes((_req, _res, next) => on(() => next(new Error('late')))));
-      inner.use(((_error, req, res, next) => ends(req, res, next)) as ErrorHandler);
-    },
-    'what has thrown': (inner, ends, on) => {
-      inner.use(remakes(async () => new Promise<void>((_resolve, reject) => on(() => reject(new Error('late'))))));
-      inner.use(((_error, req, res, next) => ends(req, res, next)) as ErrorHandler);
-    },
-  };
-
-  /** Middleware that makes another target in a turn, and goes on in a much later one. */
-  function remakes(goOn: Handler): Handler {
-    return (req, res, next) => {
-      if ((req as { isMade?: boolean }).isMade === true) return next();
-      Object.assign(req, { isMade: true });
-      setImmediate(() => { req.url = '/secret'; });
-      return goOn(req, res, next);
-    };
-  }
-
-  test.each(Object.keys(behind).flatMap((name) => [[name, 'at once', false], [name, 'later', true]] as const))(
-    'middleware around that goes on twice leads to nothing of a mounted application: %s, where secrets are told %s',
-    async (name, _when, asynchronous) => {
-      const ran: string[] = [];
-      const lookup = async (): Promise<undefined> => { await turns(); await turns(); };
-      const inner = createServer({ logging: { logger } });
-      const port = await running.app((app) => {
-        app.use((_req, _res, next) => {
-          next();
-          setImmediate(() => setImmediate(next));
-        });
-        app.use('/m', inner);
-        behind[name]?.(inner, (req, res) => { ran.push(req.baseUrl + req.url); res.end('ran'); }, (next) => void turns().then(next));
-      }, { logging: { logger }, security: { requestSignature: { secret: asynchronous ? lookup : SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/m/secret'] } } } });
-      const { status } = await ask(port, '/m/old', { headers: forged() });
-      for (let i = 0; i < 3; i++) await turns();
-      // An error is answered before the check that is under way.
-      expect([status, ran]).toEqual([asynchronous && /error|thrown/.test(name) ? 500 : 401, []]);
-    },
-  );
-
   test('a body that is still coming in keeps handlers waiting', async () => {
     const ran: string[] = [];
     const port = await running.app((app) => {

@@ -188,7 +188,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** The same of a walk that is watched: what runs has the request no longer, unless the call counts for nothing. */
   static #watchedNext(this: void, walk: Walk, given: Level, error?: unknown): void {
     const level = goingOnAt(given, walk.level);
-    if (!walk.#over && (!walk.#isHeld || isError(error)) && (isError(error) || isWithin(walk.level, level))) walk.watch?.left(error);
+    if (!walk.#over && (!walk.held || isError(error)) && (isError(error) || isWithin(walk.level, level))) walk.watch?.left(error);
     walk.#advance(level, error);
   }
 
@@ -221,20 +221,6 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   get isOver(): boolean {
     return this.#over;
-  }
-
-  /**
-   * Whether nothing may run here, or in a walk around: one that has gone on twice is held for what it was led to last, and what it has
-   * called before is shown that target.
-   */
-  get #isHeld(): boolean {
-    return this.held || (this.isBeneathCheck && this.#isHeldAround());
-  }
-
-  #isHeldAround(): boolean {
-    let walk = this.parent;
-    while (walk !== undefined && !walk.held) walk = walk.parent;
-    return walk !== undefined;
   }
 
   /** Gives the request to the walk around, unless one that is none of this has it by now: an error may come when the list has long ended. */
@@ -323,7 +309,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   }
 
   #advance(level: Level, error: unknown): void {
-    if (this.#over || this.#isHeld) return this.#raiseLate(error);
+    if (this.#over || this.held) return this.#raiseLate(error);
     if (++this.#depth > DEPTH) {
       setImmediate(Walk.#later, this, level, error);
       return;
@@ -498,7 +484,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   /** Whether the parameters' handlers of the layer that is reached are still to go on. */
   waitsFor(run: ParamRun): boolean {
-    return run === this.#paramRun && !this.#isHeld && !this.#over;
+    return run === this.#paramRun && !this.held && !this.#over;
   }
 
   /**
@@ -583,7 +569,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       if (isError(error)) this.#endLate(error);
       return;
     }
-    if (this.#isHeld) return this.#interrupt(error);
+    if (this.held) return this.#interrupt(error);
     if (!isError(error) && (run === null || !this.waitsFor(run))) return;
     if (++this.#depth > DEPTH) {
       setImmediate(() => {
@@ -635,7 +621,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const raised = error ? error : new Error(`a handler threw ${String(error)}`);
     if (this.watch !== null) this.watch.threw(raised, layer);
     if (this.#over) return this.#endLate(raised);
-    if (this.#isHeld) return this.#interrupt(raised);
+    if (this.held) return this.#interrupt(raised);
     if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
     // What a walk within shows of the URL is no rewrite.
     const rewritten = this.req[kWalk] === this && this.isRewritten;
