@@ -58,7 +58,7 @@ describe('what is put on a response while it sends a file that fails stays on it
             res.send('none');
           };
           if (answers === 'by an error handler') res.sendFile(name, { root });
-          else if (answers === 'download') res.download(name, { root }, reply);
+          else if (answers === 'download') res.download(name, 'given.txt', { root }, reply);
           else res.sendFile(name, { root }, reply);
           (DONE[done] as (res: Response) => void)(res);
         });

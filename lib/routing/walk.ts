@@ -1,5 +1,6 @@
 import { HttpError } from '../errors';
 import type { Request } from '../http/request';
+import { kSettings } from '../http/request-state';
 import { forgetRefusedHead } from '../http/default-answer';
 import { pathOf } from '../target';
 import type { Response } from '../http/response';
@@ -97,7 +98,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** Method that is routed: as sent, until middleware changes it. */
   method: string;
   readonly view: RequestView;
-  readonly #prototype: unknown;
+  /** Those of the application whose prototype the request has. */
+  readonly #settings: unknown;
   /** Where a mounted application goes on when it has nothing for the request. */
   readonly outer: NextFunction | undefined;
   /** The walk that this one is a part of. */
@@ -162,7 +164,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.res = res;
     this.method = req.method;
     this.outer = outer;
-    this.#prototype = Object.getPrototypeOf(req);
+    this.#settings = req[kSettings];
     const enclosing = enclosingAt(parent, baseOf(req));
     this.parent = enclosing;
     if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
@@ -246,6 +248,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     return isMadeAnother(this, this.req);
   }
 
+  /**
+   * Whether what was called has put the prototype of another application on the request. By what that inherits: to ask for the prototype of a
+   * request that middleware has given a property is a call into V8's runtime.
+   */
+  get #isTakenOver(): boolean {
+    return this.req[kSettings] !== this.#settings;
+  }
+
   /** Begins, or goes on after a rewrite with what applies to the new target and has not run. */
   resume(match: Match): void {
     this.held = false;
@@ -314,9 +324,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       setImmediate(Walk.#later, this, level, error);
       return;
     }
-    // First, for V8 knows the shape of the request from it, and then its prototype without a call.
     const rewritten = this.isRewritten;
-    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
+    if (this.#isTakenOver) this.host.reclaim(this);
     // Nearly always: kept short, so that V8 inlines the way from one middleware to the next.
     if (level === this.level && error === undefined && this.failure === null && !rewritten && !this.table.era.isOver) return this.#run();
     this.#signal(level, error, rewritten);
@@ -622,7 +631,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (this.watch !== null) this.watch.threw(raised, layer);
     if (this.#over) return this.#endLate(raised);
     if (this.held) return this.#interrupt(raised);
-    if (Object.getPrototypeOf(this.req) !== this.#prototype) this.host.reclaim(this);
+    if (this.#isTakenOver) this.host.reclaim(this);
     // What a walk within shows of the URL is no rewrite.
     const rewritten = this.req[kWalk] === this && this.isRewritten;
     this.enterThrown(raised, layer);
