@@ -9,6 +9,9 @@ const LONGEST = 10_000;
 const MOST_MEMBERS = 100;
 /** How many objects within one another are shown. */
 const DEEPEST = 8;
+/** The integers that are shown lie below, on both sides of 0. */
+const LARGEST = 10n ** 300n;
+const UNREADABLE = '[unreadable]';
 
 /**
  * What a line of the log shows of an error: all of it, but where that is more than a line should hold. A client may say how
@@ -19,8 +22,9 @@ export function loggedError(error: unknown): unknown {
   return new Excerpt().raised(error);
 }
 
+/** As pino takes it for one. */
 function isErrorLike(value: unknown): value is Error {
-  return typeof value === 'object' && value !== null && typeof (value as Error).message === 'string';
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && typeof (value as Error).message === 'string';
 }
 
 class Excerpt {
@@ -36,10 +40,16 @@ class Excerpt {
   #plain(value: unknown): unknown {
     this.#left -= FOR_A_VALUE;
     if (typeof value === 'string') return this.#text(value);
+    if (typeof value === 'bigint') return value < LARGEST && value > -LARGEST ? value : '[BigInt]';
+    if (typeof value === 'function') return undefined;
     if (typeof value !== 'object' || value === null) return value;
-    if (types.isBoxedPrimitive(value)) return this.#plain(value.valueOf());
-    if (ArrayBuffer.isView(value) && value.byteLength > MOST_MEMBERS) return `[${value.constructor.name} of ${value.byteLength} bytes]`;
+    if (types.isBoxedPrimitive(value)) return this.#unboxed(value.valueOf());
+    if (ArrayBuffer.isView(value) && value.byteLength > MOST_MEMBERS) return `[${Object.prototype.toString.call(value).slice(8, -1)} of ${value.byteLength} bytes]`;
     return this.#within(value, () => this.#object(value));
+  }
+
+  #unboxed(value: unknown): unknown {
+    return typeof value === 'object' ? UNREADABLE : this.#plain(value);
   }
 
   #within(value: object, show: () => unknown): unknown {
@@ -71,20 +81,31 @@ class Excerpt {
 
   #list(list: readonly unknown[], show: (each: unknown) => unknown): unknown[] {
     const shown: unknown[] = [];
-    while (shown.length < Math.min(list.length, MOST_MEMBERS) && this.#left > 0) shown.push(show(list[shown.length]));
+    while (shown.length < Math.min(list.length, MOST_MEMBERS) && this.#left > 0) shown.push(readable(() => show(list[shown.length])));
     if (shown.length < list.length) shown.push(`... ${list.length - shown.length} more`);
     return shown;
   }
 
   /** Not of its prototype, whose accessors may want what only the error itself has. */
-  #error(error: Error & { errors?: unknown }): object {
-    const { errors } = error;
-    const known: Record<string, unknown> = { constructor: error.constructor, name: error.name, message: this.#plain(error.message), stack: this.#plain(error.stack), cause: this.#cause(error) };
+  #error(error: Error & { errors?: unknown; toJSON?: unknown }): object {
+    const { constructor, errors, toJSON } = error;
+    const known: Record<string, unknown> = { constructor, name: this.raised(error.name), message: this.#plain(error.message), stack: this.#plain(error.stack), cause: this.#cause(error) };
     if (Array.isArray(errors)) known['errors'] = this.#list(errors, (each) => this.raised(each));
-    const names: string[] = [];
+    let names: string[] = [];
     // What it inherits is shown too, and none that it is within.
     for (const name in error) {
-      if (!this.#around.includes((error as unknown as Record<string, object>)[name] as object)) names.push(name);
+      if (!this.#around.includes(readable(() => (error as unknown as Record<string, object>)[name]) as object)) names.push(name);
+    }
+    if (typeof toJSON === 'function' && names.includes('toJSON')) {
+      // It may be there to hide what is among the others, however many those are.
+      const excerpt = (value: unknown): unknown => this.#plain(value);
+      known['toJSON'] = function (this: unknown): unknown {
+        return readable(() => {
+          const given: unknown = toJSON.call(this, '');
+          return given === this ? given : excerpt(given);
+        });
+      };
+      names = ['toJSON', ...names.filter((name) => name !== 'toJSON')];
     }
     const shown = this.#members(names, (name) => (Object.hasOwn(known, name) ? known[name] : this.raised((error as unknown as Record<string, unknown>)[name])));
     for (const [name, value] of Object.entries(known)) {
@@ -106,11 +127,19 @@ class Excerpt {
     let count = 0;
     for (const name of names) {
       if (count === MOST_MEMBERS || this.#left <= 0) break;
-      this.#left -= name.length;
-      Object.defineProperty(shown, name, { value: show(name), writable: true, enumerable: true, configurable: true });
+      Object.defineProperty(shown, this.#text(name), { value: readable(() => show(name)), writable: true, enumerable: true, configurable: true });
       count++;
     }
     if (count < names.length) Object.assign(shown, { '...': `${names.length - count} more` });
     return shown;
+  }
+}
+
+/** What can't be read shows nothing, so that what stands beside it is written as it would be without it. */
+function readable(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return UNREADABLE;
   }
 }

@@ -101,17 +101,26 @@ const MANY = 20_000;
 /** What says by itself how much it carries: of some a client decides. */
 const LARGE: Readonly<Record<string, () => unknown>> = {
   'errors of a list': () => new AggregateError(Array.from({ length: MANY }, (_, i) => new Error(`member ${i}`)), 'all failed'),
-  'a tree of errors': () => tree(6),
+  'a tree of errors': () => tree(5),
   'errors in errors': () => Object.assign(new Error('outer'), Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`inner${i}`, new Error('inner')]))),
   'a list of findings': () => Object.assign(new Error('invalid'), { details: Array.from({ length: MANY }, (_, i) => ({ path: ['items', i], message: 'must be a number' })) }),
   'many members': () => Object.assign(new Error('invalid'), { fields: Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`field${i}`, 'missing'])) }),
-  'wide and deep data': () => Object.assign(new Error('invalid'), { data: wide(7) }),
+  'wide and deep data': () => Object.assign(new Error('invalid'), { data: wide(6) }),
   'a long text': () => Object.assign(new Error('invalid'), { body: '\u0000'.repeat(10 * MANY) }),
   'a long message': () => new Error('x'.repeat(100 * MANY)),
   'a long list of causes': () => Array.from({ length: 2_000 }).reduce<Error>((cause) => new Error('outer', { cause }), new Error('inner')),
   'bytes': () => Object.assign(new Error('invalid'), { body: Buffer.alloc(100 * MANY) }),
   'numbers': () => Object.assign(new Error('invalid'), { samples: new Float64Array(MANY) }),
   'what makes a long list of itself': () => Object.assign(new Error('invalid'), { query: { toJSON: () => Array.from({ length: MANY }, () => 'row') } }),
+  'a long name': () => Object.assign(new Error('invalid'), { name: 'x'.repeat(100 * MANY) }),
+  'a long name of no error': () => ({ message: 'invalid', name: { of: 'x'.repeat(100 * MANY) } }),
+  'a long name of a member': () => Object.assign(new Error('invalid'), { errors: { ['x'.repeat(100 * MANY)]: 1 } }),
+  'many names of members': () => Object.assign(new Error('invalid'), { errors: Object.fromEntries(Array.from({ length: 90 }, (_, i) => [`${i}${'x'.repeat(MANY)}`, 1])) }),
+  'a long BigInt': () => Object.assign(new Error('invalid'), { id: -(10n ** 100_000n) }),
+  'a function that is thrown': () => Object.assign(() => 1, { message: 'x'.repeat(100 * MANY) }),
+  'a function that is taken for an error': () => Object.assign(new Error('invalid'), { inner: Object.assign(() => 1, { message: 'x'.repeat(100 * MANY) }) }),
+  'many names that an error inherits': () => Object.assign(Object.create(Object.fromEntries(Array.from({ length: MANY }, (_, i) => [`field${i}`, 'missing']))) as object, { message: 'invalid' }),
+  'what toJSON makes of an error': () => Object.assign(new Error('invalid'), { toJSON: () => ({ message: 'invalid', rows: Array.from({ length: MANY }, () => 'row') }) }),
   'no error': () => ({ rows: Array.from({ length: MANY }, () => ({ id: 1, name: 'row' })) }),
 };
 
@@ -128,6 +137,57 @@ test.each(Object.keys(LARGE))('a line of an error holds no more than a line shou
   expect(line.length).toBeGreaterThan(200);
   expect(line.length).toBeLessThan(700_000);
   expect(JSON.parse(line)).toMatchObject({ msg: 'failed' });
+});
+
+/** Hides its other members, as errors of clients for other services do that hold what they have sent. */
+class Upstream extends Error {
+  constructor(fields: object) {
+    super('upstream');
+    Object.assign(this, { authorization: 'hidden', ...fields });
+  }
+}
+Object.assign(Upstream.prototype, { toJSON(this: Error) { return { message: this.message, status: 502 }; } });
+
+const fails = {
+  toJSON() {
+    throw new Error('of toJSON');
+  },
+};
+const HIDING: Readonly<Record<string, () => unknown>> = {
+  'little': () => new Upstream({}),
+  'a long text': () => new Upstream({ sent: 'x'.repeat(200_000) }),
+  'ten long texts': () => new Upstream({ sent: Array.from({ length: 10 }, () => 'x'.repeat(10_000)) }),
+  'many members': () => new Upstream(Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`field${i}`, 1]))),
+  'a cause': () => new Error('outer', { cause: new Upstream({}) }),
+  'members that hide theirs': () => Object.assign(new Error('outer'), { inner: new Upstream({}), config: { password: 'hidden', toJSON: () => 'config' } }),
+  'members that fail to': () => Object.assign(new Error('outer'), { user: { password: 'hidden', ...fails } }),
+  'members that fail to beside some that hide theirs': () => Object.assign(new Error('outer'), { config: { password: 'hidden', toJSON: () => 'config' }, user: fails }),
+  'a getter that throws beside': () => Object.defineProperty(new Upstream({ note: 1 }), 'broken', { enumerable: true, get: fails.toJSON }),
+  'a list of them': () => new AggregateError(Array.from({ length: 120 }, () => new Upstream({ sent: 'x'.repeat(2_000) }))),
+  'a toJSON of its own that fails': () => Object.assign(new Error('outer'), { authorization: 'hidden' }, fails),
+};
+
+test.each(Object.keys(HIDING))('what toJSON hides stays hidden, whatever an error holds: %s', async (name) => {
+  const running = new Running();
+  const written: string[] = [];
+  const app = express({ logging: { logger: createLogger({}, { write: (line) => void written.push(line) }) } });
+  app.use(() => {
+    throw (HIDING[name] as () => unknown)();
+  });
+  expect((await post(await running.serve(app), '/', '')).status).toBe(500);
+  await running.close();
+  expect(written.join('')).toContain('"err"');
+  expect(written.join('')).not.toContain('hidden');
+});
+
+test('what can\'t be read is left out, and what stands beside it is written', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  const nested = new String('text');
+  Object.assign(nested, { valueOf: () => nested });
+  const error = Object.assign(new Error('outer'), { code: 'CODE', proxy, nested, bytes: Object.assign(Buffer.alloc(1_000), { constructor: null }), list: [proxy, 2] });
+  Object.defineProperty(error, 'getter', { enumerable: true, get: fails.toJSON });
+  revoke();
+  expect(JSON.parse(ours(error))).toMatchObject({ err: { type: 'Error', message: 'outer', code: 'CODE', proxy: '[unreadable]', nested: '[unreadable]', getter: '[unreadable]', bytes: '[Uint8Array of 1000 bytes]', list: ['[unreadable]', 2] } });
 });
 
 test('what is left out is counted', () => {

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events';
-import { IncomingMessage } from 'node:http';
+import { IncomingMessage, type RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
-import theirs from 'express';
+import theirs, { type Express } from 'express';
+import { express } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 
 /** What a program may hand to an application for a part of the request that it has, as one that takes several in one body does. */
@@ -11,6 +12,7 @@ const PARTS: Readonly<Record<string, (req: IncomingMessage) => object>> = {
   'what inherits from its request, without what was received': (req) => Object.assign(Object.create(req), { headers: {}, rawHeaders: undefined }),
   'what inherits from its request, with headers that are fixed': (req) => Object.assign(Object.create(req), { headers: Object.freeze({ ...req.headers }) }),
   'a copy of its request': (req) => ({ ...req, headers: req.headers }),
+  'a copy of its request, with all it has': (req) => ({ ...req }),
   'a plain object': () => ({ headers: {} }),
   'a plain object without headers': () => ({}),
   'an emitter': () => Object.assign(new EventEmitter(), { headers: {} }),
@@ -49,5 +51,52 @@ describe('an application that is called with a request of a program\'s own makin
       const [[, status]] = await onBoth((express) => answersOf(batch(express, PARTS[name] as never, later, parses), [['/batch', { method: 'POST' }]])) as [[string, number]];
       expect(status).toBe(200);
     }
+  });
+});
+
+describe('behind an application that a program calls', () => {
+  const goesOn: Readonly<Record<string, (app: Express) => void>> = {
+    'has answered and goes on': (app) => void app.use((_req, res, next) => { res.send('1'); next(); }),
+    'has answered and goes on with an error': (app) => void app.use((_req, res, next) => { res.send('1'); next(new Error('late')); }),
+    'answers twice': (app) => void app.use((_req, res) => { res.send('1'); res.send('2'); }),
+    'has answered in a later turn and goes on': (app) => void app.use((_req, res, next) => void setImmediate(() => { res.send('1'); next(); })),
+    'has answered and goes on in a later turn': (app) => void app.use((_req, res, next) => { res.send('1'); setImmediate(next); }),
+  };
+  const around: Readonly<Record<string, (app: Express) => RequestListener>> = {
+    'a function': (app) => (req, res) => (app as unknown as (...given: unknown[]) => void)(req, res, (error: unknown) => {
+      res.statusCode = error === undefined ? 404 : 500;
+      res.end('none');
+    }),
+    'an application of Express': (app) => theirs().use(app).use((_req, res) => void res.end('none')),
+    'an application of Express whose router it is in': (app) => theirs().use('/', theirs.Router().use(app)).use((_req, res) => void res.end('none')),
+    'an application of waypost': (app) => express({ logging: { level: 'silent' } }).use(app as never).use((_req, res) => void res.end('none')),
+  };
+
+  // Node ends the process where what has just ended is written to.
+  test.each(Object.keys(goesOn).flatMap((name) => Object.keys(around).map((place) => [name, place] as const)))('that %s, %s may answer too', async (name, place) => {
+    const answers = await onBoth(async (module) => {
+      const app = module();
+      goesOn[name]?.(app);
+      return answersOf(around[place]?.(app) as RequestListener, ['/', '/again']);
+    });
+    expect(answers).toEqual([['/', 200, '1'], ['/again', 200, '1']]);
+  });
+
+  test('a request without a URL is gone on with', async () => {
+    await onBoth(async (module) => {
+      const inner = module().use((_req, res) => void res.send('inner'));
+      const outer = module();
+      outer.use((req, res, next) => inner(Object.create(req) as never, res, next)).use((_req, res) => void res.send('behind'));
+      return answersOf(outer, ['/']);
+    });
+  });
+
+  test('a response that was led to many requests has one listener more', async () => {
+    const inner = express({ logging: { level: 'silent' } });
+    const outer = express({ logging: { level: 'silent' } });
+    for (let i = 0; i < 20; i++) outer.use((req, res, next) => inner({ ...req } as never, res, next));
+    outer.use((_req, res) => void res.send(String(res.listenerCount('finish'))));
+    const [[, , count]] = await answersOf(outer as never, ['/']) as [[string, number, string]];
+    expect(Number(count)).toBeLessThan(4);
   });
 });

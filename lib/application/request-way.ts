@@ -97,6 +97,8 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   take(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
+    // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
+    if (leave !== undefined && typeof req.url !== 'string') return leave();
     if (!this.#listener.carriesOut(req, res)) return;
     const table = this.table();
     let watch: RequestWatch | null | undefined;
@@ -207,7 +209,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     if (outer !== undefined) {
       restoreSuffix(walk);
       walk.giveBack();
-      outer(failed ? error : undefined);
+      const given = failed ? error : undefined;
+      // Who goes on may answer: Node takes that for an error of a response that has just ended, and drops it a turn later, when Express goes on.
+      if (walk.res.writableEnded) setImmediate(outer, given);
+      else outer(given);
     } else if (walk.hasCalled && (failed || this.fallback === null)) {
       // As in Express, whoever has called next() may still answer on this turn.
       setImmediate(RequestWay.#conclude, this, walk, failed, error);

@@ -8,6 +8,9 @@ import { kSettings as kResponseSettings } from './response-state';
 /** Methods by which a response leaves. */
 const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
 
+/** Whether a response leads to a request that it has not come with. */
+const kLed = Symbol('waypost.response.led');
+
 /** Goes on with who has called the application as middleware. */
 type Next = (error?: unknown) => void;
 
@@ -64,7 +67,7 @@ export class Adoption {
   }
 
   #put(req: Request, res: Response): void {
-    Object.setPrototypeOf(req, hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
+    Object.setPrototypeOf(req, !isPlain(req) && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // What is asked for before anything else. A request that a program has made may lack it, or have had it from the prototype that is gone.
     if (!Array.isArray(req.rawHeaders)) Object.defineProperty(req, 'rawHeaders', { value: [], writable: true, configurable: true });
     if (typeof req.headers !== 'object') Object.defineProperty(req, 'headers', { value: {}, writable: true, configurable: true });
@@ -77,10 +80,11 @@ export class Adoption {
  * made another request. When it has finished Node looks for the one it came with, and from 26.12 on ends the process where there is none.
  */
 export function leadTo(req: Request, res: Response): void {
-  const given = res as unknown as { req: Request | undefined };
+  const given = res as unknown as { req: Request | undefined; [kLed]?: true };
   const { req: received } = given;
   given.req = req;
-  if (received === undefined) return;
+  if (received === undefined || given[kLed] === true) return;
+  given[kLed] = true;
   res.prependOnceListener('finish', () => {
     given.req = received;
   });
@@ -108,6 +112,12 @@ export function giveOwnTarget(req: Request): void {
 /** For each application that parses: one that has the request before may not. */
 export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
+}
+
+/** Whether it has no ways at all, such as `{ ...req }`: what it holds is for those of Node's class. */
+function isPlain(message: object): boolean {
+  const prototype = Object.getPrototypeOf(message) as object | null;
+  return prototype === Object.prototype || prototype === null;
 }
 
 /**

@@ -25,7 +25,11 @@ export function lastRequest(socket: Socket): IncomingMessage | undefined {
  * on another socket than its request's. Before 24, Node says no `close` by itself.
  */
 export function closeUnassigned(res: ServerResponse): void {
-  res.destroy();
+  try {
+    res.destroy();
+  } catch {
+    // What a program has put in the place of `once`, by which Node before 24 waits for the socket; Node itself would not have called it here.
+  }
   res.emit('socket', new Socket().destroy());
   process.nextTick(sayClosed, res);
 }
