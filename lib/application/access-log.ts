@@ -40,9 +40,11 @@ export class AccessLog {
       before = given.bytesWritten;
     };
     const write = (): void => {
-      res.removeListener('finish', write);
-      res.removeListener('finish', writeAtHome);
-      res.removeListener('close', writeAtHome);
+      // Not by what a program may have put in its place, whose throw nobody would catch here.
+      const { removeListener } = EventEmitter.prototype;
+      removeListener.call(res, 'finish', write);
+      removeListener.call(res, 'finish', writeAtHome);
+      removeListener.call(res, 'close', writeAtHome);
       this.#write(req, res, performance.now() - begun, socket === null ? 0 : socket.bytesWritten - before);
     };
     // In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none.

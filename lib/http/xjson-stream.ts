@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
+import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { stripContent } from './answer';
 import { Chunks } from './chunks';
@@ -139,7 +140,9 @@ class Transfer {
 
   readonly #stop = (): void => {
     this.#bytes = null;
-    this.#res.off('close', this.#stop);
-    this.#res.off('drain', this.#drained);
+    // A throw of what a program may have put in the place of `off` nobody would catch here.
+    const { removeListener } = EventEmitter.prototype;
+    removeListener.call(this.#res, 'close', this.#stop);
+    removeListener.call(this.#res, 'drain', this.#drained);
   };
 }
