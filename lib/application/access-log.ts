@@ -41,10 +41,9 @@ export class AccessLog {
     };
     const write = (): void => {
       // Not by what a program may have put in its place, whose throw nobody would catch here.
-      const { removeListener } = EventEmitter.prototype;
-      removeListener.call(res, 'finish', write);
-      removeListener.call(res, 'finish', writeAtHome);
-      removeListener.call(res, 'close', writeAtHome);
+      EventEmitter.prototype.removeListener.call(res, 'finish', write);
+      EventEmitter.prototype.removeListener.call(res, 'finish', writeAtHome);
+      EventEmitter.prototype.removeListener.call(res, 'close', writeAtHome);
       this.#write(req, res, performance.now() - begun, socket === null ? 0 : socket.bytesWritten - before);
     };
     // In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none.

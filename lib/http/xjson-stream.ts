@@ -141,8 +141,7 @@ class Transfer {
   readonly #stop = (): void => {
     this.#bytes = null;
     // A throw of what a program may have put in the place of `off` nobody would catch here.
-    const { removeListener } = EventEmitter.prototype;
-    removeListener.call(this.#res, 'close', this.#stop);
-    removeListener.call(this.#res, 'drain', this.#drained);
+    EventEmitter.prototype.removeListener.call(this.#res, 'close', this.#stop);
+    EventEmitter.prototype.removeListener.call(this.#res, 'drain', this.#drained);
   };
 }
