@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NextFunction, Request, Response } from 'express';
+import { express } from 'waypost';
 import { type Asked, answersOf, onBoth } from './support/both-expresses';
 
 /** A file fails in a later turn: what a program puts on the response meanwhile is its own. */
@@ -46,8 +47,8 @@ describe('what is put on a response while it sends a file that fails stays on it
   const cases = Object.keys(FILES).flatMap((file) => Object.keys(DONE).map((done) => [file, done] as const));
   test.each(cases)('%s, %s', async (file, done) => {
     for (const answers of ['by its callback', 'by its callback with a status', 'by an error handler', 'download'] as const) {
-      await onBoth(async (express) => {
-        const app = express();
+      await onBoth(async (module) => {
+        const app = module();
         app.use((req, res) => {
           res.set('X-Before', '1').append('Set-Cookie', 'first=1');
           const name = decodeURIComponent(req.path).slice(1);
@@ -68,4 +69,26 @@ describe('what is put on a response while it sends a file that fails stays on it
       });
     }
   });
+});
+
+test('a field of the file that the program has appended to stays', async () => {
+  const app = express({ logging: { level: 'silent' } });
+  app.use((_req, res) => {
+    const name = join(root, 'gone.txt');
+    writeFileSync(name, 'soon gone');
+    const { setHeader } = res;
+    res.setHeader = (field: string, value: never) => {
+      setHeader.call(res, field, value);
+      // The last field of the file's head; its bytes are read after that.
+      if (field === 'Content-Length') {
+        res.setHeader = setHeader;
+        rmSync(name, { force: true });
+        process.nextTick(() => res.appendHeader('Set-Cookie', 'since=2'));
+      }
+      return res;
+    };
+    res.sendFile(name, { headers: { 'Set-Cookie': ['file=1'] } as never }, () => void res.send('none'));
+  });
+  const [[, , body, cookies]] = await answersOf(app as never, ['/'], ['set-cookie']) as [[string, number, string, string[]]];
+  expect([body, cookies]).toEqual(['none', ['file=1', 'since=2']]);
 });

@@ -148,6 +148,12 @@ class Upstream extends Error {
 }
 Object.assign(Upstream.prototype, { toJSON(this: Error) { return { message: this.message, status: 502 }; } });
 
+class Secret extends String {
+  toJSON(): string {
+    return '***';
+  }
+}
+
 const fails = {
   toJSON() {
     throw new Error('of toJSON');
@@ -164,6 +170,12 @@ const HIDING: Readonly<Record<string, () => unknown>> = {
   'members that fail to beside some that hide theirs': () => Object.assign(new Error('outer'), { config: { password: 'hidden', toJSON: () => 'config' }, user: fails }),
   'a getter that throws beside': () => Object.defineProperty(new Upstream({ note: 1 }), 'broken', { enumerable: true, get: fails.toJSON }),
   'a list of them': () => new AggregateError(Array.from({ length: 120 }, () => new Upstream({ sent: 'x'.repeat(2_000) }))),
+  'a text of a class of its own': () => Object.assign(new Error('login failed'), { password: new Secret('hidden') }),
+  'a text that shows otherwise': () => Object.assign(new Error('login failed'), { password: Object.assign(new String('hidden'), { toString: () => '***' }) }),
+  'a number that hides': () => Object.assign(new AggregateError([Object.assign(new Number(3), { hidden: 1, toJSON: () => '***' })]), {}),
+  'many errors that are hidden': () => Object.assign(new AggregateError(Array.from({ length: 60 }, () => new Error('hidden'.repeat(300))), 'hidden'), { toJSON: () => ({ hid: true }) }),
+  'a long cause that is hidden': () => Object.assign(new Error('hidden', { cause: new AggregateError(Array.from({ length: 12 }, () => new Error('hidden'.repeat(1_500)))) }), { toJSON: () => ({ hid: true }) }),
+  'a function that hides': () => Object.assign(new Error('outer'), { handler: Object.assign(() => 1, { hidden: 1, toJSON: () => 'handler' }) }),
   'a toJSON of its own that fails': () => Object.assign(new Error('outer'), { authorization: 'hidden' }, fails),
 };
 
@@ -180,6 +192,21 @@ test.each(Object.keys(HIDING))('what toJSON hides stays hidden, whatever an erro
   expect(written.join('')).not.toContain('hidden');
 });
 
+test('what toJSON makes is written, and asked for no more', () => {
+  const options = { password: 'secret', host: 'h', toJSON(this: object): unknown { return Object.fromEntries(Object.entries(this).filter(([name]) => name !== 'password')); } };
+  const outer = Object.assign(new Error('outer'), { options, named: { toJSON: (name: string) => `as ${name}` }, list: [{ toJSON: (name: string) => `as ${name}` }] });
+  const whole = Object.assign(new Error('whole'), { rows: 1, toJSON(this: Error): unknown { return { ...this, message: this.message }; } });
+  const large = Object.assign(new Error('large'), { rows: Array.from({ length: 100 }, () => 'x'.repeat(2_000)), toJSON(this: Error): unknown { return { message: this.message }; } });
+  for (const each of [outer, whole, large]) expect(ours(each)).toBe(theirs(each));
+});
+
+test('causes in a circle, or too many, end with dots', () => {
+  const a = new Error('a');
+  a.cause = new Error('b', { cause: a });
+  const many = Array.from({ length: 12 }).reduce<Error>((cause, _, i) => new Error(String(i), { cause }), new Error('first'));
+  expect([a, many].map((error) => (JSON.parse(ours(error)) as { err: { message: string } }).err.message)).toEqual(['a: b: ...', '11: 10: 9: 8: 7: 6: 5: 4: ...']);
+});
+
 test('what can\'t be read is left out, and what stands beside it is written', () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   const nested = new String('text');
@@ -187,7 +214,7 @@ test('what can\'t be read is left out, and what stands beside it is written', ()
   const error = Object.assign(new Error('outer'), { code: 'CODE', proxy, nested, bytes: Object.assign(Buffer.alloc(1_000), { constructor: null }), list: [proxy, 2] });
   Object.defineProperty(error, 'getter', { enumerable: true, get: fails.toJSON });
   revoke();
-  expect(JSON.parse(ours(error))).toMatchObject({ err: { type: 'Error', message: 'outer', code: 'CODE', proxy: '[unreadable]', nested: '[unreadable]', getter: '[unreadable]', bytes: '[Uint8Array of 1000 bytes]', list: ['[unreadable]', 2] } });
+  expect(JSON.parse(ours(error))).toMatchObject({ err: { type: 'Error', message: 'outer', code: 'CODE', proxy: '[unreadable]', nested: 'text', getter: '[unreadable]', bytes: '[Uint8Array of 1000 bytes]', list: ['[unreadable]', 2] } });
 });
 
 test('what is left out is counted', () => {

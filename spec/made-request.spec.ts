@@ -82,6 +82,20 @@ describe('behind an application that a program calls', () => {
     expect(answers).toEqual([['/', 200, '1'], ['/again', 200, '1']]);
   });
 
+  test('what is called late for a request that has been answered, and whose connection closes behind that, is called', async () => {
+    const [ran] = await onBoth(async (module) => {
+      const called: string[] = [];
+      const app = module().disable('x-powered-by');
+      app.use((_req, _res, next) => { called.push('in the application'); next(); });
+      const outer = theirs().use((_req, res, next) => { res.end('answered'); setTimeout(next, 20); }).use(app);
+      const behind = new Promise<void>((resolve) => void outer.use(() => { called.push('behind it'); resolve(); }));
+      await answersOf(outer, [['/', { headers: { connection: 'close' } }]]);
+      await behind;
+      return [called];
+    });
+    expect(ran).toEqual(['in the application', 'behind it']);
+  });
+
   test('a request without a URL is gone on with', async () => {
     await onBoth(async (module) => {
       const inner = module().use((_req, res) => void res.send('inner'));

@@ -108,6 +108,20 @@ describe('handlers of a parameter, as in Express,', () => {
     expect((await oracle.ask('/in/1/2')).body).toBe('{"trace":[["outer","1"],["inner","2"]],"params":{"id":"2"}}');
   });
 
+  test('of a mount path see its parameters alone, so that a guard asks about the mount and not about what is in it', async () => {
+    for (const make of [waypost, createServer] as const) {
+      const app = make({ logging: { level: 'silent' } });
+      const port = await running.serve(app as unknown as RequestListener);
+      const inner = Router({ mergeParams: true } as never);
+      app.param('tenant', (req, res, next) => (req.params.tenant === 'own' ? next() : void res.status(403).send(`no member of ${req.params.tenant}`)));
+      inner.get('/users/:tenant', (req, res) => res.send(`users ${req.params.tenant} of ${req.baseUrl}`));
+      inner.delete('/:tenant', (_req, res) => res.send('deleted'));
+      app.use('/t/:tenant', inner);
+      expect([(await ask(port, '/t/other/users/own')).body, (await ask(port, '/t/other/own', { method: 'DELETE' })).body, (await ask(port, '/t/own/users/other')).body])
+        .toEqual(['no member of other', 'no member of other', 'users other of /t/own']);
+    }
+  });
+
   test.each<[string, Call]>([
     ['an error', (_req, _res, next) => next(new Error('wrong'))],
     ['an error later', (_req, _res, next) => void setImmediate(() => next(new Error('wrong')))],
@@ -147,25 +161,30 @@ describe('handlers of a parameter, as in Express,', () => {
   });
 
   test('are called in any program as Express calls them', async () => {
-    const outcome = fc.constantFrom('on', 'on', 'later', 'error', 'route', 'change');
-    const layer = fc.tuple(fc.constantFrom('use', 'get', 'all', 'post'), fc.constantFrom('/:a', '/:b', '/:a/:b', '/:b/:a', '/x/:a', '/'));
+    const outcome = fc.constantFrom('on', 'on', 'later', 'error', 'route', 'change', 'change later', 'add', 'drop', 'replace');
+    const layer = fc.tuple(fc.constantFrom('use', 'get', 'all', 'post'), fc.constantFrom('/:a', '/:b', '/:a/:b', '/:b/:a', '/x/:a', '/:c', '/:c/:a', '/'));
     const program = fc.record({
       outer: fc.array(layer, { minLength: 1, maxLength: 4 }), inner: fc.array(layer, { minLength: 1, maxLength: 4 }), tail: fc.array(layer, { maxLength: 3 }),
       mount: fc.constantFrom('/', '/:a', '/x', '/:b/:a'), outcomes: fc.record({ x: outcome, y: outcome, z: outcome }), within: fc.boolean(),
+      deep: fc.array(layer, { maxLength: 3 }), further: fc.constantFrom('/', '/:a', '/x', '/:b', '/:c'), first: fc.boolean(),
     });
     const path = fc.array(fc.constantFrom('x', 'y', 'z'), { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join('/')}`);
-    await fc.assert(fc.asyncProperty(program, fc.array(path, { minLength: 1, maxLength: 4 }), async ({ outer, inner, tail, mount, outcomes, within }, paths) => {
+    await fc.assert(fc.asyncProperty(program, fc.array(path, { minLength: 1, maxLength: 4 }), async ({ outer, inner, deep, tail, mount, further, outcomes, within, first }, paths) => {
       const oracle = await both((app, make, url) => {
         const failed = new WeakSet<object>();
         const call = (where: string): Call => (req, _res, next, value, name) => {
           // Express calls them, too, for middleware that it passes by because of an error.
           if (failed.has(req)) return next();
-          note(req, where, name, value, req.baseUrl, url(req));
+          note(req, where, name, value, req.baseUrl, url(req), Object.entries(req.params).sort());
           switch (outcomes[value[0] as 'x']) {
             case 'later': return void setImmediate(() => next());
             case 'error': failed.add(req); return next(new Error(`${where} ${name}`));
             case 'route': return next('route');
             case 'change': req.params[name] = `${value}!`; return next();
+            case 'change later': return void setImmediate(() => { req.params[name] = `${value}?`; next(); });
+            case 'add': req.params[`of ${where}`] = `${value}+`; return next();
+            case 'drop': Reflect.deleteProperty(req.params, name); return next();
+            case 'replace': req.params = { [name]: `${value}*`, given: where }; return next();
             default: return next();
           }
         };
@@ -182,8 +201,14 @@ describe('handlers of a parameter, as in Express,', () => {
         const router = make();
         if (within) router.param('a', call('inner') as never);
         // Something that always applies: waypost enters a router only for what applies in it.
-        router.use((req, _res, next) => { note(req, 'entered'); next(); });
+        const always: RequestHandler = (req, _res, next) => { note(req, 'entered', Object.entries(req.params).sort()); next(); };
+        const third = make();
+        if (first) router.use(always);
         fill(router, inner, 'inner');
+        fill(third, deep, 'deep');
+        third.use(always);
+        router.use(further, third);
+        if (!first) router.use(always);
         app.use(mount, router);
         fill(app, tail, 'tail');
       });

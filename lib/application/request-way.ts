@@ -105,7 +105,8 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     req.res = res;
     if (res.req !== req) leadTo(req, res);
     if (req[kOriginalUrl] === undefined) {
-      if (isClosedTo(req) || isBehindLast(req)) {
+      // What has been answered is this very request: its connection may close behind that, and whoever handed it on late wants it to go on.
+      if (!res.writableEnded && (isClosedTo(req) || isBehindLast(req))) {
         req.resume();
         return;
       }

@@ -70,7 +70,7 @@ export class Adoption {
     Object.setPrototypeOf(req, !isPlain(req) && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // What is asked for before anything else. A request that a program has made may lack it, or have had it from the prototype that is gone.
     if (!Array.isArray(req.rawHeaders)) Object.defineProperty(req, 'rawHeaders', { value: [], writable: true, configurable: true });
-    if (typeof req.headers !== 'object') Object.defineProperty(req, 'headers', { value: {}, writable: true, configurable: true });
+    if (typeof req.headers !== 'object' || req.headers === null) Object.defineProperty(req, 'headers', { value: {}, writable: true, configurable: true });
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
   }
 }

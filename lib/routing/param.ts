@@ -5,6 +5,7 @@ import type { NextFunction, ParamHandler } from './handler';
 import { type Mount, within } from './mount';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
+import type { Params } from './pattern-params';
 import { namesOf } from './pattern-segment';
 import { kParamHandlers } from './registration';
 
@@ -14,9 +15,15 @@ export interface ParamHook {
   readonly handlers: readonly ParamHandler[];
   /** Where the router is mounted that has them. */
   readonly mount: Mount;
-  /** The paths of the mount whose path holds the parameter, where a path further in captures the same name again; else null, and `req.params` tells the value. */
-  readonly shadowed: readonly Pattern[] | null;
+  /** The paths of the mount whose path holds the parameter; null where that is the path of the layer itself. */
+  readonly within: readonly Pattern[] | null;
+  /** Of a mount: the parameters of the mounts around it, as they stand there. */
+  readonly around: readonly ParamHook[];
+  /** The names that paths further in capture. */
+  readonly beneath: ReadonlySet<string>;
 }
+
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** The parameters in a path, or in any of several, that the router at a mount has handlers for. */
 export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[] {
@@ -24,7 +31,7 @@ export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[
   if (params.size === 0) return [];
   return [...namesIn(patterns)].flatMap((name) => {
     const handlers = params.get(name);
-    return handlers === undefined ? [] : [{ name, handlers, mount, shadowed: null }];
+    return handlers === undefined ? [] : [{ name, handlers, mount, within: null, around: [], beneath: NO_NAMES }];
   });
 }
 
@@ -32,7 +39,7 @@ export function hooksFor(mount: Mount, patterns: readonly Pattern[]): ParamHook[
 export function hooksBeneath({ hooks, patterns: prefixes }: Mount, patterns: readonly Pattern[]): readonly ParamHook[] {
   if (hooks.length === 0) return hooks;
   const names = namesIn(patterns);
-  return hooks.map((hook) => (hook.shadowed === null && names.has(hook.name) ? { ...hook, shadowed: prefixes } : hook));
+  return hooks.map((hook) => ({ ...hook, ...(hook.within === null ? { within: prefixes, around: hooks } : {}), beneath: new Set([...hook.beneath, ...names]) }));
 }
 
 function namesIn(patterns: readonly Pattern[]): Set<string> {
@@ -69,12 +76,29 @@ interface Handled {
   left: number | null;
 }
 
+/**
+ * The parameters of a mount's path, for one path of a request. As in Express its handlers see these alone, and what they make of them
+ * is seen by all that is mounted there, but for names that it captures again.
+ */
+interface Entered {
+  readonly within: readonly Pattern[];
+  readonly path: Path;
+  /** As they were captured. */
+  readonly captured: Params;
+  /** As the handlers have left them. */
+  params: Params;
+  /** The values that handlers were called for. */
+  readonly values: Map<string, string>;
+}
+
 /** Hears that all handlers have gone on, or what one of them raised, and at which parameter. */
 export interface ParamListener {
   /** Whether the walk still waits there: a handler may go on late, or twice. */
   waitsFor(run: ParamRun): boolean;
   /** Asked before each parameter, for what has been registered meanwhile; false where no more is to be called. */
   renewHooks(run: ParamRun): boolean;
+  /** What the first of a mount's paths that matches captures. */
+  captureAt(within: readonly Pattern[], path: Path): Params;
   /** Called before the handlers of a parameter are. */
   meets(hook: ParamHook): void;
   /** Whether the next handler may not simply run: one has made another target of the request, or the walk waits elsewhere by now. */
@@ -89,20 +113,31 @@ export interface ParamListener {
 /** The parameters in the path of one layer, on the way to it: who listens knows by it which layer is meant. */
 export class ParamRun {
   readonly path: Path;
+  /** The layer's own parameters. */
+  readonly own: Params;
+  /** The mount's path whose parameters were shown last. */
+  entered: Entered | null = null;
+  /** Whether its own are shown. */
+  showsOwn = true;
   /** Where the layer is that was reached before. */
   readonly #from: Mount | null;
   #hooks: readonly ParamHook[];
   #index = 0;
 
-  constructor(hooks: readonly ParamHook[], path: Path, from: Mount | null) {
+  constructor(hooks: readonly ParamHook[], path: Path, own: Params, from: Mount | null) {
     this.#hooks = hooks;
     this.path = path;
+    this.own = own;
     this.#from = from;
   }
 
   /** Whether the request was in a mount before, or has met a parameter's handlers in it. */
   isIn(mount: Mount): boolean {
     return (this.#from !== null && within(this.#from, mount)) || this.#hooks.slice(0, this.#index).some((hook) => within(hook.mount, mount));
+  }
+
+  get hooks(): readonly ParamHook[] {
+    return this.#hooks;
   }
 
   /** The next parameter; undefined behind the last. */
@@ -131,6 +166,7 @@ export class ParamCalls {
   readonly #res: Response;
   readonly #listener: ParamListener;
   readonly #handled: Handled[] = [];
+  readonly #entered: Entered[] = [];
 
   constructor(req: Request, res: Response, listener: ParamListener) {
     this.#req = req;
@@ -144,10 +180,16 @@ export class ParamCalls {
       if (!this.#listener.renewHooks(run)) return;
       const hook = run.next();
       // What is within another mount runs only if the new target leads there.
-      if (hook === undefined || (run.isEntering && this.#listener.isLedElsewhere(run))) return this.#listener.passed(run);
+      if (hook === undefined) {
+        this.#leave(run);
+        return this.#listener.passed(run);
+      }
+      if (run.isEntering && this.#listener.isLedElsewhere(run)) return this.#listener.passed(run);
       let value: string | undefined;
+      let isKnown: boolean;
       try {
-        value = this.#valueOf(hook, run.path);
+        isKnown = !this.#listener.waitsFor(run) || this.#enter(run, hook)?.values.has(hook.name) === true;
+        value = this.#valueOf(hook, run);
       } catch (error) {
         return this.#listener.raised(error, hook, run);
       }
@@ -164,7 +206,7 @@ export class ParamCalls {
           if (left !== null) this.#call(before, left);
           return;
         }
-        this.#put(hook, before.result);
+        if (!isKnown) this.#req.params[hook.name] = before.result as string;
         if (before.error) return this.#listener.raised(before.error, hook, run);
         continue;
       }
@@ -201,7 +243,7 @@ export class ParamCalls {
       over = true;
       let raised = error;
       try {
-        if (hook.shadowed === null && this.#listener.waitsFor(handled.run)) handled.result = this.#req.params[hook.name];
+        if (this.#listener.waitsFor(handled.run)) handled.result = this.#req.params[hook.name];
       } catch (failure) {
         // Parameters that can't be read: it must not end the process, where a handler goes on from a timer.
         raised ||= failure;
@@ -226,15 +268,61 @@ export class ParamCalls {
     else this.go(handled.run);
   }
 
-  #valueOf({ name, shadowed }: ParamHook, path: Path): string | undefined {
-    if (shadowed === null) return this.#req.params[name];
-    const prefix = shadowed.find((pattern) => pattern.matchesPrefix(path));
-    return prefix?.capture(path, true, false)[name];
+  #valueOf({ name, within }: ParamHook, { path, entered, showsOwn }: ParamRun): string | undefined {
+    if (within === null) return this.#req.params[name];
+    // Late: the request is elsewhere by now.
+    if (entered === null || showsOwn || entered.within !== within) return this.#listener.captureAt(within, path)[name];
+    const value = entered.values.get(name) ?? this.#req.params[name];
+    if (value !== undefined) entered.values.set(name, value);
+    return value;
   }
 
-  #put({ name, shadowed }: ParamHook, result: unknown): void {
-    if (shadowed === null) (this.#req.params as Record<string, unknown>)[name] = result;
+  /** Shows the parameters of the path that holds one; returns what is known of a mount's. */
+  #enter(run: ParamRun, { within, around }: ParamHook): Entered | null {
+    if (within === null) {
+      this.#showOwn(run);
+      return null;
+    }
+    const outer = run.entered;
+    if (outer !== null && outer.within === within && !run.showsOwn) return outer;
+    this.#keep(run);
+    let entered = this.#entered.find((each) => each.within === within && each.path === run.path);
+    if (entered === undefined) {
+      const captured = this.#listener.captureAt(within, run.path);
+      entered = { within, path: run.path, captured, params: outer === null ? { ...captured } : merged(outer, captured, around), values: new Map() };
+      this.#entered.push(entered);
+    }
+    run.entered = entered;
+    run.showsOwn = false;
+    this.#req.params = entered.params;
+    return entered;
   }
+
+  /** Handlers may have put something else in the place of the object that they were shown. */
+  #keep({ entered, showsOwn }: ParamRun): void {
+    if (entered !== null && !showsOwn) entered.params = this.#req.params;
+  }
+
+  #showOwn(run: ParamRun): void {
+    if (run.showsOwn) return;
+    this.#keep(run);
+    run.showsOwn = true;
+    this.#req.params = run.entered === null ? run.own : merged(run.entered, run.own, run.hooks);
+  }
+
+  #leave(run: ParamRun): void {
+    try {
+      if (this.#listener.waitsFor(run)) this.#showOwn(run);
+    } catch {
+      // A property that a program has made read-only: what is called sees what is there.
+    }
+  }
+}
+
+/** The parameters of a path within a mount, with what handlers have made of those of the mount's own. @param hooks As they stand there. */
+function merged({ within, captured, params }: Entered, inner: Params, hooks: readonly ParamHook[]): Params {
+  const beneath = hooks.find((hook) => hook.within === within)?.beneath ?? NO_NAMES;
+  return { ...params, ...Object.fromEntries(Object.entries(inner).filter(([name]) => beneath.has(name) || !Object.hasOwn(captured, name))) };
 }
 
 /** Whether two values are equal; those of a wildcard are arrays of segments. */

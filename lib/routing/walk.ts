@@ -11,6 +11,8 @@ import { asideAround, goingOnAt, isWithin, type Level, type Place } from './moun
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
 import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
 import { mergeParams } from './merge-params';
+import type { Path } from './path';
+import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
@@ -488,7 +490,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.reach(layer);
     if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
-    this.#params.go((this.#paramRun = new ParamRun(hooks, this.table.cut(this.match), from)));
+    this.#params.go((this.#paramRun = new ParamRun(hooks, this.table.cut(this.match), this.req.params, from)));
   }
 
   /** Whether the parameters' handlers of the layer that is reached are still to go on. */
@@ -505,6 +507,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const layer = this.#layerNow(run);
     if (layer !== null && layer !== this.current) run.goOnBy(layer.hooks ?? []);
     return layer !== null;
+  }
+
+  captureAt(within: readonly Pattern[], path: Path): Params {
+    const own = within.find((pattern) => pattern.matchesPrefix(path))?.capture(path, true, false) ?? {};
+    return this.inherited === null ? own : mergeParams(this.inherited, own);
   }
 
   /** As in Express, handlers of a parameter see the URL as middleware of their router does. */

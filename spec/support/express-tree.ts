@@ -192,7 +192,7 @@ function toFunction(id: number, { act, catches }: Func, note: Note, inRoute = fa
 
 function paramHandler(id: number, param: Make['param'], note: Note): unknown {
   return (req: Incoming, _res: Outgoing, next: Next, value: string, name: string): void => {
-    note(`${id}: ${name} is ${value}`);
+    note(`${id}: ${name} is ${value} of ${JSON.stringify(Object.entries(req.params).sort(([a], [b]) => (a < b ? -1 : 1)))}`);
     if (param === 'fails' && value === 'x') return next(new Error(`refused by ${id}`));
     if (param === 'replaces') req.params[name] = `${value}!`;
     next();

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
-import { type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
+import { type OutgoingHttpHeader, type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { toUSVString, types } from 'node:util';
@@ -226,7 +226,15 @@ interface Head {
 }
 
 function headOf(res: ConfiguredResponse): Head {
-  return { status: res.statusCode, fields: res.getHeaders() };
+  const fields = res.getHeaders();
+  // Node appends to the very list.
+  for (const [name, value] of Object.entries(fields)) if (Array.isArray(value)) fields[name] = [...value];
+  return { status: res.statusCode, fields };
+}
+
+function isSame(one: OutgoingHttpHeader | undefined, other: OutgoingHttpHeader | undefined): boolean {
+  if (!Array.isArray(one) || !Array.isArray(other)) return one === other;
+  return one.length === other.length && one.every((each, index) => each === other[index]);
 }
 
 /** Has a response be as before, but for what is no longer as it was made. */
@@ -235,7 +243,7 @@ function takeBack(res: ConfiguredResponse, before: Head, made: Head): void {
   for (const [name, value] of Object.entries(made.fields)) {
     const old = before.fields[name];
     // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
-    if (value === old || name === 'content-range' || res.getHeader(name) !== value) continue;
+    if (isSame(value, old) || name === 'content-range' || !isSame(value, res.getHeader(name))) continue;
     if (old === undefined) res.removeHeader(name);
     else res.setHeader(name, old);
   }
