@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import { IncomingMessage, type RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import theirs, { type Express } from 'express';
-import { express } from 'waypost';
-import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
+import { createServer, express, signRequest } from 'waypost';
+import { answersOf, type Asked, type ExpressModule, onBoth } from './support/both-expresses';
 
 /** What a program may hand to an application for a part of the request that it has, as one that takes several in one body does. */
 const PARTS: Readonly<Record<string, (req: IncomingMessage) => object>> = {
@@ -112,5 +112,15 @@ describe('behind an application that a program calls', () => {
     outer.use((_req, res) => void res.send(String(res.listenerCount('finish'))));
     const [[, , count]] = await answersOf(outer as never, ['/']) as [[string, number, string]];
     expect(Number(count)).toBeLessThan(4);
+  });
+
+  test('a copy of a request has no body that was captured, and waits for none', async () => {
+    const inner = createServer({ logging: { level: 'silent' } }).post('/', (req, res) => void res.json({ body: req.body ?? null }));
+    const signed = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: 'the secret of these specs, 32 bytes or more' } } }).use(inner);
+    const asked: Asked = ['/', { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json', ...signRequest({ secret: 'the secret of these specs, 32 bytes or more', method: 'POST', url: '/', body: '{"a":1}' }) } }];
+    for (const [app, wanted] of [[inner, 200], [signed, 401]] as const) {
+      const listener: RequestListener = (req, res) => app({ ...req, url: req.url, method: req.method, headers: req.headers } as never, res as never);
+      expect((await answersOf(listener, [asked]))[0]).toEqual(['/', wanted, expect.any(String)]);
+    }
   });
 });

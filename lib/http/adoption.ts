@@ -1,4 +1,5 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
+import { type BodyStream, kCaptured } from './body/capture';
 import { READS } from './node/injected-message';
 import { Request } from './request';
 import { kSettings as kRequestSettings } from './request-state';
@@ -67,10 +68,13 @@ export class Adoption {
   }
 
   #put(req: Request, res: Response): void {
-    Object.setPrototypeOf(req, !isPlain(req) && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
+    const isCopy = isPlain(req);
+    Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
+    // The bytes of its body go to the request that it is a copy of.
+    if (isCopy) (req as Partial<BodyStream>)[kCaptured] ??= 'consumed';
     // What is asked for before anything else. A request that a program has made may lack it, or have had it from the prototype that is gone.
-    if (!Array.isArray(req.rawHeaders)) Object.defineProperty(req, 'rawHeaders', { value: [], writable: true, configurable: true });
-    if (typeof req.headers !== 'object' || req.headers === null) Object.defineProperty(req, 'headers', { value: {}, writable: true, configurable: true });
+    if (!Array.isArray(req.rawHeaders)) give(req, 'rawHeaders', []);
+    if (typeof req.headers !== 'object' || req.headers === null) give(req, 'headers', {});
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
   }
 }
@@ -112,6 +116,14 @@ export function giveOwnTarget(req: Request): void {
 /** For each application that parses: one that has the request before may not. */
 export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
+}
+
+function give(req: Request, name: string, value: object): void {
+  try {
+    Object.defineProperty(req, name, { value, writable: true, configurable: true });
+  } catch {
+    // Fixed by a program.
+  }
 }
 
 /** Whether it has no ways at all, such as `{ ...req }`: what it holds is for those of Node's class. */

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { NextFunction, ParamHandler } from './handler';
-import { type Mount, within } from './mount';
+import { type Mark, type Mount, within } from './mount';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
 import type { Params } from './pattern-params';
@@ -77,12 +77,12 @@ interface Handled {
 }
 
 /**
- * The parameters of a mount's path, for one path of a request. As in Express its handlers see these alone, and what they make of them
- * is seen by all that is mounted there, but for names that it captures again.
+ * The parameters of a mount's path, or of a layer's own, as one request has them. As in Express handlers see those of their path alone, and
+ * what they make of them stays where the request is led on within, and is seen by all that is mounted there, but for names that it captures again.
  */
 interface Entered {
-  readonly within: readonly Pattern[];
-  readonly path: Path;
+  /** The paths of the mount, or the mark of the layer. */
+  readonly key: object;
   /** As they were captured. */
   readonly captured: Params;
   /** As the handlers have left them. */
@@ -97,8 +97,8 @@ export interface ParamListener {
   waitsFor(run: ParamRun): boolean;
   /** Asked before each parameter, for what has been registered meanwhile; false where no more is to be called. */
   renewHooks(run: ParamRun): boolean;
-  /** What the first of a mount's paths that matches captures. */
-  captureAt(within: readonly Pattern[], path: Path): Params;
+  /** What the path of a mount captures by which the layer is reached. */
+  captureAt(within: readonly Pattern[], run: ParamRun): Params;
   /** Called before the handlers of a parameter are. */
   meets(hook: ParamHook): void;
   /** Whether the next handler may not simply run: one has made another target of the request, or the walk waits elsewhere by now. */
@@ -113,21 +113,24 @@ export interface ParamListener {
 /** The parameters in the path of one layer, on the way to it: who listens knows by it which layer is meant. */
 export class ParamRun {
   readonly path: Path;
-  /** The layer's own parameters. */
+  /** The layer's own parameters, as they were captured. */
   readonly own: Params;
-  /** The mount's path whose parameters were shown last. */
+  readonly mark: Mark;
+  /** Which of several paths it was reached by; undefined where there is one. */
+  readonly pattern: Pattern | undefined;
+  /** What is shown; null where that is what was captured. */
   entered: Entered | null = null;
-  /** Whether its own are shown. */
-  showsOwn = true;
   /** Where the layer is that was reached before. */
   readonly #from: Mount | null;
   #hooks: readonly ParamHook[];
   #index = 0;
 
-  constructor(hooks: readonly ParamHook[], path: Path, own: Params, from: Mount | null) {
+  constructor(hooks: readonly ParamHook[], path: Path, own: Params, mark: Mark, pattern: Pattern | undefined, from: Mount | null) {
     this.#hooks = hooks;
     this.path = path;
     this.own = own;
+    this.mark = mark;
+    this.pattern = pattern;
     this.#from = from;
   }
 
@@ -166,7 +169,10 @@ export class ParamCalls {
   readonly #res: Response;
   readonly #listener: ParamListener;
   readonly #handled: Handled[] = [];
-  readonly #entered: Entered[] = [];
+  /** Of mounts' paths. */
+  readonly #mounts: Entered[] = [];
+  /** Of the layer that was reached last: led elsewhere, and back, it is the same. */
+  #layer: Entered | null = null;
 
   constructor(req: Request, res: Response, listener: ParamListener) {
     this.#req = req;
@@ -181,14 +187,14 @@ export class ParamCalls {
       const hook = run.next();
       // What is within another mount runs only if the new target leads there.
       if (hook === undefined) {
-        this.#leave(run);
+        this.#arrive(run);
         return this.#listener.passed(run);
       }
       if (run.isEntering && this.#listener.isLedElsewhere(run)) return this.#listener.passed(run);
       let value: string | undefined;
       let isKnown: boolean;
       try {
-        isKnown = !this.#listener.waitsFor(run) || this.#enter(run, hook)?.values.has(hook.name) === true;
+        isKnown = !this.#listener.waitsFor(run) || this.#enter(run, hook).values.has(hook.name);
         value = this.#valueOf(hook, run);
       } catch (error) {
         return this.#listener.raised(error, hook, run);
@@ -268,61 +274,106 @@ export class ParamCalls {
     else this.go(handled.run);
   }
 
-  #valueOf({ name, within }: ParamHook, { path, entered, showsOwn }: ParamRun): string | undefined {
-    if (within === null) return this.#req.params[name];
+  #valueOf({ name, within }: ParamHook, run: ParamRun): string | undefined {
+    const { entered, mark } = run;
     // Late: the request is elsewhere by now.
-    if (entered === null || showsOwn || entered.within !== within) return this.#listener.captureAt(within, path)[name];
+    if (entered?.key !== (within ?? mark)) return within === null ? this.#req.params[name] : this.#listener.captureAt(within, run)[name];
     const value = entered.values.get(name) ?? this.#req.params[name];
     if (value !== undefined) entered.values.set(name, value);
     return value;
   }
 
-  /** Shows the parameters of the path that holds one; returns what is known of a mount's. */
-  #enter(run: ParamRun, { within, around }: ParamHook): Entered | null {
-    if (within === null) {
-      this.#showOwn(run);
-      return null;
-    }
-    const outer = run.entered;
-    if (outer !== null && outer.within === within && !run.showsOwn) return outer;
-    this.#keep(run);
-    let entered = this.#entered.find((each) => each.within === within && each.path === run.path);
-    if (entered === undefined) {
-      const captured = this.#listener.captureAt(within, run.path);
-      entered = { within, path: run.path, captured, params: outer === null ? { ...captured } : merged(outer, captured, around), values: new Map() };
-      this.#entered.push(entered);
-    }
+  /** Shows the parameters of the path that holds one. */
+  #enter(run: ParamRun, { within, around }: ParamHook): Entered {
+    const key = within ?? run.mark;
+    const { entered: outer } = run;
+    if (outer?.key === key) return outer;
+    // Handlers may have put something else in the place of the object that they were shown.
+    if (outer !== null) outer.params = this.#req.params;
+    const captured = within === null ? run.own : this.#listener.captureAt(within, run);
+    const entered = this.#known(key, captured) ?? this.#add(within === null, { key, captured: { ...captured }, params: merged(outer, captured, within === null ? run.hooks : around), values: new Map() });
     run.entered = entered;
-    run.showsOwn = false;
     this.#req.params = entered.params;
     return entered;
   }
 
-  /** Handlers may have put something else in the place of the object that they were shown. */
-  #keep({ entered, showsOwn }: ParamRun): void {
-    if (entered !== null && !showsOwn) entered.params = this.#req.params;
+  #known(key: object, captured: Params): Entered | undefined {
+    const found = this.#layer?.key === key ? this.#layer : this.#mounts.find((each) => each.key === key && areSame(each.captured, captured));
+    return found !== undefined && areSame(found.captured, captured) ? found : undefined;
   }
 
-  #showOwn(run: ParamRun): void {
-    if (run.showsOwn) return;
-    this.#keep(run);
-    run.showsOwn = true;
-    this.#req.params = run.entered === null ? run.own : merged(run.entered, run.own, run.hooks);
+  #add(isLayer: boolean, entered: Entered): Entered {
+    if (isLayer) this.#layer = entered;
+    else this.#mounts.push(entered);
+    return entered;
   }
 
-  #leave(run: ParamRun): void {
+  /** Shows the layer its own parameters, behind all handlers. */
+  #arrive(run: ParamRun): void {
+    const { entered, mark, own, hooks } = run;
     try {
-      if (this.#listener.waitsFor(run)) this.#showOwn(run);
+      if (entered === null || !this.#listener.waitsFor(run)) return;
+      entered.params = this.#req.params;
+      if (entered.key !== mark) this.#req.params = merged(entered, own, hooks);
     } catch {
       // A property that a program has made read-only: what is called sees what is there.
     }
   }
+
+  /** Shows a layer that handlers are not called for, since an error came before, what they have made of the parameters around it. */
+  show(run: ParamRun): void {
+    const { hooks, own } = run;
+    let innermost: Entered | undefined;
+    for (const { within } of hooks) if (within !== null) innermost = this.#known(within, this.#listener.captureAt(within, run)) ?? innermost;
+    if (innermost !== undefined) this.#req.params = merged(innermost, own, hooks);
+  }
 }
 
-/** The parameters of a path within a mount, with what handlers have made of those of the mount's own. @param hooks As they stand there. */
-function merged({ within, captured, params }: Entered, inner: Params, hooks: readonly ParamHook[]): Params {
-  const beneath = hooks.find((hook) => hook.within === within)?.beneath ?? NO_NAMES;
+/** The parameters of a path within, with what handlers have made of those around. @param hooks As they stand there. */
+function merged(outer: Entered | null, inner: Params, hooks: readonly ParamHook[]): Params {
+  if (outer === null) return { ...inner };
+  const { key, captured, params } = outer;
+  const beneath = hooks.find((hook) => hook.within === key)?.beneath ?? NO_NAMES;
   return { ...params, ...Object.fromEntries(Object.entries(inner).filter(([name]) => beneath.has(name) || !Object.hasOwn(captured, name))) };
+}
+
+function areSame(some: Params, others: Params): boolean {
+  const names = Object.keys(some);
+  return names.length === Object.keys(others).length && names.every((name) => isSame(some[name], others[name]));
+}
+
+/** The parameters of those paths, of several each, that a request has taken, in their order there. */
+export function hooksOf(hooks: readonly ParamHook[], path: Path, own: Pattern | undefined): readonly ParamHook[] {
+  return [...new Set(hooks.map(({ within }) => within))].flatMap((within) => {
+    const taken = within === null ? own : prefixAt(within, path, own);
+    const names = ownNames(taken);
+    const among = hooks.filter((hook) => hook.within === within);
+    const ordered = names === null ? among : names.flatMap((name) => among.filter((hook) => hook.name === name));
+    return within === null ? ordered : ordered.map((hook) => ({ ...hook, around: hooksOf(hook.around, path, taken), beneath: namesBehind(own, taken) ?? hook.beneath }));
+  });
+}
+
+/** Which of the paths of a mount a path within was reached by. */
+export function prefixAt(within: readonly Pattern[], path: Path, own: Pattern | undefined): Pattern | undefined {
+  if (within.length === 1) return within[0];
+  return within.find((pattern) => isBegun(own, pattern)) ?? within.find((pattern) => pattern.matchesPrefix(path));
+}
+
+/** Whether a path is one within another. */
+function isBegun(inner: Pattern | undefined, { segments }: Pattern): boolean {
+  return segments.every((segment, index) => segment === inner?.segments[index]);
+}
+
+/** What a path captures behind the one that it is within; undefined where that can't be told apart. */
+function namesBehind(inner: Pattern | undefined, outer: Pattern | undefined): ReadonlySet<string> | undefined {
+  if (inner === undefined || outer === undefined || !isBegun(inner, outer)) return undefined;
+  return new Set(namesOf(inner.segments.slice(outer.segments.length)));
+}
+
+/** The names that a path captures behind that of the mount it is in; null where that can't be told apart. */
+function ownNames(pattern: Pattern | undefined): readonly string[] | null {
+  if (pattern === undefined || (pattern.tail !== undefined && pattern.mountLength === pattern.segments.length)) return null;
+  return [...new Set(namesOf(pattern.segments.slice(pattern.mountLength)))];
 }
 
 /** Whether two values are equal; those of a wildcard are arrays of segments. */

@@ -7,11 +7,10 @@ import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
 import type { Layer } from './layer';
-import { asideAround, goingOnAt, isWithin, type Level, type Place } from './mount';
+import { asideAround, goingOnAt, isWithin, type Level, type Mount, type Place } from './mount';
 import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from './nesting';
-import { ParamCalls, type ParamHook, type ParamListener, ParamRun } from './param';
+import { hooksOf, ParamCalls, type ParamHook, type ParamListener, ParamRun, prefixAt } from './param';
 import { mergeParams } from './merge-params';
-import type { Path } from './path';
 import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
@@ -83,6 +82,11 @@ export function isMadeAnother(walk: Walk, req: Target): boolean {
     // To be read again, where the error has somewhere to go.
     return true;
   }
+}
+
+/** Whether a layer, and each mount whose parameters have handlers before it, is reached by one path alone. */
+function hasOnePath({ patterns, hooks }: Layer): boolean {
+  return patterns.length === 1 && (hooks === null || hooks.every(({ within }) => within === null || within.length === 1));
 }
 
 /** The request, or what a program has put in its place, such as an object that inherits from it. */
@@ -485,12 +489,25 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       // A malformed capture, or a property that a program has made read-only: the layer has not run, so it is no raiser.
       return this.failure === null ? this.#raise(error) : this.#run();
     }
-    if (entered || hooks === null || this.failure !== null) return this.#invoke(layer);
+    if (entered || hooks === null) return this.#invoke(layer);
+    if (this.failure !== null) {
+      this.#params?.show(this.#runTo(layer, null));
+      return this.#invoke(layer);
+    }
     const from = this.current?.mount ?? null;
     this.reach(layer);
     if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
-    this.#params.go((this.#paramRun = new ParamRun(hooks, this.table.cut(this.match), this.req.params, from)));
+    this.#params.go((this.#paramRun = this.#runTo(layer, from)));
+  }
+
+  #runTo(layer: Layer, from: Mount | null): ParamRun {
+    const pattern = hasOnePath(layer) ? undefined : this.table.alternative(layer, this.match);
+    return new ParamRun(this.#hooksOf(layer, pattern), this.table.cut(this.match), this.req.params, layer.mark, pattern, from);
+  }
+
+  #hooksOf({ hooks }: Layer, pattern: Pattern | undefined): readonly ParamHook[] {
+    return pattern === undefined || hooks === null ? hooks ?? [] : hooksOf(hooks, this.table.cut(this.match), pattern);
   }
 
   /** Whether the parameters' handlers of the layer that is reached are still to go on. */
@@ -505,12 +522,12 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   renewHooks(run: ParamRun): boolean {
     if (!this.table.era.isOver || !this.waitsFor(run) || this.isRewritten) return true;
     const layer = this.#layerNow(run);
-    if (layer !== null && layer !== this.current) run.goOnBy(layer.hooks ?? []);
+    if (layer !== null && layer !== this.current) run.goOnBy(this.#hooksOf(layer, hasOnePath(layer) ? undefined : this.table.alternative(layer, this.match)));
     return layer !== null;
   }
 
-  captureAt(within: readonly Pattern[], path: Path): Params {
-    const own = within.find((pattern) => pattern.matchesPrefix(path))?.capture(path, true, false) ?? {};
+  captureAt(within: readonly Pattern[], { path, pattern }: ParamRun): Params {
+    const own = prefixAt(within, path, pattern)?.capture(path, true, false) ?? {};
     return this.inherited === null ? own : mergeParams(this.inherited, own);
   }
 
