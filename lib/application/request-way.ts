@@ -1,5 +1,6 @@
 import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
+import { read } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties, leadTo } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
@@ -106,7 +107,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     if (res.req !== req) leadTo(req, res);
     if (req[kOriginalUrl] === undefined) {
       // What has been answered is this very request: its connection may close behind that, and whoever handed it on late wants it to go on.
-      if (!res.writableEnded && (isClosedTo(req) || isBehindLast(req))) {
+      if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {
         req.resume();
         return;
       }
@@ -212,7 +213,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       walk.giveBack();
       const given = failed ? error : undefined;
       // Who goes on may answer: Node takes that for an error of a response that has just ended, and drops it a turn later, when Express goes on.
-      if (walk.res.writableEnded) setImmediate(outer, given);
+      if (read(walk.res, 'writableEnded') === true) setImmediate(outer, given);
       else outer(given);
     } else if (walk.hasCalled && (failed || this.fallback === null)) {
       // As in Express, whoever has called next() may still answer on this turn.
