@@ -137,6 +137,28 @@ describe('handlers of a parameter, as in Express,', () => {
     }
   });
 
+  test.each<[string, PropertyDescriptor]>([
+    ['can not be written', { value: { doc: '1' }, writable: false }],
+    ['can not be read', { get: () => { throw new Error('of params'); }, set: () => undefined }],
+    ['are nothing', { get: () => null, set: () => undefined }],
+  ])('end no process where a program\'s parameters %s', async (_name, params) => {
+    for (const fails of [false, true]) {
+      const app = waypost({ logging: { level: 'silent' } });
+      const inner = Router({ mergeParams: true } as never);
+      app.param('doc', (_req, _res, next) => void setImmediate(next));
+      inner.use((req, _res, next) => {
+        Object.defineProperty(req, 'params', { ...params, configurable: true });
+        setImmediate(next, fails ? new Error('late') : undefined);
+      });
+      inner.param('more', (_req, _res, next) => next());
+      inner.get('/:more', (_req, res) => res.send('reached'));
+      inner.use(((_error, _req, res, _next) => void res.send('failed')) as ErrorRequestHandler as never);
+      app.use('/:doc', inner);
+      const port = await running.serve(app as unknown as RequestListener);
+      expect([200, 500]).toContain((await ask(port, '/1/2')).status);
+    }
+  });
+
   test('leave what they have made of parameters to error handlers in the router, and to where a rewrite in it leads', async () => {
     await onBoth(async (module) => {
       const app = module();

@@ -1,4 +1,4 @@
-import { HttpError } from '../errors';
+import { HttpError, read } from '../errors';
 import type { Request } from '../http/request';
 import { kSettings } from '../http/request-state';
 import { forgetRefusedHead } from '../http/default-answer';
@@ -491,7 +491,11 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     }
     if (entered || hooks === null) return this.#invoke(layer);
     if (this.failure !== null) {
-      this.#params?.show(this.#runTo(layer, null));
+      try {
+        this.#params?.show(this.#runTo(layer, null));
+      } catch {
+        // A property that a program has made read-only: there is an error already.
+      }
       return this.#invoke(layer);
     }
     const from = this.current?.mount ?? null;
@@ -503,7 +507,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   #runTo(layer: Layer, from: Mount | null): ParamRun {
     const pattern = hasOnePath(layer) ? undefined : this.table.alternative(layer, this.match);
-    return new ParamRun(this.#hooksOf(layer, pattern), this.table.cut(this.match), this.req.params, layer.mark, pattern, from);
+    return new ParamRun(this.#hooksOf(layer, pattern), this.table.cut(this.match), (read(this.req, 'params') ?? {}) as Params, layer.mark, pattern, from);
   }
 
   #hooksOf({ hooks }: Layer, pattern: Pattern | undefined): readonly ParamHook[] {
