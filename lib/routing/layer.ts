@@ -2,7 +2,7 @@ import { Aside } from './aside';
 import { refuseStars } from './given-path';
 import type { CallSite } from '../call-site';
 import type { MatchedRoute } from '../http/request';
-import { hooksBeneath, hooksFor, type ParamHook } from './param';
+import { hooksBeneath, hooksFor, type ParamHook } from './param-hook';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
 import { type Level, type Mark, markAt, type Mount, mountOf, type Place, type Standing, type StandingEntry, type StandingFunctions, type StandingPaths, type StandingRoute } from './mount';

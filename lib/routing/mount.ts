@@ -1,5 +1,5 @@
 import type { MatchedRoute } from '../http/request';
-import type { ParamHook } from './param';
+import type { ParamHook } from './param-hook';
 import type { Pattern } from './pattern';
 import type { RegisteredRouter } from './registration';
 

@@ -3,7 +3,7 @@ import { GivenBase } from './given-base';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import type { Place } from './mount';
-import type { ParamHook } from './param';
+import type { ParamHook } from './param-hook';
 import { type Pattern, prefixEndOf } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
