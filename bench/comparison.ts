@@ -8,7 +8,7 @@ import type { Measure, PeerResult } from './results';
 import { BARE, type Settings, SUBJECT } from './settings';
 import { besideSlowClients, SlowClients } from './slow-clients';
 import { median, orderOfRound } from './statistics';
-import { WARM_UP, warmUp } from './warm-up';
+import { warmUp, warmUpSeconds } from './warm-up';
 
 /** What all parts of a run need. */
 export interface Bench {
@@ -86,8 +86,8 @@ export function caseSeconds(settings: Settings): number {
   return settings.rounds * (runsOfRound(settings) + orderOfRound(SUBJECT, settings.peers, 0).length) * runSeconds(settings);
 }
 
-function runSeconds({ seconds }: Settings): number {
-  return START + WARM_UP + RUN_OVERHEAD + slicesIn(seconds) * (SLICE + RUN_OVERHEAD);
+function runSeconds({ seconds, warmUp: given }: Settings): number {
+  return START + warmUpSeconds(given) + RUN_OVERHEAD + slicesIn(seconds) * (SLICE + RUN_OVERHEAD);
 }
 
 function slicesIn(seconds: number): number {
@@ -141,7 +141,7 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[]): Pro
     peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, settings, bench.pins));
     const idle = await memoryOf(peers);
     const send = (port: number, seconds: number) => load.send({ port, exchange, connections, seconds });
-    for (const { port } of peers.values()) await besideSlowClients(port, work, bench.pins.load, () => warmUp((seconds) => send(port, seconds)));
+    for (const { port } of peers.values()) await besideSlowClients(port, work, bench.pins.load, () => warmUp((seconds) => send(port, seconds), settings.warmUp));
     const slices = new Map<string, LoadedRun[]>([...peers.keys()].map((name) => [name, []]));
     for (let i = 0; i < slicesIn(settings.seconds); i++) {
       for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {

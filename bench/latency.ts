@@ -10,7 +10,7 @@ import type { PeerProcess } from './peer-process';
 import type { Measure } from './results';
 import type { Settings } from './settings';
 import { median, percentile } from './statistics';
-import { WARM_UP, warmUp } from './warm-up';
+import { warmUp, warmUpSeconds } from './warm-up';
 
 const run = promisify(execFile);
 
@@ -58,11 +58,11 @@ function slicesIn({ seconds }: Settings): number {
 }
 
 function runSeconds(settings: Settings): number {
-  return START + WARM_UP + CONNECTIONS.length * slicesIn(settings) * (SLICE + 4 * RUN_OVERHEAD);
+  return START + warmUpSeconds() + CONNECTIONS.length * slicesIn(settings) * (SLICE + 4 * RUN_OVERHEAD);
 }
 
 function probeSeconds({ peers, rate }: Settings): number {
-  return rate === undefined ? (peers.length + 1) * (START + WARM_UP + CONNECTIONS.length * (SLICE + RUN_OVERHEAD)) : 0;
+  return rate === undefined ? (peers.length + 1) * (START + warmUpSeconds() + CONNECTIONS.length * (SLICE + RUN_OVERHEAD)) : 0;
 }
 
 export function latencySeconds(settings: Settings): number {

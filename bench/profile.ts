@@ -3,7 +3,7 @@ import { type Bench, startAll, START, stopAll } from './comparison';
 import type { Case } from './cases';
 import type { PeerProcess } from './peer-process';
 import { type Settings, SUBJECT } from './settings';
-import { WARM_UP, warmUp } from './warm-up';
+import { warmUp, warmUpSeconds } from './warm-up';
 
 /** Cases that are profiled unless others are asked for. */
 export const PROFILED = ['static', 'routed', 'post', 'signed', 'notfound', 'middleware'] as const;
@@ -55,7 +55,7 @@ const AREAS = ['socket write', 'Node', 'builtins', 'framework', 'program', 'coll
 type Area = (typeof AREAS)[number];
 
 export function profileSeconds({ cases, peers, seconds }: Settings): number {
-  return profiledCases(cases).length * (peers.length + 1) * (START + WARM_UP + 2 * seconds);
+  return profiledCases(cases).length * (peers.length + 1) * (START + warmUpSeconds() + 2 * seconds);
 }
 
 /** Profiles each peer with each case, one process at a time. */
@@ -66,7 +66,7 @@ export async function measureProfiles(bench: Bench): Promise<CaseProfile[]> {
     const work = cases.get(name) as Case;
     const peers: PeerProfile[] = [];
     for (const peer of [SUBJECT, ...settings.peers]) {
-      progress.step(`${work.title}: profile of ${peer}`, START + WARM_UP + 2 * settings.seconds);
+      progress.step(`${work.title}: profile of ${peer}`, START + warmUpSeconds() + 2 * settings.seconds);
       const started = await startAll(bench, work, undefined, [peer], true);
       try {
         peers.push(await profileOf(bench, work, started.get(peer) as PeerProcess));

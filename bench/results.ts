@@ -48,7 +48,7 @@ export interface Growth {
 /** All that is written to results.json. */
 export interface Results {
   readonly machine: Machine;
-  readonly load: { readonly tool: string; readonly connections: number; readonly seconds: number; readonly rounds: number; readonly pinned: boolean; readonly deferred: boolean; readonly semiSpace: number | undefined };
+  readonly load: { readonly tool: string; readonly connections: number; readonly seconds: number; readonly rounds: number; readonly pinned: boolean; readonly deferred: boolean; readonly semiSpace: number | undefined; readonly warmUp: number | undefined };
   readonly measures: readonly Measure[];
   readonly growth: readonly Growth[];
 }

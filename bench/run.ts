@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     if (settings.parts.every((part) => part === 'profile')) return;
     const run = {
       machine: describeMachine(),
-      load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined, deferred: settings.deferred, semiSpace: settings.semiSpace },
+      load: { tool: load.name, connections: settings.connections, seconds: settings.seconds, rounds: settings.rounds, pinned: pins.server !== undefined, deferred: settings.deferred, semiSpace: settings.semiSpace, warmUp: settings.warmUp },
     };
     let written: readonly string[] = [];
     let results: Results = { ...run, measures: [], growth: [] };

@@ -9,7 +9,7 @@ export function renderTable(results: Results): string {
   const lines = [
     `${machine.date}, Node ${machine.node}, ${machine.system}, ${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB.`,
     `${versions}.`,
-    `Load: ${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s, ${load.pinned ? 'server and load pinned to a core each' : 'nothing pinned'}${load.deferred ? ', requests handed on by setImmediate' : ''}${load.semiSpace === undefined ? '' : `, semi-spaces of ${load.semiSpace} MiB`}.`,
+    `Load: ${load.tool}, ${load.connections} connections, ${load.rounds} rounds of ${load.seconds} s, ${load.pinned ? 'server and load pinned to a core each' : 'nothing pinned'}${load.deferred ? ', requests handed on by setImmediate' : ''}${load.semiSpace === undefined ? '' : `, semi-spaces of ${load.semiSpace} MiB`}${load.warmUp === undefined ? '' : `, behind ${load.warmUp} s of load`}.`,
     '',
   ];
   const latencies = measures.filter(({ unit }) => unit === 'ms of latency');

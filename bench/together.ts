@@ -6,7 +6,7 @@ import type { Measure } from './results';
 import { BARE, type Settings, SUBJECT } from './settings';
 import { besideSlowClients } from './slow-clients';
 import { orderOfRound } from './statistics';
-import { WARM_UP, warmUp } from './warm-up';
+import { warmUp, warmUpSeconds } from './warm-up';
 
 /** Processor time of a peer for one request, and what of it is above the bare server's, in microseconds. */
 interface Cost {
@@ -17,7 +17,11 @@ interface Cost {
 export function togetherSeconds(settings: Settings): number {
   // The bare server runs in each group.
   const runs = runsOfRound(settings) + orderOfRound(SUBJECT, settings.peers, 0).length;
-  return settings.cases.length * settings.rounds * runs * (START + WARM_UP + settings.seconds);
+  return settings.cases.length * settings.rounds * runs * runSeconds(settings);
+}
+
+function runSeconds({ seconds, warmUp: given }: Settings): number {
+  return START + warmUpSeconds(given) + seconds;
 }
 
 /**
@@ -29,7 +33,7 @@ export async function compareTogether(bench: Bench, work: Case): Promise<Measure
   const pairs = new Pairs<Cost>();
   for (let round = 0; round < settings.rounds; round++) {
     await pairs.round(settings.peers, round, (group) => {
-      progress.step(`${work.title}, together: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, (group.length + 1) * (START + WARM_UP + settings.seconds));
+      progress.step(`${work.title}, together: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, (group.length + 1) * runSeconds(settings));
       return runGroup(bench, work, group);
     });
   }
@@ -48,9 +52,12 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[]): Pro
   try {
     peers.set(BARE, await (peers.get(SUBJECT) as PeerProcess).bare(exchange, settings, pins));
     const send = ({ port }: PeerProcess, seconds: number) => load.send({ port, exchange, connections, seconds });
-    for (const peer of peers.values()) await warmUp((seconds) => send(peer, seconds));
     // Each is given as much time as if it had the core alone.
-    const seconds = settings.seconds * peers.size;
+    const shared = (seconds: number) => seconds * peers.size;
+    const { warmUp: given } = settings;
+    if (given === undefined) for (const peer of peers.values()) await warmUp((seconds) => send(peer, seconds));
+    else await Promise.all([...peers.values()].map((peer) => send(peer, shared(given))));
+    const seconds = shared(settings.seconds);
     const runs = await Promise.all([...peers].map(async ([name, peer]) => {
       const run = await besideSlowClients(peer.port, work, pins.load, () => loadedRun(peer, () => send(peer, seconds)));
       return [name, run.cpu] as const;

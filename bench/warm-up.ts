@@ -5,11 +5,17 @@ const ENOUGH = 80_000;
 /** Where an answer takes long, in seconds. */
 const MOST = 3;
 
-/** How long a warm-up takes, in seconds, for the time that is left. */
-export const WARM_UP = 2;
+/** How long a warm-up takes, in seconds, for the time that is left, unless it is said how long. */
+const USUAL = 2;
 
-/** Sends requests until a peer is warm. @param send sends for so many seconds. Returns how many were answered. */
-export async function warmUp(send: (seconds: number) => Promise<{ readonly requests: number }>): Promise<number> {
+/** @param given Seconds that were asked for. */
+export function warmUpSeconds(given?: number): number {
+  return given ?? USUAL;
+}
+
+/** Sends requests until a peer is warm. @param send Sends for so many seconds. @param given Seconds that were asked for. Returns how many were answered. */
+export async function warmUp(send: (seconds: number) => Promise<{ readonly requests: number }>, given?: number): Promise<number> {
+  if (given !== undefined) return (await send(given)).requests;
   let answered = 0;
   for (let seconds = 0; seconds < MOST && answered < ENOUGH; seconds += SECOND) answered += (await send(SECOND)).requests;
   return answered;

@@ -15,13 +15,15 @@ describe('the command line of the benchmark', () => {
     expect(read('--deferred').deferred).toBe(true);
     expect(read().semiSpace).toBeUndefined();
     expect(read('--semi-space', '16').semiSpace).toBe(16);
+    expect(read().warmUp).toBeUndefined();
+    expect(read('--warm-up', '20').warmUp).toBe(20);
     expect(read('--quick')).toMatchObject({ rounds: 2, seconds: 1, quick: true });
   });
 
   test('what is narrowed is measured alone, and kept from the results of a full run', () => {
     const settings = read('--cases', 'routed', '--peers', 'fastify,node,fastify');
     expect(settings).toMatchObject({ parts: ['cases'], cases: ['routed'], peers: ['fastify', 'node'], growthPeers: ['fastify', 'node'] });
-    for (const args of [['--cases', 'routed'], ['--peers', 'koa'], ['--parts', 'start'], ['--rounds', '20'], ['--seconds', '3'], ['--connections', '9'], ['--rate', '900'], ['--load', 'wrk'], ['--deferred'], ['--semi-space', '16'], ['--quick']]) {
+    for (const args of [['--cases', 'routed'], ['--peers', 'koa'], ['--parts', 'start'], ['--rounds', '20'], ['--seconds', '3'], ['--connections', '9'], ['--rate', '900'], ['--load', 'wrk'], ['--deferred'], ['--semi-space', '16'], ['--warm-up', '20'], ['--quick']]) {
       expect(read(...args).out).toMatch(/[\\/]results[\\/]partial$/);
     }
     expect(read().nodes).toEqual([]);
@@ -37,6 +39,7 @@ describe('the command line of the benchmark', () => {
     [['--seconds', '1.5'], /^--seconds must be a whole number above 0, got "1.5"$/],
     [['--connections', 'many'], /^--connections must be a whole number above 0, got "many"$/],
     [['--rate', '0'], /^--rate must be a whole number above 0, got "0"$/],
+    [['--warm-up', 'long'], /^--warm-up must be a whole number above 0, got "long"$/],
     [['--semi-space', '0'], /^--semi-space must be a whole number above 0, got "0"$/],
     [['--parts', 'speed'], /^--parts must be of cases, start, latency, growth, profile, together, got "speed"$/],
     [['--load', 'ab'], /^--load must be of wrk, autocannon, got "ab"$/],

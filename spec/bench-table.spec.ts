@@ -5,7 +5,7 @@ import { renderTable } from '../bench/table';
 
 const RESULTS: Results = {
   machine: { date: '2024-05-06', system: 'Linux', processor: 'A & B', cores: 2, memoryGiB: 8, node: '20.0.0', versions: { waypost: '1.0.0 (abc)', fastify: '5.0.0' } },
-  load: { tool: 'wrk 4', connections: 50, seconds: 2, rounds: 3, pinned: true, deferred: false, semiSpace: undefined },
+  load: { tool: 'wrk 4', connections: 50, seconds: 2, rounds: 3, pinned: true, deferred: false, semiSpace: undefined, warmUp: undefined },
   measures: [
     { name: 'static', title: 'static JSON', unit: 'requests/s', peers: { waypost: pairedResult([60_000, 61_000, 62_000]), fastify: { ...pairedResult([50_000, 50_000, 50_000], [1.2, 1.1, 1.3]), failures: 1 } } },
     { name: 'post', title: 'POST', unit: 'requests/s', peers: { waypost: { ...pairedResult([30_000]), failures: 2 }, fastify: { ...pairedResult([50_000], [0.6]), failures: 1 } } },
@@ -34,6 +34,7 @@ describe('what the benchmark writes', () => {
 
   test('says how large semi-spaces were made', () => {
     expect(renderTable({ ...RESULTS, load: { ...RESULTS.load, semiSpace: 16 } })).toContain('pinned to a core each, semi-spaces of 16 MiB.');
+    expect(renderTable({ ...RESULTS, load: { ...RESULTS.load, warmUp: 20 } })).toContain('pinned to a core each, behind 20 s of load.');
   });
 
   test('the mean of the load is the geometric one, without memory', () => {
