@@ -21,6 +21,11 @@ export class History {
     this.#ran.add(layer.mark);
   }
 
+  /** What has run in a mount counts no more: it is entered anew. */
+  forget({ start, end }: Mount): void {
+    for (const mark of this.#ran) if (start <= mark.order && mark.order < end) this.#ran.delete(mark);
+  }
+
   leave({ mount, place }: Level): void {
     if (place === null) this.leaveMount(mount);
     else this.leaveRoute(place);

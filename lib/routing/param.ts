@@ -6,7 +6,7 @@ import { type Mark, type Mount, within } from './mount';
 import { NO_NAMES, type ParamHook } from './param-hook';
 import type { Path } from './path';
 import type { Pattern } from './pattern';
-import type { Params } from './pattern-params';
+import { areSameParams, isSameValue, type Params } from './pattern-params';
 
 /** Names to register, checked. */
 export function readParam(name: unknown, handler: unknown): readonly string[] {
@@ -165,7 +165,7 @@ export class ParamCalls {
       const known = this.#handled.findIndex((handled) => handled.hook.mount === hook.mount && handled.hook.name === hook.name);
       const before = this.#handled[known];
       // As in Express, a parameter that has failed has failed for every value.
-      if (before !== undefined && (isSame(before.value, value) || (before.error && before.error !== 'route'))) {
+      if (before !== undefined && (isSameValue(before.value, value) || (before.error && before.error !== 'route'))) {
         if (!before.settled) {
           // Its handlers have not gone on yet, so no layer that needs them may run.
           before.run = run;
@@ -260,8 +260,8 @@ export class ParamCalls {
   }
 
   #known(key: object, captured: Params): Entered | undefined {
-    const found = this.#layer?.key === key ? this.#layer : this.#mounts.find((each) => each.key === key && areSame(each.captured, captured));
-    return found !== undefined && areSame(found.captured, captured) ? found : undefined;
+    const found = this.#layer?.key === key ? this.#layer : this.#mounts.find((each) => each.key === key && areSameParams(each.captured, captured));
+    return found !== undefined && areSameParams(found.captured, captured) ? found : undefined;
   }
 
   #add(isLayer: boolean, entered: Entered): Entered {
@@ -297,16 +297,6 @@ function merged(outer: Entered | null, inner: Params, hooks: readonly ParamHook[
   const { key, captured, params } = outer;
   const beneath = hooks.find((hook) => hook.within === key)?.beneath ?? NO_NAMES;
   return { ...params, ...Object.fromEntries(Object.entries(inner).filter(([name]) => beneath.has(name) || !Object.hasOwn(captured, name))) };
-}
-
-function areSame(some: Params, others: Params): boolean {
-  const names = Object.keys(some);
-  return names.length === Object.keys(others).length && names.every((name) => isSame(some[name], others[name]));
-}
-
-/** Whether two values are equal; those of a wildcard are arrays of segments. */
-function isSame(a: unknown, b: unknown): boolean {
-  return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((segment, index) => segment === b[index]));
 }
 
 /** Anything may be thrown; only a truthy value can be told from no error. */

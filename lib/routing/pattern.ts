@@ -175,6 +175,14 @@ export class Pattern {
   }
 }
 
+/**
+ * Whether it depends on all of a path where a router at these mount paths begins: what is behind may be another's, or more of the
+ * mount path. Not so of `**`, which is no path of Express: what stands beneath is found however much it takes.
+ */
+export function areGreedy(patterns: readonly Pattern[]): boolean {
+  return patterns.every(({ deeps }) => deeps.length === 0) && patterns.some(({ tail, earlier }) => tail !== undefined || earlier.length > 0);
+}
+
 /** Where in a path as sent the first of the patterns that it begins with ends; 0 where it begins with none. */
 export function prefixEndOf(patterns: readonly Pattern[], path: Path): number {
   return patterns.find((pattern) => pattern.matchesPrefix(path))?.prefixEnd(path) ?? 0;

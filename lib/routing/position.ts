@@ -2,6 +2,7 @@ import { Failure, isError } from './failure';
 import { History } from './history';
 import type { Layer } from './layer';
 import { commonLevel, isWithin, type Level, type Mark, markAt, type Mount } from './mount';
+import { entryOf, isSameEntry, type MountEntry } from './mount-entry';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { meetsRoute } from './sibling';
@@ -17,6 +18,8 @@ export class Position {
   /** The error that only error middleware meets. */
   protected failure: Failure | null = null;
   #index = 0;
+  /** How the mounts were entered that another target was made in; null for none. */
+  #entries: Map<Mount, MountEntry> | null = null;
   /** Kept from the first event on that makes the order of steps say less. */
   #history: History | null = null;
   /** Index of the step that `#takerFrom` found last, and from where on it looked. */
@@ -66,12 +69,39 @@ export class Position {
     if (current.place !== null && history.skips(current)) history.leaveRoute(current.place);
   }
 
-  /** Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser. */
-  protected begin(match: Match): void {
+  /** To be called where another target was made, before that is taken. */
+  protected noteEntries(): void {
+    for (let mount = this.current?.mount; mount?.parent != null; mount = mount.parent) {
+      if (this.#entries?.has(mount) === true) continue;
+      const entry = entryOf(mount, this.table.cut(this.match));
+      if (entry !== null) (this.#entries ??= new Map()).set(mount, entry);
+    }
+  }
+
+  /** Returns whether the target enters a mount otherwise than the one before, by another part of it: what has run there was asked about that one. */
+  #entersAnew(match: Match): boolean {
+    let isAnew = false;
+    for (const [mount, before] of this.#entries ?? []) {
+      const entry = entryOf(mount, this.table.cut(match));
+      if (entry === null || isSameEntry(before, entry)) continue;
+      this.#entries?.set(mount, entry);
+      this.#keepHistory().forget(mount);
+      isAnew = true;
+    }
+    return isAnew;
+  }
+
+  /**
+   * Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser.
+   * Returns whether middleware that has run is to run again, since a mount that it is in is entered otherwise.
+   */
+  protected begin(match: Match): boolean {
     this.#passRoutesAbove();
+    const isAnew = this.#entries !== null && this.#entersAnew(match);
     this.match = match;
     this.#restarts = this.failure !== null;
     this.#index = this.#restarts ? this.#below(this.current) : 0;
+    return isAnew;
   }
 
   /** Goes over to what is registered by now, to what stands in the place of the layer reached, which has not run. */

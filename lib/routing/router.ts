@@ -11,7 +11,7 @@ import { Mountable } from './mountable';
 import { Outers } from './outers';
 import { readParam } from './param';
 import { kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
-import { parsePattern, parsePrefix, type Pattern } from './pattern';
+import { areGreedy, parsePattern, parsePrefix, type Pattern } from './pattern';
 import { flattenHandlers, kEntries, kIsDispatched, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
@@ -97,7 +97,10 @@ export class Router extends Mountable {
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean {
     // What a program has put in the place of `handle`, or a class made of this one has, is to be called.
     if (this.handle !== Router.#handle) return false;
-    return compareAlike(rulesOf(this.#options, rules), rules) && (this.#merges(rules) || (rules.inherits !== true && patterns.every(({ bare }) => bare)));
+    if (!compareAlike(rulesOf(this.#options, rules), rules)) return false;
+    // In an Express program a router keeps the mount path that it was entered by, whatever is made of the rest.
+    if (rules.asExpress === true && areGreedy(patterns)) return false;
+    return this.#merges(rules) || (rules.inherits !== true && patterns.every(({ bare }) => bare));
   }
 
   /** @internal Asked of what is mounted here, or in what is mounted here. @throws TypeError where its options can't count here. */

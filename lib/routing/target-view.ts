@@ -27,6 +27,8 @@ export class TargetView {
   #to = 0;
   /** Whether what is shown begins with a slash that `url` does not have. */
   #isSlashAdded = false;
+  /** Whether what is hidden is the mount path of a router, and no path of the layer's own. */
+  #isMountHidden = false;
   /** `req.url` as it was shown last. */
   #shownUrl: string;
   /** `req.baseUrl` as it was shown last. */
@@ -63,8 +65,11 @@ export class TargetView {
     this.#isSlashAdded = false;
   }
 
-  /** Shows the URL without so much of its path; as it is where that is nothing: with a slash put before it, `*` would be routed as a path. */
-  showBeneath(length: number, path: string): void {
+  /**
+   * Shows the URL without so much of its path; as it is where that is nothing: with a slash put before it, `*` would be routed as a path.
+   * @param isMount Whether that is the mount path of a router.
+   */
+  showBeneath(length: number, path: string, isMount: boolean): void {
     if (length === 0) {
       this.showAll();
       this.showBase('');
@@ -77,6 +82,7 @@ export class TargetView {
     const isSlashed = rest.charCodeAt(0) === 47;
     this.#show(url.slice(0, from) + (isSlashed ? rest : '/' + rest), from, from + length);
     this.#isSlashAdded = !isSlashed;
+    this.#isMountHidden = isMount;
     this.showBase(path.slice(0, length));
   }
 
@@ -101,7 +107,9 @@ export class TargetView {
   rewritten({ url: given }: Pick<Request, 'url'> = this.req): string {
     const { url } = this;
     if (given === this.#shownUrl) return url;
-    const rest = withoutOrigin(given, url.slice(0, this.#from));
+    let rest = withoutOrigin(given, url.slice(0, this.#from));
+    // "/t/1" and "9/x" would be "/t/19/x", and enter the router by what its guards were not asked about.
+    if (this.#isMountHidden && this.#to > this.#from && !isPathEnd(rest)) rest = '/' + rest;
     return url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
   }
 
@@ -234,6 +242,11 @@ export function targetBehind({ path, slash }: Hidden, url: string): string {
 /** A slash that the framework added does not become part of the target when only the query was changed. */
 function withoutSlash(url: string): string {
   return url === '/' || url.startsWith('/?') ? url.slice(1) : url;
+}
+
+/** Whether a path ends where that follows, or a segment of it does. */
+function isPathEnd(rest: string): boolean {
+  return rest === '' || rest.startsWith('/') || rest.startsWith('?') || rest.startsWith('#');
 }
 
 /** The URL that middleware has set, without scheme and authority where the target has them. */
