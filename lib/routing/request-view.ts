@@ -67,12 +67,12 @@ export class RequestView extends TargetView {
       req.params = new NoParams();
     } else if (base !== undefined && !match.loose) {
       req.params = new NoParams();
-      this.showBeneath(base.length, match.path, isMountItself(layer, layer.patterns[0] as Pattern));
+      this.showBeneath(base.length, match.path, (layer.patterns[0] as Pattern).isMountItself);
     } else {
       const pattern = this.table.alternative(layer, match) as Pattern;
       const cut = this.table.cut(match);
       req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, this.table.rules.asExpress === true);
-      this.showBeneath(pattern.prefixEnd(cut), match.path, isMountItself(layer, pattern));
+      this.showBeneath(pattern.prefixEnd(cut), match.path, pattern.isMountItself);
     }
   }
 
@@ -109,7 +109,7 @@ export class RequestView extends TargetView {
       return this.#showMount(this.#mountPath(layer, match), match);
     }
     const pattern = this.table.alternative(layer, match) as Pattern;
-    this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path, isMountItself(layer, pattern));
+    this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path, pattern.isMountItself);
   }
 
   /** Shows what was there when the walk began, to who goes on behind it. */
@@ -141,9 +141,4 @@ export class RequestView extends TargetView {
     const pattern = this.table.alternative(layer, match) as Pattern;
     return match.path.slice(0, pattern.mountEnd(this.table.cut(match)));
   }
-}
-
-/** Whether the pattern of middleware adds nothing to the mount path of its router: then it has that one's segments. */
-function isMountItself({ mount }: Layer, { segments }: Pattern): boolean {
-  return mount.patterns.some((pattern) => pattern.segments === segments);
 }
