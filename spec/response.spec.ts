@@ -33,6 +33,7 @@ const CASES: readonly (readonly [string, Handler])[] = [
   ['send undefined', (_, res) => res.send(undefined)],
   ['send nothing', (_, res) => res.send()],
   ['send with chunked set', (_, res) => { res.setHeader('Transfer-Encoding', 'chunked'); res.send('abc'); }],
+  ['json with an empty Transfer-Encoding set', (_, res) => res.set('Transfer-Encoding', '').json({ a: 1 })],
   ['send with an ETag set', (_, res) => res.set('ETag', '"mine"').send('abc')],
   ['send with an empty ETag set', (_, res) => res.set('ETag', '').send('abc')],
   ['json with an empty ETag set', (_, res) => res.set('ETag', '').json({ a: 1 })],
@@ -161,6 +162,16 @@ describe('the same calls as in Express 5, with ETag off', () => {
       const { ours, express } = await parity.both(handler, options);
       expect({ name, ...ours }).toEqual({ name, ...express });
     }
+  });
+
+  it.each(['json', 'jsonp', 'send'] as const)('%s of undefined behind an answer throws as little', async (method) => {
+    const called: string[] = [];
+    await parity.both((_, res) => {
+      res.json('text');
+      res[method](undefined);
+      called.push(method);
+    });
+    expect(called).toEqual([method, method]);
   });
 
   it('sends any string and any JSON as Express does', async () => {

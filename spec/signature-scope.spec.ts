@@ -142,7 +142,7 @@ describe('an include', () => {
 
   test.each([
     '/api/x', '/api', '/API/x', '/%61pi/x', '/%2561pi/x', '/%25252561pi/x', '//api/x', '/api//x', '/api/x/', '/api/', '/./api/x', '/x/../api/x',
-    '/%2e%2e/api/x', '/x/%2e%2e%2fapi/x', '/x%2f..%2fapi/x', '/api%2fx', '/api%5cx', '\\api\\x', '/\\api/x', '/api;v=1/x', '/api/x;v=1', '/x/..;/api/x',
+    '/%2e%2e/api/x', '/x/%2e%2e%2fapi/x', '/x%2f..%2fapi/x', '/api%2fx', '/api%u002fx', '/%u0061pi/x', '/api%20', '/api%E3%80%80', '/api%5cx', '\\api\\x', '/\\api/x', '/api;v=1/x', '/api/x;v=1', '/x/..;/api/x',
     '/api.xJson', '/api/x.xJson', '/api/x.XJSON', '/api#f', '/API#f', '/API%3Ff', '/API?f', '/api/..%2fpublic', '/API/../public', '/api/../public', '//evil/api/x', '/ap\ti/x',
     'http://localhost/api/x', 'HTTP://localhost/%61pi/x', 'http://localhost:80//api/x#f', '/%c3%a9/../api/x', '/api/%', '/api/%zz', '/%61pi/%', '/api/a%00b', '*', 'localhost:80',
   ])('/api/** is required of %j', (path) => {

@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import { markFactory } from '../middleware-factory';
 import { serveStatic } from '../packages';
 import type { Handler } from '../routing/handler';
@@ -38,8 +39,19 @@ export interface StaticOptions {
  * @param root The directory.
  */
 export function staticFiles(root: string, options?: StaticOptions): Handler {
-  const serve = serveStatic();
-  return serve(root, options as Parameters<typeof serve>[1]);
+  const make = serveStatic();
+  const serve = make(root, options as Parameters<typeof make>[1]);
+  return function serveStatic(req, res, next) {
+    // Where a response has been closed before it had a socket, nothing tells the library to close the file that it opens then.
+    const closeFile = (file: Readable): void => {
+      if (res.destroyed) file.destroy();
+    };
+    res.on('pipe', closeFile);
+    serve(req, res, (error?: unknown) => {
+      res.off('pipe', closeFile);
+      next(error);
+    });
+  };
 }
 
 markFactory(staticFiles, 'static(root)');

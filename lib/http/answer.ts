@@ -24,7 +24,7 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
   // As Express has it, an empty one is none.
   const tagged = fields !== null && 'etag' in fields && Boolean(res.getHeader('ETag'));
   let validator = tagged || (fields !== null && 'last-modified' in fields);
-  const framed = fields !== null && 'transfer-encoding' in fields;
+  const framed = fields !== null && 'transfer-encoding' in fields && Boolean(res.getHeader('Transfer-Encoding'));
   if (type !== undefined) res.setHeader('Content-Type', type);
   if (body !== undefined) {
     // The two must not stand together (RFC 9112 section 6.2).

@@ -131,7 +131,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return this.send(text);
     }
     if (type === undefined) return finish(this, text, JSON_TYPE);
-    return finish(this, text, text === undefined ? type : asUtf8(type));
+    return finish(this, text, text === undefined ? undefined : asUtf8(type));
   }
 
   /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */

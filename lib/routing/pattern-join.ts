@@ -34,7 +34,7 @@ function withSlash(pattern: Pattern): Pattern[] {
 function join(mount: Pattern, inner: Pattern, prefix: boolean, earlier: readonly Pattern[]): Pattern {
   const unless = mount.unless.length + mount.earlier.length === 0 ? NONE : [...mount.unless, ...mount.earlier];
   const text = joinTexts(mount, inner);
-  if (prefix && inner.segments.length === 0) return new Pattern(text, mount.segments, mount.mountLength, earlier, unless, true);
+  if (prefix && inner.segments.length === 0) return new Pattern(text, mount.segments, mount.mountLength, earlier, unless);
   // Where a mount path takes what it can, what is left is what Express would look at.
   if (mount.tail !== undefined || (mount.deeps.length > 0 && inner.tail !== undefined)) return nest([mount], [inner], earlier, unless);
   const root = !prefix && inner.segments.length === 1 && mount.segments.length > 0 && isEmpty(inner.segments[0] as Segment);

@@ -30,10 +30,8 @@ export class Pattern {
   readonly earlier: readonly Pattern[];
   /** Alternatives of mount paths around: where one matches, the router is mounted there, and this is of no account. */
   readonly unless: readonly Pattern[];
-  /** Of middleware in a router: whether it adds nothing to the mount path. */
-  readonly isMountItself: boolean;
 
-  constructor(text: string, segments: readonly Segment[], mountLength: number, earlier: readonly Pattern[] = NONE, unless: readonly Pattern[] = NONE, isMountItself = false) {
+  constructor(text: string, segments: readonly Segment[], mountLength: number, earlier: readonly Pattern[] = NONE, unless: readonly Pattern[] = NONE) {
     this.text = text;
     this.segments = segments;
     this.mountLength = mountLength;
@@ -43,7 +41,6 @@ export class Pattern {
     this.bare = segments.every((segment) => segment.kind === 'static' || (segment.kind === 'tail' && segment.names.length === 0));
     this.earlier = earlier;
     this.unless = unless;
-    this.isMountItself = isMountItself;
   }
 
   /** Whether a RegExp is in it: its text is no string of a program's then. */

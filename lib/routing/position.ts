@@ -71,37 +71,33 @@ export class Position {
 
   /** To be called where another target was made, before that is taken. */
   protected noteEntries(): void {
-    for (let mount = this.current?.mount; mount?.parent != null; mount = mount.parent) {
+    const { current } = this;
+    if (current === null || current.mount.parent === null) return;
+    this.#keepHistory().addRewriter(current);
+    for (let mount: Mount | null = current.mount; mount?.parent != null; mount = mount.parent) {
       if (this.#entries?.has(mount) === true) continue;
       const entry = entryOf(mount, this.table.cut(this.match));
       if (entry !== null) (this.#entries ??= new Map()).set(mount, entry);
     }
   }
 
-  /** Returns whether the target enters a mount otherwise than the one before, by another part of it: what has run there was asked about that one. */
-  #entersAnew(match: Match): boolean {
-    let isAnew = false;
+  /** Where the target enters a mount otherwise than the one before, by another part of it, what has run there was asked about that one: it runs again. */
+  #enterAnew(match: Match): void {
     for (const [mount, before] of this.#entries ?? []) {
       const entry = entryOf(mount, this.table.cut(match));
       if (entry === null || isSameEntry(before, entry)) continue;
       this.#entries?.set(mount, entry);
       this.#keepHistory().forget(mount);
-      isAnew = true;
     }
-    return isAnew;
   }
 
-  /**
-   * Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser.
-   * Returns whether middleware that has run is to run again, since a mount that it is in is entered otherwise.
-   */
-  protected begin(match: Match): boolean {
+  /** Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser. */
+  protected begin(match: Match): void {
     this.#passRoutesAbove();
-    const isAnew = this.#entries !== null && this.#entersAnew(match);
+    if (this.#entries !== null) this.#enterAnew(match);
     this.match = match;
     this.#restarts = this.failure !== null;
     this.#index = this.#restarts ? this.#below(this.current) : 0;
-    return isAnew;
   }
 
   /** Goes over to what is registered by now, to what stands in the place of the layer reached, which has not run. */

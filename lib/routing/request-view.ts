@@ -2,7 +2,7 @@ import type { Request } from '../http/request';
 import { GivenBase } from './given-base';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import type { Place } from './mount';
+import type { Mount, Place } from './mount';
 import type { ParamHook } from './param-hook';
 import { type Pattern, prefixEndOf } from './pattern';
 import { NoParams, type Params } from './pattern-params';
@@ -16,6 +16,9 @@ export class RequestView extends TargetView {
   table: RouteTable;
   readonly #outerParams: Params | undefined;
   readonly #outerNext: NextFunction | undefined;
+  /** The router whose layer sees the URL, or the handlers of a parameter of whose path. */
+  #mount: Mount | null = null;
+  #match: Match | null = null;
   /** Whether the URL was shown to handlers of a parameter otherwise than their layer sees it. */
   #isParam = false;
 
@@ -53,12 +56,16 @@ export class RequestView extends TargetView {
 
   /** Shows the URL as handlers of a route see it. */
   showRoute(step: Step, match: Match): void {
+    this.#mount = step.layer.mount;
+    this.#match = match;
     this.#showMount(match.loose ? this.#mountPath(step.layer, match) : step.base ?? this.#mountPath(step.layer, match), match);
   }
 
   /** Middleware sees the URL relative to its path. In an Express program a malformed capture throws. */
   enterMiddleware({ layer, base }: Step, match: Match): void {
     const { req } = this;
+    this.#mount = layer.mount;
+    this.#match = match;
     if (base === '') {
       if (!this.isWhole) {
         this.showAll();
@@ -67,12 +74,12 @@ export class RequestView extends TargetView {
       req.params = new NoParams();
     } else if (base !== undefined && !match.loose) {
       req.params = new NoParams();
-      this.showBeneath(base.length, match.path, (layer.patterns[0] as Pattern).isMountItself);
+      this.showBeneath(base.length, match.path);
     } else {
       const pattern = this.table.alternative(layer, match) as Pattern;
       const cut = this.table.cut(match);
       req.params = pattern.bare ? new NoParams() : pattern.capture(cut, true, this.table.rules.asExpress === true);
-      this.showBeneath(pattern.prefixEnd(cut), match.path, pattern.isMountItself);
+      this.showBeneath(pattern.prefixEnd(cut), match.path);
     }
   }
 
@@ -87,8 +94,10 @@ export class RequestView extends TargetView {
     const cut = this.table.cut(match);
     const end = prefixEndOf(mount.patterns, cut);
     this.#isParam = true;
+    this.#mount = mount;
+    this.#match = match;
     this.given?.showAt(mount, cut, match.path);
-    if (end > 0) return this.showBeneath(end, match.path, true);
+    if (end > 0) return this.showBeneath(end, match.path);
     this.showAll();
     this.showBase('');
   }
@@ -103,13 +112,20 @@ export class RequestView extends TargetView {
   leaveParam(layer: Layer, match: Match): void {
     if (!this.#isParam) return;
     this.#isParam = false;
+    this.#mount = layer.mount;
     this.given?.showLayer();
     if (layer.place !== null) {
       this.req.route = layer.place.route;
       return this.#showMount(this.#mountPath(layer, match), match);
     }
     const pattern = this.table.alternative(layer, match) as Pattern;
-    this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path, pattern.isMountItself);
+    this.showBeneath(pattern.prefixEnd(this.table.cut(match)), match.path);
+  }
+
+  protected override hidesMount(): boolean {
+    const match = this.#match as Match;
+    const path = this.table.cut(match);
+    return this.#mount?.patterns.some((pattern) => pattern.matchesPrefix(path) && pattern.prefixEnd(path) === this.hiddenLength) === true;
   }
 
   /** Shows what was there when the walk began, to who goes on behind it. */
@@ -132,7 +148,7 @@ export class RequestView extends TargetView {
   }
 
   #showMount(mountPath: string, match: Match): void {
-    if (mountPath !== '' && !this.table.apart) return this.showBeneath(mountPath.length, match.path, true);
+    if (mountPath !== '' && !this.table.apart) return this.showBeneath(mountPath.length, match.path);
     this.showAll();
     this.showBase(mountPath);
   }

@@ -27,8 +27,6 @@ export class TargetView {
   #to = 0;
   /** Whether what is shown begins with a slash that `url` does not have. */
   #isSlashAdded = false;
-  /** Whether what is hidden is the mount path of a router, and no path of the layer's own. */
-  #isMountHidden = false;
   /** `req.url` as it was shown last. */
   #shownUrl: string;
   /** `req.baseUrl` as it was shown last. */
@@ -59,17 +57,19 @@ export class TargetView {
     return this.given === null && this.#to === 0 && !this.#isSlashAdded && this.#shownBase === base && req.baseUrl === base && req.url === this.#shownUrl;
   }
 
+  /** Whether what is hidden is the mount path of a router, and nothing of the layer's own. */
+  protected hidesMount(): boolean {
+    return false;
+  }
+
   /** Shows the whole URL. */
   showAll(): void {
     this.#show(this.url, 0, 0);
     this.#isSlashAdded = false;
   }
 
-  /**
-   * Shows the URL without so much of its path; as it is where that is nothing: with a slash put before it, `*` would be routed as a path.
-   * @param isMount Whether that is the mount path of a router.
-   */
-  showBeneath(length: number, path: string, isMount: boolean): void {
+  /** Shows the URL without so much of its path; as it is where that is nothing: with a slash put before it, `*` would be routed as a path. */
+  showBeneath(length: number, path: string): void {
     if (length === 0) {
       this.showAll();
       this.showBase('');
@@ -82,7 +82,6 @@ export class TargetView {
     const isSlashed = rest.charCodeAt(0) === 47;
     this.#show(url.slice(0, from) + (isSlashed ? rest : '/' + rest), from, from + length);
     this.#isSlashAdded = !isSlashed;
-    this.#isMountHidden = isMount;
     this.showBase(path.slice(0, length));
   }
 
@@ -109,7 +108,7 @@ export class TargetView {
     if (given === this.#shownUrl) return url;
     let rest = withoutOrigin(given, url.slice(0, this.#from));
     // "/t/1" and "9/x" would be "/t/19/x", and enter the router by what its guards were not asked about.
-    if (this.#isMountHidden && this.#to > this.#from && !isPathEnd(rest)) rest = '/' + rest;
+    if (this.#to > this.#from && !isPathEnd(rest) && this.hidesMount()) rest = '/' + rest;
     return url.slice(0, this.#to) + (this.#isSlashAdded ? withoutSlash(rest) : rest);
   }
 

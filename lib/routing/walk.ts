@@ -61,8 +61,6 @@ export interface WalkHost {
 const DEPTH = 100;
 /** New targets that handlers of parameters may make in one request: they run anew for each, and might never end. */
 const MOST_PARAM_REWRITES = 100;
-/** New targets that may enter a mount otherwise in one request: what rewrites there runs again for each. */
-const MOST_ENTRIES = 100;
 
 /**
  * Calls back when the target that a handler has made may go on within what has called the handler; asked again where it is another by then.
@@ -157,7 +155,6 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   /** The parameters of the layer that is reached, while their handlers have not gone on. */
   #paramRun: ParamRun | null = null;
   #paramRewrites = 0;
-  #entries = 0;
   /** What `next` is at the levels within the outermost, once they were reached: the first, and the others. */
   #firstLevel: Level | null = null;
   #firstNext: NextFunction | null = null;
@@ -274,14 +271,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const isRenewed = this.#renew();
     if (isRenewed === null) return;
     if (this.#stays) this.#stays = false;
-    else this.#beginAnew(isRenewed ? this.match : match);
+    else this.begin(isRenewed ? this.match : match);
     this.#goOnIn(isRenewed);
-  }
-
-  #beginAnew(match: Match): void {
-    if (!this.begin(match) || ++this.#entries <= MOST_ENTRIES) return;
-    this.enterError(new Error(`Middleware in a router has changed req.url ${MOST_ENTRIES} times to what the router's mount path takes more or less of, last to ${JSON.stringify(this.req.url)}: change it only where it differs`), this.current);
-    this.begin(match);
   }
 
   /**

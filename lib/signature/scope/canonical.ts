@@ -8,8 +8,8 @@ interface Canonical {
   readonly suffixed: string;
   /**
    * Whether servers may disagree on which path this is: encoded or backward
-   * slashes, double encoding, dot segments, `;`, `?`, `#`, control characters,
-   * raw white space, a leading `//`.
+   * slashes, double encoding, `%uXXXX`, dot segments, `;`, `?`, `#`, control characters,
+   * raw white space, white space at the end, a leading `//`.
    */
   readonly ambiguous: boolean;
   /** The decoded text, in lower case and before anything was cut from it. */
@@ -49,8 +49,8 @@ export function tokens(text: string): string[] {
 function isAmbiguous(path: string, decoded: Decoded): boolean {
   // URL parsers strip control characters, and take what follows a leading `//` for a host.
   if (/^\/\/|[\\;?#\p{Cc}]|(?:^|\/)\.{1,2}(?=\/|$)/u.test(decoded.text)) return true;
-  // No client can send white space, but a rewrite may have decoded it; URL parsers trim it.
-  if (/\s/.test(path)) return true;
+  // No client can send white space, but a rewrite may have decoded it; URL parsers trim it, and so may who decodes a path.
+  if (/\s/.test(path) || /\s$/.test(decoded.text)) return true;
   return decoded.isDeep || /%2f/i.test(path);
 }
 

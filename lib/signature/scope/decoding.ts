@@ -13,14 +13,22 @@ const PERCENT = 37;
 
 /**
  * Percent-decodes until nothing is left to decode, then makes characters of the
- * bytes that stand for some, until no more do. Both in one pass, however deep it goes: what was
+ * bytes that stand for some, until no more do, and of `%uXXXX`. Both in one pass, however deep it goes: what was
  * decoded is looked at again with what stands before it, so that neither `%2525…` nor
  * `%C2%C2…%80` costs a pass a level. That finds the same as pass after pass, since no two
  * escapes and no two sequences of bytes can overlap.
  */
 export function decode(path: string): Decoded {
-  const { text, isDeep } = path.includes('%') ? decodeEscapes(path) : { text: path, isDeep: false };
-  return { text: LEAD.test(text) ? decodeCharacters(text) : text, isDeep };
+  if (!path.includes('%')) return { text: withCharacters(path), isDeep: false };
+  const { text, isDeep } = decodeEscapes(path);
+  const characters = withCharacters(text);
+  // The old `escape` wrote so, and `unescape` and some servers read it.
+  const units = characters.replace(/%u([\da-f]{4})/gi, (_, digits: string) => String.fromCharCode(parseInt(digits, 16)));
+  return { text: units, isDeep: isDeep || units !== characters };
+}
+
+function withCharacters(text: string): string {
+  return LEAD.test(text) ? decodeCharacters(text) : text;
 }
 
 // Code units in arrays of numbers: a list of characters takes several times as long, and a client chooses how many there are.
