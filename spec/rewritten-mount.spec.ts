@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RequestListener } from 'node:http';
 import theirs from 'express';
 import fc from 'fast-check';
-import { createServer, express, Router } from 'waypost';
+import { createServer, type ErrorHandler, express, type Handler, Router } from 'waypost';
 import { runs } from './support/runs';
 import { Running } from './support/running';
 import { ask } from './support/wire';
@@ -219,27 +219,43 @@ describe('a mount path that the target made in its router would match otherwise'
     expect((await ask(port, '/t/1?page=9/x')).status).toBe(404);
   });
 
-  test.each(['/f/**', '/f/*w', '/f{/**}', '/f{/:w}', /^\/f(?:\/\w+)*/])('runs what rewrites there once: %s', async (mount) => {
-    const notes: string[] = [];
-    const port = await running.app((app) => {
-      const router = Router();
-      const note = (name: string) => (req: AnyRequest, _res: unknown, next: () => void): void => {
-        notes.push(`${name} ${req.baseUrl}`);
+  describe.each(['/f/*w', '/f{/*w}', '/f{/:w}', /^\/f(?:\/\w+)*/])('refuses in createServer what enters a router by another part: %s', (mount) => {
+    /** A router with a guard, in one within another, and who makes another target in it. */
+    async function asked(...rewriters: Handler[]): Promise<{ status: number; body: string; notes: string[] }> {
+      const notes: string[] = [];
+      const note = (name: string): Handler => (_req, _res, next) => {
+        notes.push(name);
         next();
       };
-      router.use(note('guard'));
-      router.use((req, _res, next) => {
-        notes.push('rewrite');
-        req.url = '/9/list';
-        next();
+      const port = await running.app((app) => {
+        const router = Router().use(note('guard'), ...rewriters, note('behind'));
+        router.all('/**', (_req, res) => res.end('reached'));
+        app.use(mount, Router().use(Router().use(router)));
+        app.use(note('outside'));
+        app.use(((error, _req, _res, next) => {
+          notes.push('error middleware');
+          next(error);
+        }) as ErrorHandler);
       });
-      router.use(note('behind'));
-      app.use(mount, Router().use(Router().use(router)));
+      const { status, body } = await ask(port, sent);
+      return { status, body, notes };
+    }
+    const to = (url: string): Handler => (req, _res, next) => {
+      req.url = url;
+      next();
+    };
+    const sent = mount === '/f/*w' ? '/f/1' : '/f';
+
+    test.each<[string, Handler[]]>([
+      ['a rewrite', [to('/9/x')]],
+      ['one behind another', [(req, _res, next) => { req.url = req.path; next(); }, to('/9/x')]],
+      ['one that comes while another waits', [(req, _res, next) => { setImmediate(() => (req.url = '/9/x')); next(); }, (_req, _res, next) => void setTimeout(next, 5)]],
+      ['one that comes with a next of the router', [(req, _res, next) => { req.url = '/9/x'; next('router'); }]],
+    ])('%s', async (_name, rewriters) => {
+      const { status, body, notes } = await asked(...rewriters);
+      expect(status).toBe(400);
+      expect(body).toContain('enters a router by another part of its mount path');
+      expect(notes).toEqual(['guard']);
     });
-    const { status } = await ask(port, '/f/a/b');
-    expect(status).toBe(404);
-    const [first, second] = notes.filter((note) => note.startsWith('guard'));
-    expect(notes).toEqual([first, 'rewrite', ...(second === undefined ? [] : [second]), (second ?? first as string).replace('guard', 'behind')]);
-    expect(second).not.toBe(first);
   });
 });

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { currentResponse } from '../http/node/connection-work';
+import { queuedBeneath } from '../http/node/queue-beneath';
 
 /** What is asked of a server, plain or with TLS. */
 type Timed = Pick<Server, 'keepAliveTimeout' | 'timeout'>;
@@ -18,7 +19,8 @@ const LOOKS = 4;
 export class WriteTimeout {
   readonly #limit: number;
   readonly #sockets: Iterable<Socket>;
-  readonly #set = new Set<Socket>();
+  /** Those that have it, with what waited beneath TLS when it was looked at them last. */
+  readonly #set = new Map<Socket, number | undefined>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param limit in milliseconds; 0 is none. */
@@ -40,15 +42,23 @@ export class WriteTimeout {
   }
 
   #look(server: Timed): void {
-    for (const socket of this.#set) {
+    for (const [socket, before] of this.#set) {
+      const queued = queuedBeneath(socket);
       if (socket.destroyed || !isStalled(socket)) this.#unset(socket, server);
+      else if (queued !== before) this.#restart(socket, queued);
     }
     for (const socket of this.#sockets) {
       if (isStalled(socket) && isFreeToSet(socket, server, this.#limit)) {
-        this.#set.add(socket);
+        this.#set.set(socket, queuedBeneath(socket));
         socket.setTimeout(this.#limit);
       }
     }
+  }
+
+  /** The client reads on, as Node can't tell over TLS. */
+  #restart(socket: Socket, queued: number | undefined): void {
+    this.#set.set(socket, queued);
+    if (socket.timeout === this.#limit) socket.setTimeout(this.#limit);
   }
 
   #unset(socket: Socket, server: Timed): void {

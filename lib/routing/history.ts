@@ -7,7 +7,6 @@ const TOP: Mark = markAt(0);
 export class History {
   /** The layers that have run. */
   readonly #ran: Set<Mark>;
-  readonly #rewriters = new Set<Mark>();
   /** Routes and mounts that were left: by next('route') and next('router'), or by a `next` from around them. */
   #routes: Set<Place> | null = null;
   #mounts: Mount[] | null = null;
@@ -20,15 +19,6 @@ export class History {
 
   add(layer: Layer): void {
     this.#ran.add(layer.mark);
-  }
-
-  /** What has run in a mount counts no more, but for what has made another target: run again, it would do so for ever. */
-  forget({ start, end }: Mount): void {
-    for (const mark of this.#ran) if (start <= mark.order && mark.order < end && !this.#rewriters.has(mark)) this.#ran.delete(mark);
-  }
-
-  addRewriter({ mark }: Layer): void {
-    if (this.#ran.has(mark)) this.#rewriters.add(mark);
   }
 
   leave({ mount, place }: Level): void {

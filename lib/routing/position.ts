@@ -2,7 +2,6 @@ import { Failure, isError } from './failure';
 import { History } from './history';
 import type { Layer } from './layer';
 import { commonLevel, isWithin, type Level, type Mark, markAt, type Mount } from './mount';
-import { entryOf, isSameEntry, type MountEntry } from './mount-entry';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
 import { meetsRoute } from './sibling';
@@ -18,8 +17,6 @@ export class Position {
   /** The error that only error middleware meets. */
   protected failure: Failure | null = null;
   #index = 0;
-  /** How the mounts were entered that another target was made in; null for none. */
-  #entries: Map<Mount, MountEntry> | null = null;
   /** Kept from the first event on that makes the order of steps say less. */
   #history: History | null = null;
   /** Index of the step that `#takerFrom` found last, and from where on it looked. */
@@ -69,32 +66,9 @@ export class Position {
     if (current.place !== null && history.skips(current)) history.leaveRoute(current.place);
   }
 
-  /** To be called where another target was made, before that is taken. */
-  protected noteEntries(): void {
-    const { current } = this;
-    if (current === null || current.mount.parent === null) return;
-    this.#keepHistory().addRewriter(current);
-    for (let mount: Mount | null = current.mount; mount?.parent != null; mount = mount.parent) {
-      if (this.#entries?.has(mount) === true) continue;
-      const entry = entryOf(mount, this.table.cut(this.match));
-      if (entry !== null) (this.#entries ??= new Map()).set(mount, entry);
-    }
-  }
-
-  /** Where the target enters a mount otherwise than the one before, by another part of it, what has run there was asked about that one: it runs again. */
-  #enterAnew(match: Match): void {
-    for (const [mount, before] of this.#entries ?? []) {
-      const entry = entryOf(mount, this.table.cut(match));
-      if (entry === null || isSameEntry(before, entry)) continue;
-      this.#entries?.set(mount, entry);
-      this.#keepHistory().forget(mount);
-    }
-  }
-
   /** Begins the list of a target. An error that came with a rewrite meets only what stands below its raiser. */
   protected begin(match: Match): void {
     this.#passRoutesAbove();
-    if (this.#entries !== null) this.#enterAnew(match);
     this.match = match;
     this.#restarts = this.failure !== null;
     this.#index = this.#restarts ? this.#below(this.current) : 0;

@@ -97,6 +97,11 @@ export class TargetView {
     return this.given !== null || this.req.baseUrl !== this.#shownBase;
   }
 
+  /** Whether the URL is shown without a part of its path. */
+  get hidesAny(): boolean {
+    return this.#to > this.#from;
+  }
+
   /** How much of the path is hidden. */
   protected get hiddenLength(): number {
     return this.#to - this.#from;

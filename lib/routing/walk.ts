@@ -12,6 +12,8 @@ import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from '
 import { ParamCalls, type ParamListener, ParamRun } from './param';
 import { hooksOf, type ParamHook, prefixAt } from './param-hook';
 import { mergeParams } from './merge-params';
+import { entersAlike } from './mount-entry';
+import { Path } from './path';
 import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
@@ -61,6 +63,8 @@ export interface WalkHost {
 const DEPTH = 100;
 /** New targets that handlers of parameters may make in one request: they run anew for each, and might never end. */
 const MOST_PARAM_REWRITES = 100;
+
+const ELSEWHERE = 'The request target was made into one that enters a router by another part of its mount path: rewrite it before the router, or mount that at a path that takes as much of each target';
 
 /**
  * Calls back when the target that a handler has made may go on within what has called the handler; asked again where it is another by then.
@@ -414,9 +418,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.held = true;
     this.#captured = null;
     try {
-      this.noteEntries();
+      const { match, current } = this;
+      // A route of createServer has set all of the target.
+      const isRelative = this.view.hidesAny || !this.table.apart || current?.place === null;
       this.view.takeRewrite(this.method);
       this.method = this.req.method;
+      const mount = isRelative ? current?.mount : undefined;
+      // What has run in the router was asked about the part of the target that it was entered by.
+      if (mount !== undefined && !entersAlike(mount, this.table.cut(match), new Path(pathOf(this.url), this.table.rules))) return this.#interrupt(this.failure?.error ?? HttpError.of('MALFORMED_PATH', ELSEWHERE));
       this.host.rewritten(this);
     } catch (error) {
       // A method or URL that is no string, or can't be read: it must not end the process, where the walk goes on from a timer.

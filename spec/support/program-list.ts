@@ -77,6 +77,21 @@ export function layOut(program: RouterProgram, apart: boolean, under = TOP, moun
   });
 }
 
+/**
+ * The program with one path for each router. With several that a path may match, express() calls a router as a whole, which is not in
+ * the list; it is held to Express itself.
+ */
+export function withOneMountPath(program: RouterProgram): RouterProgram {
+  const one = <Paths extends readonly string[] | null>(paths: Paths): Paths => (paths === null || paths.some((path) => path.includes('**')) ? paths : paths.slice(0, 1) as unknown as Paths);
+  return {
+    ...program,
+    entries: program.entries.map((entry) => {
+      if (entry.kind !== 'use' || !entry.items.some(isRouter)) return entry;
+      return { ...entry, paths: one(entry.paths), again: one(entry.again), items: entry.items.map((item) => (isRouter(item) ? withOneMountPath(item) : item)) };
+    }),
+  };
+}
+
 /** Whether a route is in a router, or in one that is mounted in it. */
 function routes({ entries }: RouterProgram): boolean {
   return entries.some((entry) => {
