@@ -24,6 +24,8 @@ export class Position {
   #takerSince = 0;
   /** Whether the end of the error mode begins the list anew, since guards of a new target were passed over. */
   #restarts = false;
+  /** Whether other middleware may apply to the target that was made last than to the one before; else what an error has passed by of it stays passed by, as in Express. */
+  protected isElsewhere = false;
 
   constructor(table: RouteTable, match: Match) {
     this.table = table;
@@ -70,8 +72,8 @@ export class Position {
   protected begin(match: Match): void {
     this.#passRoutesAbove();
     this.match = match;
-    this.#restarts = this.failure !== null;
-    this.#index = this.#restarts ? this.#below(this.current) : 0;
+    this.#restarts = this.failure !== null && this.isElsewhere;
+    this.#index = this.failure === null ? 0 : this.#below(this.current);
   }
 
   /** Goes over to what is registered by now, to what stands in the place of the layer reached, which has not run. */

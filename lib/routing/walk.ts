@@ -221,9 +221,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     return next;
   }
 
-  /** Where an error goes that comes up later, out of what runs now. */
+  /** Where an error goes that the response comes to, by what runs now: as in Express to the router's `next`, past the route. */
   get failing(): NextFunction {
-    return this.#nextOf(this.level);
+    return this.#nextOf(this.level.mount.level);
   }
 
   /** The walk that goes on when this one has ended. One that was beside it, under way when it began, may have ended before. */
@@ -418,19 +418,27 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.held = true;
     this.#captured = null;
     try {
-      const { match, current } = this;
-      // A route of createServer has set all of the target.
-      const isRelative = this.view.hidesAny || !this.table.apart || current?.place === null;
-      this.view.takeRewrite(this.method);
+      const { match, method, table } = this;
+      const enters = this.#mountKept();
+      this.view.takeRewrite(method);
       this.method = this.req.method;
-      const mount = isRelative ? current?.mount : undefined;
+      const path = pathOf(this.url);
+      // A router of createServer may have stood back for the route of another method.
+      this.isElsewhere = path !== match.path || (table.apart && this.method !== method);
       // What has run in the router was asked about the part of the target that it was entered by.
-      if (mount !== undefined && !entersAlike(mount, this.table.cut(match), new Path(pathOf(this.url), this.table.rules))) return this.#interrupt(this.failure?.error ?? HttpError.of('MALFORMED_PATH', ELSEWHERE));
+      if (enters !== undefined && !entersAlike(enters, table.cut(match), new Path(path, table.rules))) return this.#interrupt(this.failure?.error ?? HttpError.of('MALFORMED_PATH', ELSEWHERE));
       this.host.rewritten(this);
     } catch (error) {
       // A method or URL that is no string, or can't be read: it must not end the process, where the walk goes on from a timer.
       this.#interrupt(error);
     }
+  }
+
+  /** The mount that another target stands behind, since what has made it sees what is left of the target; undefined for none. */
+  #mountKept(): Mount | undefined {
+    const { current } = this;
+    // A route of createServer sets all of the target.
+    return current === null || (current.place !== null && this.table.apart && !this.view.hidesAny) ? undefined : current.mount;
   }
 
   #run(): void {

@@ -210,13 +210,15 @@ class LinearWalk {
     this.#made = rewritten && this.#staysInRoute(here) ? left : null;
     if (this.#made !== null) return;
     // The slash that stands in for an empty rest goes where it came from.
+    const [path, method] = [this.#path(), this.method];
     const own = rest !== seen && /^\/(\?|$)/.test(left.url) ? left.url.slice(1) : left.url;
     if (left.url !== seen) this.url = prefix + own;
     this.method = left.method;
     if (rewritten) this.#captured.clear();
     if (rewritten) this.#passed = Math.max(this.#passed, this.#places.indexOf(here));
     if (rewritten && here.route !== null) this.#gone.add(here.route);
-    this.#restarts ||= rewritten;
+    // What an error has passed by stays passed by, unless other middleware may apply.
+    this.#restarts ||= rewritten && (this.raised === null || this.#path() !== path || (this.#apart && this.method !== method));
     if (this.raised === null && this.#restarts) this.#restart(here);
   }
 

@@ -13,6 +13,11 @@ export function currentResponse(socket: Socket): ServerResponse | undefined {
   return (socket as Working)._httpMessage ?? undefined;
 }
 
+/** Whether another protocol has taken a connection over; one that waits behind a response of before keeps that. */
+export function isTakenOver(socket: Socket): boolean {
+  return (socket as Working).parser === null;
+}
+
 /** The request that was read last from a connection; undefined for none. */
 export function lastRequest(socket: Socket): IncomingMessage | undefined {
   return (socket as Working).parser?.incoming ?? undefined;
