@@ -1,5 +1,8 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
+import { type Application, createServer, type ErrorHandler, express, type Handler } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
+import { Running } from './support/running';
+import { ask } from './support/wire';
 
 const makes: Record<string, (req: Request) => void> = {
   'another method': (req) => void (req.method = 'PUT'),
@@ -54,4 +57,31 @@ test.each<[string, (res: Response) => unknown]>([
     app.use(((_error, _req, res, _next) => void res.status(201).send('of the application')) as ErrorRequestHandler);
     return answersOf(app, [['/', { headers: { accept: 'text/plain' } }]]);
   });
+});
+
+test.each(['express', 'createServer'] as const)('a guard of a new path that an error came with runs, whatever is made of its query meanwhile: %s', async (make) => {
+  const running = new Running();
+  const called: string[] = [];
+  const note = (name: string): Handler => (_req, _res, next) => {
+    called.push(name);
+    next();
+  };
+  const app = (make === 'express' ? express({ logging: { level: 'silent' } }) : createServer({ logging: { level: 'silent' } })) as Application;
+  app.use((req, _res, next) => {
+    req.url = '/b';
+    next(new Error('x'));
+  });
+  app.use('/b', note('guard'));
+  app.use(((error, req, _res, next) => {
+    req.url += '?z';
+    next(error);
+  }) as ErrorHandler);
+  app.use(((_error, _req, _res, next) => next()) as ErrorHandler);
+  app.use('/b', note('behind'), (_req, res) => res.end());
+  try {
+    await ask(await running.serve(app), '/a');
+    expect(called).toEqual(['guard', 'behind']);
+  } finally {
+    await running.close();
+  }
 });

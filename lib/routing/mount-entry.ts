@@ -10,14 +10,19 @@ interface MountEntry {
   readonly params: Params | null;
 }
 
-/** Whether two targets enter a mount, and all that it is in, alike: what runs there, and has run, has been asked about the one. */
-export function entersAlike(innermost: Mount, one: Path, other: Path): boolean {
-  for (let mount = innermost; mount.parent !== null; mount = mount.parent) {
-    if (!areGreedy(mount.patterns)) continue;
+/** The mounts, from one outward, that a target may enter by more or less of it. */
+export function greedyAround(innermost: Mount | undefined): Mount[] {
+  const greedy: Mount[] = [];
+  for (let mount = innermost; mount !== undefined && mount.parent !== null; mount = mount.parent) if (areGreedy(mount.patterns)) greedy.push(mount);
+  return greedy;
+}
+
+/** Whether two targets enter mounts alike: what runs there, and has run, has been asked about the one. */
+export function enterAlike(mounts: readonly Mount[], one: Path, other: Path): boolean {
+  return mounts.every((mount) => {
     const [before, after] = [entryOf(mount, one), entryOf(mount, other)];
-    if (before !== null && (after === null || !isSame(before, after))) return false;
-  }
-  return true;
+    return before === null || (after !== null && isSame(before, after));
+  });
 }
 
 /** Null where the mount is not on the way. */

@@ -72,7 +72,7 @@ export class Position {
   protected begin(match: Match): void {
     this.#passRoutesAbove();
     this.match = match;
-    this.#restarts = this.failure !== null && this.isElsewhere;
+    this.#restarts = this.failure !== null && (this.#restarts || this.isElsewhere);
     this.#index = this.failure === null ? 0 : this.#below(this.current);
   }
 

@@ -12,7 +12,7 @@ import { type Beside, besidesOf, enclosingAt, type NestedWalk, underWay } from '
 import { ParamCalls, type ParamListener, ParamRun } from './param';
 import { hooksOf, type ParamHook, prefixAt } from './param-hook';
 import { mergeParams } from './merge-params';
-import { entersAlike } from './mount-entry';
+import { enterAlike, greedyAround } from './mount-entry';
 import { Path } from './path';
 import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
@@ -419,14 +419,14 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     this.#captured = null;
     try {
       const { match, method, table } = this;
-      const enters = this.#mountKept();
+      const greedy = greedyAround(this.#mountKept());
       this.view.takeRewrite(method);
       this.method = this.req.method;
       const path = pathOf(this.url);
       // A router of createServer may have stood back for the route of another method.
       this.isElsewhere = path !== match.path || (table.apart && this.method !== method);
       // What has run in the router was asked about the part of the target that it was entered by.
-      if (enters !== undefined && !entersAlike(enters, table.cut(match), new Path(path, table.rules))) return this.#interrupt(this.failure?.error ?? HttpError.of('MALFORMED_PATH', ELSEWHERE));
+      if (greedy.length > 0 && !enterAlike(greedy, table.cut(match), new Path(path, table.rules))) return this.#interrupt(this.failure?.error ?? HttpError.of('MALFORMED_PATH', ELSEWHERE));
       this.host.rewritten(this);
     } catch (error) {
       // A method or URL that is no string, or can't be read: it must not end the process, where the walk goes on from a timer.
