@@ -157,7 +157,7 @@ describe('a mount path that the target made in its router would match otherwise'
       build(wanted, given, (mergeParams) => theirs.Router({ mergeParams }), notes);
       const [ours, express5] = [await notesOf(app, notes, urls), await notesOf(wanted, notes, urls)];
       if (!isDeepStrictEqual(ours, express5)) expect({ urls, notes: ours }).toEqual({ urls, notes: express5 });
-    }), { numRuns: runs(400) });
+    }), { numRuns: runs(250) });
   });
 
   test('leads to no route that the guards of its router were not asked about', async () => {
@@ -180,7 +180,7 @@ describe('a mount path that the target made in its router would match otherwise'
           if (make === 'express') expect({ urls, name, base }).toEqual({ urls, name, base: asked('gate')[2] });
         });
       }
-    }), { numRuns: runs(400) });
+    }), { numRuns: runs(250) });
   });
 
   test.each(['express', 'createServer'] as const)('is no longer by what is put behind it without a slash: %s', async (make) => {

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { currentResponse, isTakenOver } from '../http/node/connection-work';
+import { currentResponse, isUpgraded } from '../http/node/connection-work';
 import { queuedBeneath } from '../http/node/queue-beneath';
 
 /** What is asked of a server, plain or with TLS. */
@@ -71,7 +71,7 @@ export class WriteTimeout {
 
 /** Whether bytes of a response wait for a client; upgraded connections have none, or one of before. */
 function isStalled(socket: Socket): boolean {
-  return socket.writableLength > 0 && currentResponse(socket) !== undefined && !isTakenOver(socket);
+  return socket.writableLength > 0 && currentResponse(socket) !== undefined && !isUpgraded(socket);
 }
 
 /** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before; nor, as in Node, on a stream that a program has handed to the server in a socket's place. */

@@ -14,7 +14,7 @@ export function currentResponse(socket: Socket): ServerResponse | undefined {
 }
 
 /** Whether another protocol has taken a connection over; one that waits behind a response of before keeps that. */
-export function isTakenOver(socket: Socket): boolean {
+export function isUpgraded(socket: Socket): boolean {
   return (socket as Working).parser === null;
 }
 
