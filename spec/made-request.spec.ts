@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { IncomingMessage, type RequestListener } from 'node:http';
+import { IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import theirs, { type Express } from 'express';
 import { createServer, express, signRequest } from 'waypost';
@@ -22,6 +22,11 @@ const PARTS: Readonly<Record<string, (req: IncomingMessage) => object>> = {
   'a message with its socket': (req) => new IncomingMessage(req.socket),
 };
 
+/** Gives a response its request again before Node asks for it: Node 26.12 ends a process of Express's otherwise, which sets another. */
+function keepRequest(req: object, res: ServerResponse): void {
+  res.prependOnceListener('finish', () => Object.assign(res, { req }));
+}
+
 /** Calls an application with a part of a request, at once or in a later turn, and answers with what that answers. */
 function batch(express: ExpressModule, part: (req: IncomingMessage) => object, later: boolean, parses: boolean) {
   const inner = express();
@@ -29,8 +34,7 @@ function batch(express: ExpressModule, part: (req: IncomingMessage) => object, l
   inner.post('/items/:id', (req, res) => void res.json({ id: req.params.id, body: req.body ?? null, query: req.query, path: req.path }));
   const outer = express();
   outer.post('/batch', (req, res, next) => {
-    // Node 26.12 ends a process of Express's otherwise, which gives the response another request.
-    if (express === theirs) res.prependOnceListener('finish', () => Object.assign(res, { req }));
+    if (express === theirs) keepRequest(req, res);
     const call = () => {
       try {
         inner(Object.assign(part(req), { method: 'POST', url: '/items/2?x=1' }) as never, res, next);
@@ -100,7 +104,10 @@ describe('behind an application that a program calls', () => {
     await onBoth(async (module) => {
       const inner = module().use((_req, res) => void res.send('inner'));
       const outer = module();
-      outer.use((req, res, next) => inner(Object.create(req) as never, res, next)).use((_req, res) => void res.send('behind'));
+      outer.use((req, res, next) => {
+        if (module === theirs) keepRequest(req, res);
+        inner(Object.create(req) as never, res, next);
+      }).use((_req, res) => void res.send('behind'));
       return answersOf(outer, ['/']);
     });
   });
