@@ -1,9 +1,12 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { forgetFraming } from '../http/answer';
+import { asError, guardStream } from '../http/file/guarded-stream';
+import type { Response } from '../http/response';
 import { markFactory } from '../middleware-factory';
 import { serveStatic } from '../packages';
-import type { Handler } from '../routing/handler';
+import type { Handler, NextFunction } from '../routing/handler';
 
 /** Options of {@link staticFiles}. */
 export interface StaticOptions {
@@ -42,16 +45,57 @@ export function staticFiles(root: string, options?: StaticOptions): Handler {
   const make = serveStatic();
   const serve = make(root, options as Parameters<typeof make>[1]);
   return function serveStatic(req, res, next) {
-    // Where a response has been closed before it had a socket, nothing tells the library to close the file that it opens then.
-    const closeFile = (file: Readable): void => {
-      if (res.destroyed) file.destroy();
-    };
-    res.on('pipe', closeFile);
-    serve(req, res, (error?: unknown) => {
-      res.off('pipe', closeFile);
-      next(error);
-    });
+    const ending = new StaticEnd(res, next);
+    serve(req, res, (error?: unknown) => ending.leave(error));
   };
+}
+
+/**
+ * Puts itself before `end` while the library has a response: the file system calls it then, and what `end` throws for, such as a head that
+ * Node refuses, would end the process.
+ */
+class StaticEnd {
+  readonly #res: Response;
+  readonly #next: NextFunction;
+  readonly #end: Response['end'];
+  readonly #guardedEnd: Response['end'];
+  readonly #guard = (file: Readable): void => {
+    forgetFraming(this.#res);
+    guardStream(file, (error) => this.leave(error));
+    // Where a response has been closed before it had a socket, nothing tells the library to close the file that it opens then.
+    if (this.#res.destroyed) file.destroy();
+  };
+  #isLeft = false;
+
+  constructor(res: Response, next: NextFunction) {
+    this.#res = res;
+    this.#next = next;
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called by Reflect.apply
+    this.#end = res.end;
+    this.#guardedEnd = (...given: readonly unknown[]) => this.#attempt(given);
+    res.end = this.#guardedEnd;
+    res.on('pipe', this.#guard);
+  }
+
+  /** Gives the request to what stands behind, or its error to error middleware. */
+  leave(error?: unknown): void {
+    if (this.#isLeft) return;
+    this.#isLeft = true;
+    if (this.#res.end === this.#guardedEnd) this.#res.end = this.#end;
+    this.#res.off('pipe', this.#guard);
+    this.#next(error);
+  }
+
+  #attempt(given: readonly unknown[]): Response {
+    if (this.#isLeft) return Reflect.apply(this.#end, this.#res, given) as Response;
+    try {
+      if (!this.#res.headersSent) forgetFraming(this.#res);
+      return Reflect.apply(this.#end, this.#res, given) as Response;
+    } catch (error) {
+      this.leave(asError(error));
+      return this.#res;
+    }
+  }
 }
 
 markFactory(staticFiles, 'static(root)');

@@ -57,6 +57,13 @@ export function endWith(res: ConfiguredResponse, body: string | Buffer | undefin
   else res.end(body, 'utf8');
 }
 
+/** Takes from a response whose length is told what may not stand beside that: a transfer coding, and trailers, for which Node throws (RFC 9110 section 6.5, RFC 9112 section 6.2). */
+export function forgetFraming(res: ServerResponse): void {
+  // To remove one that is not there would keep Node from sending chunks where compression takes the length away.
+  if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
+  if (res.hasHeader('Trailer')) res.removeHeader('Trailer');
+}
+
 /** Takes from a response without content what speaks of one (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5); false where its status has content. */
 export function stripContent(res: ServerResponse): boolean {
   const { statusCode } = res;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { inspect } from 'node:util';
 import { statuses } from '../packages';
-import { endWith } from './answer';
+import { endWith, forgetFraming } from './answer';
 import { acceptedOf } from './media-type';
 import { checkStatus, type ResponseHead } from './response-head';
 import { type ConfiguredResponse, kSettings } from './response-state';
@@ -24,6 +24,7 @@ export function sendRedirect(res: ConfiguredResponse & ResponseHead, given: read
   const form = typeof accepted === 'string' ? (accepted as RedirectForm) : undefined;
   if (form !== undefined) res.type(form);
   const body = redirectBody(form, status, String(res.getHeader('Location')));
+  forgetFraming(res);
   res.setHeader('Content-Length', String(Buffer.byteLength(body)));
   endWith(res, body);
 }

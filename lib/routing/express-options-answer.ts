@@ -1,3 +1,4 @@
+import { forgetFraming } from '../http/answer';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { NextFunction } from './handler';
@@ -30,6 +31,7 @@ function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): La
     const allow = methodsOf(table, routes, req);
     if (allow === '') return next();
     // As Express sends it: by Node's methods alone.
+    forgetFraming(res);
     res.setHeader('Allow', allow);
     res.setHeader('Content-Length', Buffer.byteLength(allow));
     res.setHeader('Content-Type', 'text/plain');

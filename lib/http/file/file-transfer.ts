@@ -1,16 +1,17 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { ReadStream, Stats } from 'node:fs';
 import { type OutgoingHttpHeader, type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
-import { toUSVString, types } from 'node:util';
+import { toUSVString } from 'node:util';
 import type { SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
 import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
+import { asError, guardStream } from './guarded-stream';
 import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
 import { type KnownFile, KnownFiles } from './known-files';
+import { forgetFraming } from '../answer';
 import { checkStatus } from '../response-head';
 import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
 
@@ -59,8 +60,6 @@ export class FileTransfer {
       // Closed meanwhile, it would tell nobody to close the file.
       if (this.#res.destroyed) return this.#fail(abortedError());
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
-      // With a length there are no trailers (RFC 9110 section 6.5): Node would throw where the first bytes come, out of reach.
-      if (this.#res.hasHeader('Trailer')) this.#res.removeHeader('Trailer');
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, options);
     };
@@ -80,6 +79,7 @@ export class FileTransfer {
       for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
         if (value !== undefined) this.#res.setHeader(name, value);
       }
+      forgetFraming(this.#res);
     });
     onFinished()(this.#res, (error) => this.#finish(error));
     file.pipe(this.#res);
@@ -159,27 +159,16 @@ export class FileTransfer {
   /** A file cut short meanwhile would leave the client waiting for bytes that the next response would then supply. */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
-    // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
-    const emit = AsyncResource.bind(stream.emit.bind(stream), 'waypost.sendFile');
-    Object.assign(stream, { emit: (...given: Parameters<ReadStream['emit']>) => this.#attempt(stream, () => emit(...given)) });
+    guardStream(stream, (error) => {
+      this.#res.destroy();
+      this.#fail(error);
+    });
     const promised = this.#promised;
     stream.on('end', () => {
       if (stream.bytesRead >= promised) return;
       this.#res.destroy();
       this.#fail(endedEarly(stream.bytesRead, promised));
     });
-  }
-
-  /** The file system calls, where what stands in the place of the response's methods would end the process by a throw. */
-  #attempt(stream: ReadStream, emit: () => boolean): boolean {
-    try {
-      return emit();
-    } catch (error) {
-      stream.destroy();
-      this.#res.destroy();
-      this.#fail(asError(error));
-      return true;
-    }
   }
 
   #finish(error: Error | null): void {
@@ -271,11 +260,6 @@ function endedEarly(sent: number, promised: number): Error {
 /** Of a text or a fraction Node makes an integer, as it writes the head. */
 function asNodeHas(status: number): number {
   return status | 0;
-}
-
-/** What was thrown may be anything. */
-function asError(thrown: unknown): Error {
-  return types.isNativeError(thrown) ? thrown : new Error(String(thrown));
 }
 
 function abortedError(): Error {
