@@ -90,7 +90,8 @@ export class Position {
     this.#keepHistory();
     this.table = table;
     this.match = match;
-    this.#index = this.#below(this.current);
+    // Behind something that was reached the list begins anew only where an error has passed by guards of another target.
+    if (this.#index > 0) this.#index = this.#below(this.current);
     this.#taker = -1;
     this.#takerSince = 0;
   }
