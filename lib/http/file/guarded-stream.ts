@@ -4,7 +4,7 @@ import { types } from 'node:util';
 
 /**
  * Has a file that is piped to a response end by an error where what it is written with throws, such as what stands in the place of the
- * response's methods, or a head that Node refuses: the file system calls, and nobody else would catch it.
+ * response's methods: the file system calls, and nobody else would catch it.
  */
 export function guardStream(stream: Readable, failed: (error: Error) => void): void {
   // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
