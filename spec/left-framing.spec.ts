@@ -1,8 +1,9 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
-import { Agent, type ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import compression from 'compression';
+import theirs, { type RequestHandler } from 'express';
 import { createServer, type ErrorHandler, express, static as staticFiles } from 'waypost';
 import { Running } from './support/running';
 import { ask } from './support/wire';
@@ -120,4 +121,17 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])('%s', (kind) => {
     expect((await ask(port, '/folder')).status).toBe(401);
     expect((await ask(port, '/small.txt')).status).toBe(401);
   });
+});
+
+test.each(['Express', 'node:http'])('static serves responses that are none of waypost\'s: of %s', async (whose) => {
+  const serveFile = staticFiles(directory) as unknown as RequestHandler;
+  const none = (_req: IncomingMessage, res: ServerResponse): void => {
+    res.statusCode = 404;
+    res.end();
+  };
+  const listener: RequestListener = whose === 'Express' ? theirs().use(serveFile).use(none) : (req, res) => void serveFile(req as never, res as never, () => none(req, res));
+  const port = await running.serve(listener);
+  const answers = [];
+  for (const [target, method] of [['/small.txt', 'GET'], ['/large.txt', 'GET'], ['/small.txt', 'HEAD'], ['/folder', 'GET'], ['/none.txt', 'GET']] as const) answers.push((await ask(port, target, { method })).status);
+  expect(answers).toEqual([200, 200, 200, 301, 404]);
 });

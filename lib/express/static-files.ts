@@ -5,7 +5,6 @@ import type { ServeStaticOptions } from 'serve-static';
 import { forgetFraming } from '../http/answer';
 import { asError, guardStream } from '../http/file/guarded-stream';
 import type { Response } from '../http/response';
-import { kOwn } from '../http/response-state';
 import { markFactory } from '../middleware-factory';
 import { serveStatic } from '../packages';
 import { isError } from '../routing/failure';
@@ -102,7 +101,7 @@ class Serving {
     this.#res = res;
     this.#next = next;
     // Most requests that come here are for no file: of a response that nobody has touched they keep the shape.
-    if (res.statusMessage || res.end !== res[kOwn].end || Object.hasOwn(res, 'writeHead') || res.hasHeader('Trailer') || res.hasHeader('Transfer-Encoding')) this.take();
+    if (res.statusMessage || Object.hasOwn(res, 'end') || Object.hasOwn(res, 'writeHead') || res.hasHeader('Trailer') || res.hasHeader('Transfer-Encoding')) this.take();
   }
 
   /** Stands before what ends the response. */
