@@ -167,7 +167,8 @@ export class ParamCalls {
       // As in Express, a parameter that has failed has failed for every value.
       if (before !== undefined && (isSameValue(before.value, value) || (before.error && before.error !== 'route'))) {
         if (!before.settled) {
-          // Its handlers have not gone on yet, so no layer that needs them may run.
+          // Its handlers have not gone on yet, so no layer that needs them may run. A late run has none.
+          if (!this.#listener.waitsFor(run)) return;
           before.run = run;
           const { left } = before;
           before.left = null;

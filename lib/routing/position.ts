@@ -17,6 +17,8 @@ export class Position {
   /** The error that only error middleware meets. */
   protected failure: Failure | null = null;
   #index = 0;
+  /** The layer that was reached and waits for handlers of its parameters: it has not run. Null for none. */
+  #waiting: Layer | null = null;
   /** Kept from the first event on that makes the order of steps say less. */
   #history: History | null = null;
   /** Index of the step that `#takerFrom` found last, and from where on it looked. */
@@ -154,6 +156,22 @@ export class Position {
     this.level = layer.level;
   }
 
+  /** Reaches a layer that runs only if handlers of its parameters go on. */
+  protected reachToWait(layer: Layer): void {
+    // Another waits already, which a second call of `next` has gone on behind: of several the place tells nothing.
+    if (this.#waiting !== null) {
+      this.stepBack();
+      this.#index++;
+    }
+    this.#waiting = layer;
+    this.reach(layer);
+  }
+
+  /** The handlers of the parameters of the layer reached have gone on. */
+  protected endWait(): void {
+    this.#waiting = null;
+  }
+
   /** Takes note that the layer runs, where a history is kept. */
   protected noteRun(layer: Layer): void {
     this.#history?.add(layer);
@@ -165,6 +183,7 @@ export class Position {
     const ran = new Set<Mark>();
     for (let i = 0; i < this.#index; i++) {
       const step = this.match.plan.steps[i] as Step;
+      if (step.layer === this.#waiting) continue;
       if (!step.layer.catches && this.table.applies(step, this.match) && !(step.sibling && this.#takenBySibling(step, i + 1))) {
         ran.add(step.layer.mark);
       }

@@ -518,7 +518,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       return this.#invoke(layer);
     }
     const from = this.current?.mount ?? null;
-    this.reach(layer);
+    this.reachToWait(layer);
     if (this.watch !== null) this.watch.request.begins();
     this.#params ??= new ParamCalls(this.req, this.res, this);
     this.#params.go((this.#paramRun = this.#runTo(layer, from)));
@@ -581,6 +581,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     } catch (error) {
       return this.#raise(error);
     }
+    this.endWait();
     this.#invoke(layer);
   }
 
