@@ -32,7 +32,6 @@ export const
   rangeParser = late(() => require('range-parser') as typeof import('range-parser')),
   safeStableStringify: () => Pick<typeof import('safe-stable-stringify'), 'configure'> = late(() => require('safe-stable-stringify') as typeof import('safe-stable-stringify')),
   send = late(() => require('send') as typeof import('send')),
-  serveStatic = late(() => require('serve-static') as typeof import('serve-static')),
   statuses = late(() => require('statuses') as typeof import('statuses')),
   structuredHeaders = late(() => require('structured-headers') as typeof import('structured-headers')),
   typeIs = late(() => require('type-is') as typeof import('type-is')),

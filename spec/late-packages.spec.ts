@@ -52,7 +52,6 @@ const USES: [string, string, string[]][] = [
   ['a cookie', 'await answer((app) => app.get(\'/\', (_req, res) => res.cookie(\'a\', \'1\').json(1)));', ['cookie']],
   ['vary', 'await answer((app) => app.get(\'/\', (_req, res) => res.vary(\'Accept\').json(1)));', ['vary']],
   ['a type by its extension', 'await answer((app) => app.get(\'/\', (_req, res) => res.type(\'html\').end()));', ['mime-types']],
-  ['static', 'waypost.static(\'.\');', ['serve-static']],
   ['json', 'waypost.json();', ['body-parser']],
   ['inject', 'await waypost.createServer({ logging: { level: \'silent\' } }).inject(\'/\');', ['light-my-request']],
   ['a query with brackets', 'await answer((app) => app.set(\'query parser\', \'extended\').get(\'/\', (req, res) => res.json(req.query)));', ['qs']],

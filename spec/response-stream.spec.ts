@@ -80,6 +80,20 @@ test('type, status and length that were set stand', async () => {
   expect([status, headers['content-type'], headers['content-length'], headers['transfer-encoding'], body]).toEqual([201, 'text/plain; charset=utf-8', '9', undefined, 'some text']);
 });
 
+test('goes by its length alone where a coding and a trailer stand beside that', async () => {
+  const port = await serve(() => createReadStream(FILE), undefined, (res) => void res.set({ 'Content-Length': '9', 'Transfer-Encoding': 'chunked', Trailer: 'X' }));
+  const { headers, body } = await ask(port, '/');
+  expect([headers['content-length'], headers['transfer-encoding'], headers.trailer, body]).toEqual(['9', undefined, undefined, 'some text']);
+});
+
+test('the length of a source that fails before its first byte is not that of what is sent in its place', async () => {
+  const port = await running.app((app) => {
+    app.get('/', (_req, res) => res.set('Content-Length', '9').stream(createReadStream(join(folder, 'none'))));
+    app.use(((_error: unknown, _req: unknown, res: ServerResponse, _next: unknown) => void res.end('another')) as never);
+  });
+  expect((await ask(port, '/')).body).toBe('another');
+});
+
 test('a HEAD request, a 204 and a 304 have no body, and the source is let go of', async () => {
   const made: Readable[] = [];
   const missing = (): Readable => {

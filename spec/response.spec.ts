@@ -7,6 +7,8 @@ import { Response } from '../lib/http/response';
 import { kJsonAsXJson, kSettings } from '../lib/http/response-state';
 import { anyCharacter } from './support/any-character';
 import { type Handler, Parity, ResponseServer } from './support/response-server';
+import { Running } from './support/running';
+import { head, Wire } from './support/wire';
 
 const LONG = 'wörld '.repeat(400);
 
@@ -135,6 +137,20 @@ describe.each(LATIN1)('%s', (_name, handler) => {
       await plain.close();
     }
   });
+});
+
+test('a reason that is not ASCII is Latin-1, as in Express', async () => {
+  const running = new Running();
+  const port = await running.app((app) => {
+    app.get('/', (_req, res) => {
+      res.statusMessage = 'Grüße';
+      res.json({ a: 'ü' });
+    });
+  });
+  const text = await Wire.tell(port, head('GET /', { Connection: 'close' }));
+  await running.close();
+  expect(text).toContain('HTTP/1.1 200 Grüße\r\n');
+  expect(Buffer.from(text, 'latin1').toString()).toContain('{"a":"ü"}');
 });
 
 describe('the same calls as in Express 5, with ETag on', () => {

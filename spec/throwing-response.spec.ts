@@ -4,7 +4,7 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { createServer, express, type Handler, type Response } from 'waypost';
+import { createServer, express, type Handler, type Response, static as staticFiles } from 'waypost';
 import { Folder } from './support/folder';
 import { Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
@@ -28,6 +28,15 @@ const file = (name: string, length: number): string => {
   return path;
 };
 const [small, large] = [file('small.txt', 100), file('large.txt', 400_000)];
+
+/** Middleware that serves a file of the folder. */
+function serve(target: string): Handler {
+  const all = staticFiles(folder.path);
+  return (req, res, next) => {
+    req.url = target;
+    return all(req, res, next);
+  };
+}
 
 async function* slowly(): AsyncGenerator<Buffer> {
   for (let left = 8; left > 0; left--) {
@@ -56,6 +65,8 @@ const ANSWERS: Record<string, Handler> = {
   'res.sendFile': (_req, res) => res.sendFile(small),
   'res.sendFile of much': (_req, res) => res.sendFile(large),
   'res.download': (_req, res) => res.download(large),
+  'static': serve('/small.txt'),
+  'static of much': serve('/large.txt'),
   'res.redirect': (_req, res) => res.redirect('/elsewhere'),
   'res.sendStatus': (_req, res) => res.sendStatus(204),
   'an error': (_req, _res, next) => next(new Error('of a handler')),
@@ -139,7 +150,7 @@ describe.each(Object.entries({ createServer, express }))('a response of %s whose
     app.use((req, res, next) => (Object.values(ANSWERS)[Number(req.url.split('/').at(-1))] as Handler)(req, res, next));
     const port = await running.start(app as ReturnType<typeof createServer>);
     for (const [index, name] of Object.keys(ANSWERS).entries()) {
-      if (name.includes('error') || name.includes('late') || (when === 'never' && /sendFile of|download/.test(name))) continue;
+      if (name.includes('error') || name.includes('late') || (when === 'never' && /(?:sendFile|static) of|download/.test(name))) continue;
       const of = async (path: string): Promise<unknown[]> => {
         const { status, headers, bytes } = await ask(port, `${path}/${index}`, { agent });
         return [name, status, headers['content-length'], headers['transfer-encoding'], createHash('sha1').update(bytes).digest('hex')];
@@ -161,7 +172,7 @@ describe.each(Object.entries({ createServer, express }))('a response of %s whose
     app.use((req, res, next) => (Object.values(ANSWERS)[Number(req.url.slice(1))] as Handler)(req, res, next));
     const port = await running.start(app as ReturnType<typeof createServer>);
     for (const [index, name] of Object.keys(ANSWERS).entries()) {
-      if (name.includes('error') || name.includes('late') || /sendFile of|download/.test(name)) continue;
+      if (name.includes('error') || name.includes('late') || /(?:sendFile|static) of|download/.test(name)) continue;
       const text = await Wire.tell(port, head('GET /first') + head(`GET /${index}`) + head('GET /first', { Connection: 'close' }));
       expect([name, text.match(/HTTP\/1\.1 \d+/g)?.length, text.endsWith('first')]).toEqual([name, 3, true]);
     }

@@ -1,14 +1,18 @@
 import type { Stats } from 'node:fs';
-import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
-import type { ServeStaticOptions } from 'serve-static';
-import { forgetFraming } from '../http/answer';
-import { asError, guardStream } from '../http/file/guarded-stream';
-import type { Response } from '../http/response';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { resolve } from 'node:path';
+import { inspect } from 'node:util';
+import type { SendOptions } from 'send';
+import { forgetFraming, forgetLength } from '../http/answer';
+import { type FileResponse, FileTransfer, isClientGone } from '../http/file/file-transfer';
+import { asError } from '../http/file/file-pipe';
+import { KnownFiles } from '../http/file/known-files';
+import { escapeHtml } from '../http/redirect';
+import { kSettings, type ResponseSettings } from '../http/response-state';
 import { markFactory } from '../middleware-factory';
-import { serveStatic } from '../packages';
-import { isError } from '../routing/failure';
+import { encodeUrl } from '../packages';
 import type { Handler, NextFunction } from '../routing/handler';
+import { pathEnd, pathOf, pathStart } from '../target';
 
 /** Options of {@link staticFiles}. */
 export interface StaticOptions {
@@ -39,131 +43,142 @@ export interface StaticOptions {
 }
 
 /**
- * Middleware that serves the files of a directory with serve-static, as
- * `express.static` does; exported as `static`.
+ * Middleware that serves the files of a directory, as `express.static` does; exported as `static`. It stands in applications of Express and
+ * under `node:http` as well.
  * @param root The directory.
+ * @throws TypeError for a root or a `setHeaders` that is none.
  */
 export function staticFiles(root: string, options?: StaticOptions): Handler {
-  const servings = new WeakMap<ServerResponse, Serving>();
-  const make = serveStatic();
-  const serve = make(root, guarded(options, servings));
-  // A redirect would throw in a callback of the file system.
-  const serveBehindHead = make(root, Object.create(guarded(options, servings) ?? null, { redirect: { value: false } }) as ServeStaticOptions);
+  const directory = new ServedDirectory(root, options ?? {});
   return function serveStatic(req, res, next) {
-    const serving = new Serving(res, next);
-    servings.set(res, serving);
-    (res.headersSent ? serveBehindHead : serve)(req, res, (error?: unknown) => serving.leave(error));
+    directory.serve(req, res, next);
   };
 }
 
-/** The options, with a `setHeaders` that has the response guarded, and what it throws made an error of the request: the file system calls it. */
-function guarded(options: StaticOptions | undefined, servings: WeakMap<ServerResponse, Serving>): ServeStaticOptions | undefined {
-  const { setHeaders } = (options ?? {}) as { readonly setHeaders?: unknown };
-  // What is no function is the library's to refuse.
-  if (Boolean(setHeaders) && typeof setHeaders !== 'function') return options;
-  // By inheritance, as the library has it: options may be of a class.
-  return Object.create(options ?? null, {
-    setHeaders: {
-      enumerable: true,
-      value(this: unknown, ...given: [res: ServerResponse, path: string, stat: Stats]): void {
-        const serving = servings.get(given[0]);
-        serving?.take();
-        try {
-          if (typeof setHeaders === 'function') setHeaders.apply(this, given);
-        } catch (error) {
-          serving?.fail(error);
-        }
+/** A request, of whatever framework. */
+type FileRequest = IncomingMessage & { readonly originalUrl?: unknown };
+/** A response, of whatever framework. */
+type StaticResponse = FileResponse & { readonly [kSettings]?: ResponseSettings };
+
+/** A directory whose files are served. */
+class ServedDirectory {
+  readonly #options: SendOptions;
+  readonly #fallsThrough: boolean;
+  readonly #redirects: boolean;
+  readonly #setHeaders: StaticOptions['setHeaders'];
+  /** For responses of another framework. */
+  readonly #files = new KnownFiles();
+
+  constructor(root: unknown, given: StaticOptions & { readonly maxage?: StaticOptions['maxAge'] } & Pick<SendOptions, 'end' | 'start'>) {
+    if (!root) throw new TypeError(`static: root path required, got ${inspect(root)}: write static('public')`);
+    if (typeof root !== 'string') throw new TypeError(`static: root path must be a string, got ${inspect(root)}: write static('public')`);
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- called by Reflect.apply
+    const { acceptRanges, cacheControl, dotfiles, etag, extensions, immutable, index, lastModified, maxAge, maxage, start, end, fallthrough, redirect, setHeaders } = given;
+    if (Boolean(setHeaders) && typeof setHeaders !== 'function') throw new TypeError(`static: setHeaders must be a function, got ${inspect(setHeaders)}`);
+    this.#options = { acceptRanges, cacheControl, dotfiles, etag, extensions, immutable, index, lastModified, maxAge: maxAge || maxage, start, end, root: resolve(root) };
+    this.#fallsThrough = fallthrough !== false;
+    this.#redirects = redirect !== false;
+    this.#setHeaders = setHeaders || undefined;
+  }
+
+  serve(req: FileRequest, res: StaticResponse, next: NextFunction): void {
+    if (req.method !== 'GET' && req.method !== 'HEAD') return this.#fallsThrough ? next() : refuseMethod(res);
+    let isStarting = true;
+    let isLeft = false;
+    const leave = (error?: Error): void => {
+      if (isLeft) return;
+      isLeft = true;
+      if (error !== undefined) forgetLength(res);
+      if (isStarting) return next(error);
+      try {
+        next(error);
+      } catch (thrown) {
+        // The next handler's, where no framework has caught it. What has called back here would take it for the file's.
+        process.nextTick(() => {
+          throw thrown;
+        });
+      }
+    };
+    try {
+      const transfer = this.#transfer(req, res, leave);
+      transfer.start();
+    } catch (error) {
+      if (isLeft) throw error;
+      leave(asError(error));
+    }
+    isStarting = false;
+  }
+
+  #transfer(req: FileRequest, res: StaticResponse, leave: (error?: Error) => void): FileTransfer {
+    const transfer: FileTransfer = new FileTransfer(res, {
+      req,
+      path: pathBelow(req),
+      options: this.#options,
+      within: undefined,
+      files: res[kSettings]?.files ?? this.#files,
+      addHead: (path, stats, file) => {
+        const result: unknown = this.#setHeaders === undefined ? undefined : Reflect.apply(this.#setHeaders, file, [res, path, stats]);
+        // Not waited for, as in Express.
+        if (typeof result === 'object' && result !== null) Promise.resolve(result).catch((error: unknown) => {
+          transfer.fail(asError(error));
+          leave(asError(error));
+        });
       },
-    },
-  }) as ServeStaticOptions;
+      takeDirectory: (file) => {
+        // Behind a sent head nothing can be redirected.
+        if (this.#redirects && !file.hasTrailingSlash() && !res.headersSent) redirectToDirectory(req, res);
+        else file.error(404);
+      },
+    }, (error) => {
+      if (error === undefined || isClientGone(error)) return;
+      leave(this.#fallsThrough && !transfer.isFound && isRefusal(error) ? undefined : error);
+    });
+    return transfer;
+  }
 }
 
-/** What the file system calls of a response. */
-type Methods = Pick<Response, 'end' | 'write'>;
+/** Whether it says that there is no such file to be had, and no more. */
+function isRefusal({ statusCode }: Error & { readonly statusCode?: unknown }): boolean {
+  return typeof statusCode === 'number' && statusCode < 500;
+}
 
-/**
- * A response while the library has it. The file system calls then, and what is thrown, such as for a head that Node refuses, would end the
- * process, or from Node 24 on cut a file off unheard: it stands before `write` and `end`, and makes an error of the request of it.
- */
-class Serving {
-  readonly #res: Response;
-  readonly #next: NextFunction;
-  /** Its methods, from when the library has a file. */
-  #own: Methods | undefined;
-  #guarded: Methods | undefined;
-  readonly #guard = (file: Readable): void => this.#guardPipe(file);
-  #file: Readable | undefined;
-  #isLeft = false;
-  /** What the answer ends by, in the place of a file. */
-  #failure: Error | undefined;
+function originalTarget({ originalUrl, url = '' }: FileRequest): string {
+  return typeof originalUrl === 'string' ? originalUrl : url;
+}
 
-  constructor(res: Response, next: NextFunction) {
-    this.#res = res;
-    this.#next = next;
-    // Most requests that come here are for no file: of a response that nobody has touched they keep the shape.
-    if (res.statusMessage || Object.hasOwn(res, 'end') || Object.hasOwn(res, 'writeHead') || res.hasHeader('Trailer') || res.hasHeader('Transfer-Encoding')) this.take();
-  }
+/** The path beneath the root. At the mount path itself it is none without a slash, so that a redirect adds one. */
+function pathBelow(req: FileRequest): string {
+  const path = pathOf(req.url ?? '');
+  return path === '/' && !pathOf(originalTarget(req)).endsWith('/') ? '' : path;
+}
 
-  /** Stands before what ends the response. */
-  take(): void {
-    if (this.#own !== undefined) return;
-    const res = this.#res;
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- called by Reflect.apply
-    const own = (this.#own = { end: res.end, write: res.write });
-    this.#guarded = {
-      end: (...given: readonly unknown[]) => this.#attempt(own, 'end', given, res) as Response,
-      write: (...given: readonly unknown[]) => this.#attempt(own, 'write', given, false) as boolean,
-    };
-    Object.assign(res, this.#guarded);
-    res.on('pipe', this.#guard);
-  }
+/** As Express answers, word for word. */
+function redirectToDirectory(req: FileRequest, res: ServerResponse): void {
+  const target = originalTarget(req);
+  const start = pathStart(target);
+  const end = pathEnd(target, start);
+  // Of several slashes a client would take what follows for another host.
+  const path = `${target.slice(start, end)}/`.replace(/^\/+/, '/');
+  const location = encodeUrl()(target.slice(0, start) + path + target.slice(end));
+  const page = [
+    '<!DOCTYPE html>', '<html lang="en">', '<head>', '<meta charset="utf-8">', '<title>Redirecting</title>', '</head>', '<body>', `<pre>Redirecting to ${escapeHtml(location)}</pre>`, '</body>', '</html>', '',
+  ].join('\n');
+  forgetFraming(res);
+  res.statusCode = 301;
+  res.setHeader('Content-Type', 'text/html; charset=UTF-8');
+  res.setHeader('Content-Length', Buffer.byteLength(page));
+  res.setHeader('Content-Security-Policy', "default-src 'none'");
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  res.setHeader('Location', location);
+  res.end(page);
+}
 
-  /** Has the library's next step end by an error: it can't be stopped before. */
-  fail(error: unknown): void {
-    this.#failure ??= asError(error);
-  }
-
-  /** Gives the request to what stands behind, or its error to error middleware. */
-  leave(error?: unknown): void {
-    if (this.#isLeft) return;
-    this.#isLeft = true;
-    const res = this.#res;
-    for (const name of ['end', 'write'] as const) if (res[name] === this.#guarded?.[name]) Object.assign(res, { [name]: this.#own?.[name] });
-    res.off('pipe', this.#guard);
-    // It is the file's, and what is sent in its place would be taken for another length.
-    if (isError(error) && !res.headersSent && res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
-    this.#next(error);
-  }
-
-  #guardPipe(file: Readable): void {
-    const res = this.#res;
-    this.#file = file;
-    forgetFraming(res);
-    guardStream(file, (error) => this.#stop(error));
-    // Where a response has been closed before it had a socket, nothing tells the library to close the file that it opens then.
-    if (res.destroyed) file.destroy();
-    if (this.#failure !== undefined) this.#stop(this.#failure);
-  }
-
-  /** Ends by an error what has begun. */
-  #stop(error: unknown): void {
-    this.#file?.unpipe(this.#res);
-    this.#file?.destroy();
-    this.leave(asError(error));
-  }
-
-  #attempt(own: Methods, name: keyof Methods, given: readonly unknown[], none: unknown): unknown {
-    const res = this.#res;
-    if (this.#isLeft) return Reflect.apply(own[name], res, given) as unknown;
-    try {
-      if (this.#failure !== undefined) throw this.#failure;
-      if (name === 'end' && !res.headersSent) forgetFraming(res);
-      return Reflect.apply(own[name], res, given) as unknown;
-    } catch (error) {
-      this.#stop(error);
-      return none;
-    }
-  }
+function refuseMethod(res: ServerResponse): void {
+  forgetFraming(res);
+  res.statusCode = 405;
+  res.setHeader('Allow', 'GET, HEAD');
+  res.setHeader('Content-Length', '0');
+  res.end();
 }
 
 markFactory(staticFiles, 'static(root)');

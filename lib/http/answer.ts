@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { isFresh } from './etag';
 import { requestOf } from './logged-request';
-import { fieldsOf } from './node/header-fields';
+import { fieldsOf, isAscii } from './node/header-fields';
 import { isBodiless } from './own-answer';
 import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 
@@ -18,7 +18,7 @@ const kLateWrite = Symbol('waypost.response.lateWrite');
  */
 export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
   // Text goes out in one piece with the head, both as UTF-8: as bytes the head is Latin-1, which its fields are read as.
-  if (typeof body === 'string' && (body.length > LONGEST_TEXT || res[kLatin1])) body = Buffer.from(body);
+  if (typeof body === 'string' && (body.length > LONGEST_TEXT || res[kLatin1] || (res.statusMessage && !isAscii(res.statusMessage)))) body = Buffer.from(body);
   const fields = fieldsOf(res);
   const { etag } = res[kSettings];
   // As Express has it, an empty one is none.
@@ -62,6 +62,16 @@ export function forgetFraming(res: ServerResponse): void {
   // To remove one that is not there would keep Node from sending chunks where compression takes the length away.
   if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
   if (res.hasHeader('Trailer')) res.removeHeader('Trailer');
+}
+
+/** Takes off the length of a body that is not sent, so that what is sent in its place is not taken for another length. */
+export function forgetLength(res: ServerResponse): void {
+  try {
+    // Removing one that is not there would keep Node from working out the length of what is sent instead.
+    if (!res.headersSent && res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
+  } catch {
+    // What stands in the place of the response's methods throws; the answer clears what it must.
+  }
 }
 
 /** Takes from a response without content what speaks of one (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5); false where its status has content. */

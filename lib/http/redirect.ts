@@ -37,6 +37,11 @@ function redirectBody(form: RedirectForm | undefined, status: number, address: s
   const reason = statuses().message[status] ?? String(status);
   if (form === 'text') return `${reason}. Redirecting to ${address}`;
   if (form !== 'html') return '';
-  const note = `${reason}. Redirecting to ${address.replace(/[&<>"']/g, (character) => ESCAPES[character] as string)}`;
+  const note = `${reason}. Redirecting to ${escapeHtml(address)}`;
   return `<!DOCTYPE html><head><title>${reason}</title></head><body><p>${note}</p></body>`;
+}
+
+/** Text as it stands in a page. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
 }

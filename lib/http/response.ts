@@ -12,7 +12,8 @@ import { makeAssignable } from './assignable';
 import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
-import { FileTransfer, isClientGone } from './file/file-transfer';
+import { isClientGone } from './file/file-transfer';
+import { sendNamedFile } from './file/named-file';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import type { RenderCallback, ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
@@ -222,7 +223,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const fail = this[kFailing]();
     const { asExpress, fileEtag } = this[kSettings];
     const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
-    new FileTransfer(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error, goOn)).start();
+    sendNamedFile(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error, goOn));
   }
 
   /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { pipeline, Readable, Writable } from 'node:stream';
 import { types } from 'node:util';
 import { describeKind } from '../options/field';
+import { forgetFraming, forgetLength } from './answer';
 import { BINARY_TYPE } from './media-type';
 import { cutOff, isBodiless, sendCorked } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
@@ -91,6 +92,7 @@ export class StreamedBody {
     if (res.headersSent) throw Object.assign(new Error('res.stream cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
     if (res.statusCode !== 204 && res.statusCode !== 304 && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', BINARY_TYPE);
     this.#promised = res.getHeader('Content-Length');
+    if (this.#promised !== undefined) forgetFraming(res);
   }
 
   #write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
@@ -164,6 +166,7 @@ export class StreamedBody {
     // That the client went away is nobody's error.
     if (!error || this.#isClientGone) return;
     const hasHead = this.#res.headersSent;
+    forgetLength(this.#res);
     this.#fail(error);
     // Error middleware that leaves what has begun alone would leave the client waiting.
     if (hasHead) cutOff(this.#res);

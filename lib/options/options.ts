@@ -209,7 +209,7 @@ export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswe
 /** What a {@link SecretLookup} returns. */
 export type SecretAnswer = string | readonly string[] | null | undefined;
 
-/** `security.requestSignature.replay`: that each signature is used once. */
+/** `security.requestSignature.replay`: that each signature is used once. Applications that share a store and a secret have the same `maxAge`. */
 export interface ReplayOptions {
   /** Remembers which signatures were used. */
   store: ReplayStore;

@@ -1,5 +1,5 @@
 /**
- * Runs the suite of Express 5, or of its router, with waypost in its place: `npm run test:express -- CHECKOUT`.
+ * Runs the suite of Express 5, of its router, or of serve-static, with waypost in its place: `npm run test:express -- CHECKOUT`.
  * The checkout's own dependencies must be installed in it; nothing in it is changed. Further arguments are names
  * of its test files, to run no others; `--own` runs it on what it was written for.
  */
@@ -14,11 +14,12 @@ const LIMIT = 180_000;
 
 /**
  * The suites that are known, by the name of their package: what else mocha is told. The counts in
- * docs/compatibility.md are of a371447 of expressjs/express and cb2a5fc of pillarjs/router.
+ * docs/compatibility.md are of a371447 of expressjs/express, cb2a5fc of pillarjs/router and 74be78a of expressjs/serve-static.
  */
 const SUITES: Readonly<Record<string, { readonly folders: readonly string[]; readonly requires: readonly string[] }>> = {
   express: { folders: ['test', 'test/acceptance'], requires: ['test/support/env'] },
   router: { folders: ['test'], requires: [] },
+  'serve-static': { folders: ['test'], requires: [] },
 };
 
 /** A test that did not pass. */

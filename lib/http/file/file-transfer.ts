@@ -1,33 +1,53 @@
 import type { ReadStream, Stats } from 'node:fs';
-import { type OutgoingHttpHeader, type OutgoingHttpHeaders, validateHeaderValue } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, type ServerResponse, validateHeaderValue } from 'node:http';
 import { Socket } from 'node:net';
-import { resolve } from 'node:path';
-import { toUSVString } from 'node:util';
-import type { SendStream } from 'send';
+import type { SendOptions, SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
-import { isAmbiguousPath } from './ambiguous-path';
 import { findBeneath } from './confinement';
-import { asError, guardStream } from './guarded-stream';
-import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
-import { type KnownFile, KnownFiles } from './known-files';
-import { forgetFraming } from '../answer';
+import { asError, guardPipe } from './file-pipe';
+import type { SendFileCallback } from './file-options';
+import type { KnownFile, KnownFiles } from './known-files';
+import { forgetFraming, forgetLength } from '../answer';
+import { closeWithConnection } from '../connection';
 import { checkStatus } from '../response-head';
-import { type ConfiguredResponse, kOwn, kSettings } from '../response-state';
+import { kOwn, type OwnMethods } from '../response-state';
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
 
+/** Thrown to have `send` stop where something has answered in the file's place. */
+const ANSWERED = new Error('Answered in the place of a file');
+
+/** A response that may be another framework's, which has not what an application's own have. */
+export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods };
+
+/** What file is sent, for which request, and how. */
+export interface FileOrder {
+  /** Whose conditions and part of the file count. */
+  readonly req: IncomingMessage;
+  /** Percent-encoded, as in a URL. */
+  readonly path: string;
+  /** Those that `send` knows alone: it hands all it gets to fs.createReadStream. */
+  readonly options: SendOptions;
+  /** Directory that no link may lead out of, absolute; undefined where links may lead anywhere. */
+  readonly within: string | undefined;
+  /** What is known of files. */
+  readonly files: KnownFiles;
+  /** Adds to the head of a file that is found, or answers in its place. */
+  addHead(path: string, stats: Stats, file: SendStream): void;
+  /** Answers for a directory. */
+  takeDirectory(file: SendStream): void;
+}
+
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
 export class FileTransfer {
-  readonly #res: ConfiguredResponse;
-  readonly #options: SendFileOptions;
+  readonly #res: FileResponse;
+  readonly #order: FileOrder;
   readonly #done: SendFileCallback;
-  readonly #path: string;
   /** What stood on the response just before the file's head was put on it and just behind, so that a failure leaves no word about a file that was not sent. */
   #before: Head | undefined;
   #behind: Head | undefined;
-  readonly #files: KnownFiles;
   /** Undefined until the file is found. */
   #known: KnownFile | undefined;
   #size = 0;
@@ -36,138 +56,156 @@ export class FileTransfer {
   #settled = false;
   /** Undefined until the file is found; false while, or when, there is nothing to stream. */
   #streaming: boolean | undefined;
+  #stream: ReadStream | undefined;
 
-  /** @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options. */
-  constructor(res: ConfiguredResponse, path: string, options: SendFileOptions, done: SendFileCallback) {
-    checkFileOptions(path, options);
+  /** @param done Told once: of the end, or of the error. */
+  constructor(res: FileResponse, order: FileOrder, done: SendFileCallback) {
     this.#res = res;
-    this.#path = path;
-    this.#options = options;
+    this.#order = order;
     this.#done = done;
-    this.#files = res[kSettings].files ?? new KnownFiles();
   }
 
+  /** Whether there is a file to send. */
+  get isFound(): boolean {
+    return this.#known !== undefined;
+  }
+
+  /** @throws what `send` throws for wrong options. */
   start(): void {
-    if (this.#isAmbiguous()) return this.#fail(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
-    // Only the options `send` knows go on: it hands all it gets to fs.createReadStream.
-    const { headers: _, followSymlinks: __, ...known } = this.#options;
-    // A lone surrogate is in no file's name, and encodeURI throws for it.
-    const file = send()(this.#res.req, encodeURI(toUSVString(this.#path)), known);
+    const { req, path: name, options, files } = this.#order;
+    const file = send()(req, name, options);
     const pipe = file.stream.bind(file);
-    file.stream = (path, options) => {
+    file.stream = (path, part) => {
       // Of the first byte and the last, which lies beyond the file where there is nothing to send.
-      const { start, end } = options as { start: number; end: number };
+      const { start, end } = part as { start: number; end: number };
       // Closed meanwhile, it would tell nobody to close the file.
-      if (this.#res.destroyed) return this.#fail(abortedError());
+      if (this.#res.destroyed) return this.fail(abortedError());
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
-      else pipe(path, options);
+      else pipe(path, part);
     };
     const proceed = file.send.bind(file);
     file.send = (path: string, stats?: Stats) => {
       // A pipe would hold a thread of Node's few until somebody writes to it.
-      if (!(stats as Stats).isFile()) return this.#fail(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
+      if (!(stats as Stats).isFile()) return this.fail(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
       this.#size = (stats as Stats).size;
-      this.#known = this.#files.find(path, stats as Stats);
-      this.#confine(file, path, this.#known, () => this.#open(proceed, path, stats));
+      const known = (this.#known = files.find(path, stats as Stats));
+      this.#attempt(() => {
+        this.#hearEnd();
+        this.#confine(file, path, known, () => this.#open(proceed, path, stats));
+      });
     };
-    file.on('error', (error: Error) => this.#fail(error));
-    file.on('directory', () => this.#fail(new HttpError(404, 'EISDIR', 'The path is a directory')));
+    file.on('error', (error: Error) => this.fail(error));
+    file.on('directory', () => this.#attempt(() => {
+      this.#before = headOf(this.#res);
+      this.#order.takeDirectory(file);
+    }));
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
     file.on('end', () => this.#settle());
-    file.on('headers', () => {
-      for (const [name, value] of Object.entries(this.#options.headers ?? {})) {
-        if (value !== undefined) this.#res.setHeader(name, value);
+    file.on('headers', (_: unknown, path: string, stats: Stats) => {
+      this.#order.addHead(path, stats, file);
+      if (this.#res.writableEnded) {
+        this.#settle();
+        throw ANSWERED;
       }
       forgetFraming(this.#res);
     });
-    onFinished()(this.#res, (error) => this.#finish(error));
     file.pipe(this.#res);
   }
 
-  #isAmbiguous(): boolean {
-    const { req } = this.#res;
-    const { originalUrl } = req as { originalUrl?: unknown };
-    return Boolean(this.#options.root) && isAmbiguousPath(this.#path, typeof originalUrl === 'string' ? originalUrl : req.url ?? '');
+  /** Takes what is thrown, such as for a head that Node refuses, for the error that the transfer ends by: the file system calls, and nobody else would catch it. */
+  #attempt(call: () => void): void {
+    if (this.#settled) return;
+    try {
+      call();
+    } catch (error) {
+      if (error !== ANSWERED) this.fail(asError(error));
+    }
+  }
+
+  #hearEnd(): void {
+    const res = this.#res;
+    // Those of an application are by now.
+    if (res[kOwn] === undefined && res.socket === null) closeWithConnection(this.#order.req, res);
+    onFinished()(res, (error) => this.#finish(error));
   }
 
   /** `send` checks names, not where links lead, which stand in a tree by upload or by mistake. */
   #confine(file: SendStream, path: string, known: KnownFile, proceed: () => void): void {
-    const { root, followSymlinks } = this.#options;
-    if (root === undefined || root === '' || followSymlinks === true) return proceed();
-    // Where it stands changes with the directory that the process is in.
-    const directory = resolve(root);
-    if (known.root === directory) return proceed();
-    findBeneath(directory, path, (error, inside) => {
+    const { within } = this.#order;
+    if (within === undefined || known.root === within) return proceed();
+    findBeneath(within, path, (error, inside) => {
       if (error !== null) return file.onStatError(error);
       if (!inside) return file.error(403);
-      known.root = directory;
+      known.root = within;
       proceed();
     });
   }
 
-  /** This runs in a callback of the file system, where nobody else would catch a bad header or status. */
   #open(proceed: SendStream['send'], path: string, stats: Stats | undefined): void {
     if (this.#settled) return;
     this.#streaming = false;
-    try {
+    this.#attempt(() => {
       // Writing the head would throw for them later, out of reach.
       checkStatus(asNodeHas(this.#res.statusCode));
       if (this.#res.statusMessage) validateHeaderValue('statusMessage', this.#res.statusMessage);
       this.#before = headOf(this.#res);
       proceed(path, stats);
       if (!this.#settled) this.#behind = headOf(this.#res);
-    } catch (error) {
-      this.#fail(asError(error));
-    }
+    });
   }
 
   /**
-   * Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with; or nothing:
-   * `send` would read a byte, which a file may have by now.
+   * Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with, or waits for it to be piped;
+   * or nothing: `send` would read a byte, which a file may have by now.
    */
   #readsAtOnce(): boolean {
     const res = this.#res;
-    return this.#promised === 0 || this.#promised <= AT_ONCE && res.write === res[kOwn].write && res.end === res[kOwn].end;
+    const own = res[kOwn];
+    return this.#promised === 0 || this.#promised <= AT_ONCE && own !== undefined && res.write === own.write && res.end === own.end && res.listenerCount('pipe') === 0;
   }
 
   #sendAtOnce(file: SendStream, path: string, start: number): void {
     this.#streaming = true;
     const promised = this.#promised;
-    this.#files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
+    this.#order.files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
       if (this.#settled) return;
-      if (this.#res.destroyed) return this.#fail(abortedError());
+      if (this.#res.destroyed) return this.fail(abortedError());
       if (error !== null) return file.onStatError(error);
-      if (bytes.length < promised) return this.#fail(endedEarly(bytes.length, promised));
+      if (bytes.length < promised) return this.fail(endedEarly(bytes.length, promised));
       this.#end(bytes);
     });
   }
 
-  /** This runs in a callback of the file system, where nobody else would catch what the head is refused for. */
   #end(bytes: Buffer): void {
     const res = this.#res;
-    try {
-      // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
-      if (!res.headersSent) res.writeHead(res.statusCode);
-      res.end(mayChange(res) ? Buffer.from(bytes) : bytes);
+    this.#attempt(() => {
+      if (bytes.length === 0) {
+        res.end();
+      } else {
+        // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
+        if (!res.headersSent) res.writeHead(res.statusCode);
+        res.end(mayChange(res) ? Buffer.from(bytes) : bytes);
+      }
       this.#settle();
-    } catch (error) {
-      this.#fail(asError(error));
-    }
+    });
   }
 
   /** A file cut short meanwhile would leave the client waiting for bytes that the next response would then supply. */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
-    guardStream(stream, (error) => {
-      this.#res.destroy();
-      this.#fail(error);
+    this.#stream = stream;
+    const res = this.#res;
+    guardPipe(stream, res, (error) => {
+      // Of a head that is not out, something else may still be sent.
+      if (res.headersSent) res.destroy();
+      this.fail(error);
     });
     const promised = this.#promised;
     stream.on('end', () => {
       if (stream.bytesRead >= promised) return;
-      this.#res.destroy();
-      this.#fail(endedEarly(stream.bytesRead, promised));
+      res.destroy();
+      this.fail(endedEarly(stream.bytesRead, promised));
     });
   }
 
@@ -176,14 +214,16 @@ export class FileTransfer {
     if (this.#settled) return;
     if (error === null) {
       // The end of the stream may be told after the end of the response.
-      setImmediate(() => (this.#streaming === false ? this.#settle() : this.#fail(abortedError())));
+      setImmediate(() => (this.#streaming === false ? this.#settle() : this.fail(abortedError())));
       return;
     }
-    this.#fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
+    this.fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
   }
 
-  #fail(error: Error): void {
+  /** Ends by an error what has begun, unless it has ended. */
+  fail(error: Error): void {
     if (this.#settled) return;
+    this.#stream?.unpipe(this.#res).destroy();
     try {
       this.#restore();
     } catch {
@@ -197,8 +237,7 @@ export class FileTransfer {
     const res = this.#res;
     if (res.headersSent) return;
     if (this.#before !== undefined) takeBack(res, this.#before, this.#behind ?? headOf(res));
-    // Removing one that is not there would keep Node from working out the length of what is sent instead.
-    if (res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
+    if (this.#known !== undefined) forgetLength(res);
   }
 
   #settle(error?: Error): void {
@@ -214,7 +253,7 @@ interface Head {
   readonly fields: OutgoingHttpHeaders;
 }
 
-function headOf(res: ConfiguredResponse): Head {
+function headOf(res: FileResponse): Head {
   const fields = res.getHeaders();
   // Node appends to the very list.
   for (const [name, value] of Object.entries(fields)) if (Array.isArray(value)) fields[name] = [...value];
@@ -227,7 +266,7 @@ function isSame(one: OutgoingHttpHeader | undefined, other: OutgoingHttpHeader |
 }
 
 /** Has a response be as before, but for what is no longer as it was made. */
-function takeBack(res: ConfiguredResponse, before: Head, made: Head): void {
+function takeBack(res: FileResponse, before: Head, made: Head): void {
   if (res.statusCode === made.status) res.statusCode = before.status;
   for (const [name, value] of Object.entries(made.fields)) {
     const old = before.fields[name];
@@ -242,10 +281,10 @@ function takeBack(res: ConfiguredResponse, before: Head, made: Head): void {
  * Whether what a response is written to may change a buffer in place, as who masks or encrypts it does: an `end` that was put on it as late
  * as with the head, a stream in the socket's place, or what was put on the socket. The bytes of a file are kept for others.
  */
-function mayChange(res: ConfiguredResponse): boolean {
+function mayChange(res: FileResponse): boolean {
   // A response that waits for its turn has none of its own.
   const socket: unknown = res.socket ?? (res.req as { socket?: unknown } | undefined)?.socket;
-  return res.end !== res[kOwn].end || !(socket instanceof Socket) || Object.hasOwn(socket, 'write') || Object.hasOwn(socket, 'end');
+  return res.end !== res[kOwn]?.end || !(socket instanceof Socket) || Object.hasOwn(socket, 'write') || Object.hasOwn(socket, 'end');
 }
 
 /** Whether the error says only that the client is gone, which is no fault of the server's. */

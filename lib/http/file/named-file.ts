@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import { toUSVString } from 'node:util';
+import { HttpError } from '../../errors';
+import { isAmbiguousPath } from './ambiguous-path';
+import { FileTransfer } from './file-transfer';
+import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
+import { KnownFiles } from './known-files';
+import { forgetLength } from '../answer';
+import { type ConfiguredResponse, kSettings } from '../response-state';
+
+/**
+ * Sends the file that a program has named.
+ * @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options.
+ */
+export function sendNamedFile(res: ConfiguredResponse, path: string, given: SendFileOptions, done: SendFileCallback): void {
+  checkFileOptions(path, given);
+  const { headers = {}, followSymlinks, ...options } = given;
+  const { root } = options;
+  const end: SendFileCallback = (error) => {
+    if (error !== undefined) forgetLength(res);
+    done(error);
+  };
+  if (root && isAmbiguous(res, path)) {
+    end(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
+    return;
+  }
+  const transfer = new FileTransfer(res, {
+    req: res.req,
+    // A lone surrogate is in no file's name, and encodeURI throws for it.
+    path: encodeURI(toUSVString(path)),
+    options,
+    // Where it stands changes with the directory that the process is in.
+    within: root && followSymlinks !== true ? resolve(root) : undefined,
+    files: res[kSettings].files ?? new KnownFiles(),
+    addHead: () => {
+      for (const [name, value] of Object.entries(headers)) {
+        if (value !== undefined) res.setHeader(name, value);
+      }
+    },
+    takeDirectory: () => transfer.fail(new HttpError(404, 'EISDIR', 'The path is a directory')),
+  }, end);
+  transfer.start();
+}
+
+function isAmbiguous({ req }: ConfiguredResponse, path: string): boolean {
+  const { originalUrl } = req as { originalUrl?: unknown };
+  return isAmbiguousPath(path, typeof originalUrl === 'string' ? originalUrl : req.url ?? '');
+}
