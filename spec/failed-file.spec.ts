@@ -2,8 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NextFunction, Request, Response } from 'express';
-import { express } from 'waypost';
+import { createServer, express, type Handler, static as staticFiles } from 'waypost';
 import { type Asked, answersOf, onBoth } from './support/both-expresses';
+import { Running } from './support/running';
+import { ask, head, Wire } from './support/wire';
 
 /** A file fails in a later turn: what a program puts on the response meanwhile is its own. */
 let root: string;
@@ -12,6 +14,7 @@ beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), 'waypost-'));
   mkdirSync(join(root, 'dir'));
   writeFileSync(join(root, 'a.txt'), 'The quick brown fox\n');
+  writeFileSync(join(root, 'empty.txt'), '');
 });
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -91,4 +94,74 @@ test('a field of the file that the program has appended to stays', async () => {
   });
   const [[, , body, cookies]] = await answersOf(app as never, ['/'], ['set-cookie']) as [[string, number, string, string[]]];
   expect([body, cookies]).toEqual(['none', ['file=1', 'since=2']]);
+});
+
+/** What an error of the program's own may look like: that of a client that is gone, a log on a full disk, a directory, another service's answer. */
+const LOOKS: Readonly<Record<string, object>> = {
+  'any': {},
+  'a client that is gone': { code: 'ECONNABORTED' },
+  'a connection that is reset': { code: 'ECONNRESET', syscall: 'read' },
+  'a pipe that is closed': { code: 'EPIPE', syscall: 'write' },
+  'a full disk': { code: 'ENOSPC', syscall: 'write' },
+  'a directory': { code: 'EISDIR', syscall: 'read' },
+  'no such file': { code: 'ENOENT', syscall: 'open' },
+  'an abort': { name: 'AbortError', code: 'ABORT_ERR' },
+  'a stream that ended early': { code: 'ERR_STREAM_PREMATURE_CLOSE' },
+  'a status of 404': { status: 404, statusCode: 404, expose: true },
+  'a status of 403': { statusCode: 403 },
+  'a status of 304': { statusCode: 304 },
+};
+
+const refuseHead = (res: { writeHead: unknown }, error: Error): void => {
+  res.writeHead = () => {
+    res.writeHead = Object.getPrototypeOf(res).writeHead;
+    throw error;
+  };
+};
+
+/** Where the program throws while a file's answer is made. */
+const THROWN: Readonly<Record<string, { readonly path: string; throwing(error: Error): Handler }>> = {
+  'setHeaders of static': { path: '/a.txt', throwing: (error) => staticFiles(root, { setHeaders: () => { throw error; } }) },
+  'setHeaders of static, by a promise': { path: '/a.txt', throwing: (error) => staticFiles(root, { setHeaders: () => Promise.reject(error) }) },
+  'the head, by static': { path: '/a.txt', throwing: (error) => (req, res, next) => (refuseHead(res, error), staticFiles(root)(req, res, next)) },
+  'the head of a redirect, by static': { path: '/dir', throwing: (error) => (req, res, next) => (refuseHead(res, error), staticFiles(root)(req, res, next)) },
+  'the head of no body, by static': { path: '/empty.txt', throwing: (error) => (req, res, next) => (refuseHead(res, error), staticFiles(root)(req, res, next)) },
+  'the head, by sendFile': { path: '/', throwing: (error) => (_req, res) => (refuseHead(res, error), res.sendFile('a.txt', { root })) },
+  'the head of no body, by sendFile': { path: '/', throwing: (error) => (_req, res) => (refuseHead(res, error), res.sendFile('empty.txt', { root })) },
+  'the head, by download': { path: '/', throwing: (error) => (_req, res) => (refuseHead(res, error), res.download('a.txt', { root })) },
+  'the callback of sendFile': { path: '/', throwing: (error) => (_req, res) => res.sendFile('none.txt', { root }, () => { throw error; }) },
+};
+
+describe.each(Object.entries({ createServer, express }))('an error that the program throws while a file is sent by %s counts the same as anywhere', (_, make) => {
+  test.each(Object.keys(THROWN).flatMap((place) => Object.keys(LOOKS).map((look) => [place, look] as const)))('%s, with an error that looks like %s', async (place, look) => {
+    const running = new Running();
+    const { path, throwing } = THROWN[place] as (typeof THROWN)[string];
+    const answerOf = async (handler: (error: Error) => Handler): Promise<unknown[]> => {
+      const app = make({ env: 'production', logging: { level: 'silent' } });
+      app.use(handler(Object.assign(new Error('of the program'), LOOKS[look])));
+      const { status, body, headers } = await ask(await running.start(app as ReturnType<typeof createServer>), path);
+      return [status, body, headers['content-length'], headers['last-modified']];
+    };
+    const thrown = await answerOf((error) => () => {
+      throw error;
+    });
+    expect(await answerOf(throwing)).toEqual(thrown);
+    await running.close();
+  });
+});
+
+describe.each(Object.entries({ createServer, express }))('the callback of sendFile, of %s, is told of an answer without a body that waits behind another, whose client may leave', (_, make) => {
+  test.each([['HEAD', {}], ['GET', { 'If-None-Match': '*' }]])('%s %j', async (method, fields) => {
+    const running = new Running();
+    const app = make({ logging: { level: 'silent' } });
+    app.get('/pending', () => undefined);
+    const told = new Promise<unknown[]>((resolve) => {
+      app.get('/file', (_req, res) => res.sendFile('a.txt', { root }, (...given) => resolve(given)));
+    });
+    const wire = await Wire.open(await running.start(app as ReturnType<typeof createServer>));
+    wire.write(head('GET /pending') + head(`${method} /file`, fields));
+    expect(await told).toEqual([undefined]);
+    wire.cut();
+    await running.close();
+  });
 });

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import type { SendOptions } from 'send';
 import { forgetFraming, forgetLength } from '../http/answer';
-import { type FileResponse, FileTransfer, isClientGone } from '../http/file/file-transfer';
+import { type FileResponse, FileTransfer } from '../http/file/file-transfer';
 import { asError } from '../http/file/file-pipe';
 import { KnownFiles } from '../http/file/known-files';
 import { escapeHtml } from '../http/redirect';
@@ -129,16 +129,16 @@ class ServedDirectory {
         if (this.#redirects && !file.hasTrailingSlash() && !res.headersSent) redirectToDirectory(req, res);
         else file.error(404);
       },
-    }, (error) => {
-      if (error === undefined || isClientGone(error)) return;
-      leave(this.#fallsThrough && !transfer.isFound && isRefusal(error) ? undefined : error);
+    }, (end, error) => {
+      if (end === 'sent' || end === 'gone') return;
+      leave(end === 'refused' && this.#fallsThrough && !transfer.isFound && hasRefusalStatus(error as Error) ? undefined : error);
     });
     return transfer;
   }
 }
 
 /** Whether it says that there is no such file to be had, and no more. */
-function isRefusal({ statusCode }: Error & { readonly statusCode?: unknown }): boolean {
+function hasRefusalStatus({ statusCode }: Error & { readonly statusCode?: unknown }): boolean {
   return typeof statusCode === 'number' && statusCode < 500;
 }
 

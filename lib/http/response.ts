@@ -12,7 +12,7 @@ import { makeAssignable } from './assignable';
 import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
-import { isClientGone } from './file/file-transfer';
+import type { TransferEnd } from './file/file-transfer';
 import { sendNamedFile } from './file/named-file';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import type { RenderCallback, ShownApplication } from './host-application';
@@ -223,7 +223,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const fail = this[kFailing]();
     const { asExpress, fileEtag } = this[kSettings];
     const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
-    sendNamedFile(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (error) => settleFile(fail, callback, error, goOn));
+    sendNamedFile(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (end, error) => settleFile(fail, callback, goOn, end, error));
   }
 
   /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
@@ -320,9 +320,9 @@ function typeSet(res: ServerResponse): string | undefined {
   return typeof type === 'string' && type !== '' ? type : undefined;
 }
 
-function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, error: NodeJS.ErrnoException | undefined, goOn: AnsweredRequest['next']): void {
+function settleFile(fail: (error: unknown) => void, callback: SendFileCallback | undefined, goOn: AnsweredRequest['next'], end: TransferEnd, error: NodeJS.ErrnoException | undefined): void {
   // It is called from the file system's side, where a throw would end the process.
   if (callback !== undefined) guardedCall(() => callback(error), fail);
-  else if (error?.code === 'EISDIR' && goOn !== undefined) goOn();
-  else if (error !== undefined && !isClientGone(error)) fail(error);
+  else if (end === 'refused' && error?.code === 'EISDIR' && goOn !== undefined) goOn();
+  else if (end === 'refused' || end === 'failed') fail(error);
 }

@@ -6,7 +6,6 @@ import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
 import { findBeneath } from './confinement';
 import { asError, guardPipe } from './file-pipe';
-import type { SendFileCallback } from './file-options';
 import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
 import { closeWithConnection } from '../connection';
@@ -40,11 +39,20 @@ export interface FileOrder {
   takeDirectory(file: SendStream): void;
 }
 
+/**
+ * How a transfer ends: `sent`; `refused`, there is no such file to be had, or it could not be read; `gone`, the client is; `failed`, by what the
+ * program has thrown, or the connection. Told apart by where an error comes from: one of the program's may look like any other.
+ */
+export type TransferEnd = 'failed' | 'gone' | 'refused' | 'sent';
+
+/** Told once how a transfer ends, and by which error, unless the file is sent. */
+export type TransferCallback = (end: TransferEnd, error?: Error) => void;
+
 /** A file's way to a response: `send`, with what it leaves open closed. One use each. */
 export class FileTransfer {
   readonly #res: FileResponse;
   readonly #order: FileOrder;
-  readonly #done: SendFileCallback;
+  readonly #done: TransferCallback;
   /** What stood on the response just before the file's head was put on it and just behind, so that a failure leaves no word about a file that was not sent. */
   #before: Head | undefined;
   #behind: Head | undefined;
@@ -58,8 +66,7 @@ export class FileTransfer {
   #streaming: boolean | undefined;
   #stream: ReadStream | undefined;
 
-  /** @param done Told once: of the end, or of the error. */
-  constructor(res: FileResponse, order: FileOrder, done: SendFileCallback) {
+  constructor(res: FileResponse, order: FileOrder, done: TransferCallback) {
     this.#res = res;
     this.#order = order;
     this.#done = done;
@@ -79,7 +86,7 @@ export class FileTransfer {
       // Of the first byte and the last, which lies beyond the file where there is nothing to send.
       const { start, end } = part as { start: number; end: number };
       // Closed meanwhile, it would tell nobody to close the file.
-      if (this.#res.destroyed) return this.fail(abortedError());
+      if (this.#res.destroyed) return this.#leave();
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, part);
@@ -87,7 +94,7 @@ export class FileTransfer {
     const proceed = file.send.bind(file);
     file.send = (path: string, stats?: Stats) => {
       // A pipe would hold a thread of Node's few until somebody writes to it.
-      if (!(stats as Stats).isFile()) return this.fail(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
+      if (!(stats as Stats).isFile()) return this.refuse(new HttpError(404, 'EFTYPE', 'The path is no regular file'));
       this.#size = (stats as Stats).size;
       const known = (this.#known = files.find(path, stats as Stats));
       this.#attempt(() => {
@@ -95,17 +102,17 @@ export class FileTransfer {
         this.#confine(file, path, known, () => this.#open(proceed, path, stats));
       });
     };
-    file.on('error', (error: Error) => this.fail(error));
+    file.on('error', (error: Error) => this.refuse(error));
     file.on('directory', () => this.#attempt(() => {
       this.#before = headOf(this.#res);
       this.#order.takeDirectory(file);
     }));
     file.on('stream', (stream: ReadStream) => this.#watch(stream));
-    file.on('end', () => this.#settle());
+    file.on('end', () => this.#settle('sent'));
     file.on('headers', (_: unknown, path: string, stats: Stats) => {
       this.#order.addHead(path, stats, file);
       if (this.#res.writableEnded) {
-        this.#settle();
+        this.#settle('sent');
         throw ANSWERED;
       }
       forgetFraming(this.#res);
@@ -151,7 +158,10 @@ export class FileTransfer {
       if (this.#res.statusMessage) validateHeaderValue('statusMessage', this.#res.statusMessage);
       this.#before = headOf(this.#res);
       proceed(path, stats);
-      if (!this.#settled) this.#behind = headOf(this.#res);
+      if (this.#settled) return;
+      this.#behind = headOf(this.#res);
+      // Without a body: it may wait behind another, and nobody tells of its end if the client goes then.
+      if (this.#res.writableEnded) this.#settle('sent');
     });
   }
 
@@ -170,7 +180,7 @@ export class FileTransfer {
     const promised = this.#promised;
     this.#order.files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
       if (this.#settled) return;
-      if (this.#res.destroyed) return this.fail(abortedError());
+      if (this.#res.destroyed) return this.#leave();
       if (error !== null) return file.onStatError(error);
       if (bytes.length < promised) return this.fail(endedEarly(bytes.length, promised));
       this.#end(bytes);
@@ -187,7 +197,7 @@ export class FileTransfer {
         if (!res.headersSent) res.writeHead(res.statusCode);
         res.end(mayChange(res) ? Buffer.from(bytes) : bytes);
       }
-      this.#settle();
+      this.#settle('sent');
     });
   }
 
@@ -214,14 +224,29 @@ export class FileTransfer {
     if (this.#settled) return;
     if (error === null) {
       // The end of the stream may be told after the end of the response.
-      setImmediate(() => (this.#streaming === false ? this.#settle() : this.fail(abortedError())));
+      setImmediate(() => (this.#streaming === false ? this.#settle('sent') : this.#leave()));
       return;
     }
-    this.fail((error as NodeJS.ErrnoException).code === 'ECONNRESET' ? abortedError() : error);
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'ECONNRESET') this.#leave();
+    else this.#stop(syscall === 'write' ? 'gone' : 'failed', error);
   }
 
-  /** Ends by an error what has begun, unless it has ended. */
+  /** Ends what has begun by an error of the program's, unless it has ended. */
   fail(error: Error): void {
+    this.#stop('failed', error);
+  }
+
+  /** The same where there is no such file to be had. */
+  refuse(error: Error): void {
+    this.#stop('refused', error);
+  }
+
+  #leave(): void {
+    this.#stop('gone', Object.assign(new Error('The client went away before the file was sent'), { code: 'ECONNABORTED' }));
+  }
+
+  #stop(end: TransferEnd, error: Error): void {
     if (this.#settled) return;
     this.#stream?.unpipe(this.#res).destroy();
     try {
@@ -229,7 +254,7 @@ export class FileTransfer {
     } catch {
       // What stands in the place of the response's methods throws; nobody would catch it here, and the answer clears what it must.
     }
-    this.#settle(error);
+    this.#settle(end, error);
   }
 
   /** Takes back what the file's head has made of the response, but nothing that the program has put on it meanwhile. */
@@ -240,10 +265,10 @@ export class FileTransfer {
     if (this.#known !== undefined) forgetLength(res);
   }
 
-  #settle(error?: Error): void {
+  #settle(end: TransferEnd, error?: Error): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#done(error);
+    this.#done(end, error);
   }
 }
 
@@ -287,11 +312,6 @@ function mayChange(res: FileResponse): boolean {
   return res.end !== res[kOwn]?.end || !(socket instanceof Socket) || Object.hasOwn(socket, 'write') || Object.hasOwn(socket, 'end');
 }
 
-/** Whether the error says only that the client is gone, which is no fault of the server's. */
-export function isClientGone(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'ECONNABORTED' || error.syscall === 'write';
-}
-
 function endedEarly(sent: number, promised: number): Error {
   return new Error(`The file ended after ${sent} of ${promised} bytes`);
 }
@@ -299,8 +319,4 @@ function endedEarly(sent: number, promised: number): Error {
 /** Of a text or a fraction Node makes an integer, as it writes the head. */
 function asNodeHas(status: number): number {
   return status | 0;
-}
-
-function abortedError(): Error {
-  return Object.assign(new Error('The client went away before the file was sent'), { code: 'ECONNABORTED' });
 }

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { toUSVString } from 'node:util';
 import { HttpError } from '../../errors';
 import { isAmbiguousPath } from './ambiguous-path';
-import { FileTransfer } from './file-transfer';
-import { checkFileOptions, type SendFileCallback, type SendFileOptions } from './file-options';
+import { FileTransfer, type TransferCallback } from './file-transfer';
+import { checkFileOptions, type SendFileOptions } from './file-options';
 import { KnownFiles } from './known-files';
 import { forgetLength } from '../answer';
 import { type ConfiguredResponse, kSettings } from '../response-state';
@@ -12,16 +12,16 @@ import { type ConfiguredResponse, kSettings } from '../response-state';
  * Sends the file that a program has named.
  * @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options.
  */
-export function sendNamedFile(res: ConfiguredResponse, path: string, given: SendFileOptions, done: SendFileCallback): void {
+export function sendNamedFile(res: ConfiguredResponse, path: string, given: SendFileOptions, done: TransferCallback): void {
   checkFileOptions(path, given);
   const { headers = {}, followSymlinks, ...options } = given;
   const { root } = options;
-  const end: SendFileCallback = (error) => {
-    if (error !== undefined) forgetLength(res);
-    done(error);
+  const settle: TransferCallback = (end, error) => {
+    if (end !== 'sent') forgetLength(res);
+    done(end, error);
   };
   if (root && isAmbiguous(res, path)) {
-    end(new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
+    settle('refused', new HttpError(403, 'EAMBIGUOUS', 'Forbidden'));
     return;
   }
   const transfer = new FileTransfer(res, {
@@ -37,8 +37,8 @@ export function sendNamedFile(res: ConfiguredResponse, path: string, given: Send
         if (value !== undefined) res.setHeader(name, value);
       }
     },
-    takeDirectory: () => transfer.fail(new HttpError(404, 'EISDIR', 'The path is a directory')),
-  }, end);
+    takeDirectory: () => transfer.refuse(new HttpError(404, 'EISDIR', 'The path is a directory')),
+  }, settle);
   transfer.start();
 }
 
