@@ -106,7 +106,27 @@ export function headersOf(error: unknown, development: boolean): [name: string, 
  * what a client of another service throws has one, and tells of that service.
  */
 function isExposed(error: unknown): boolean {
-  return read(error, 'expose') === true;
+  return read(error, 'expose') === true && !isOfParsersCallback(error);
+}
+
+/**
+ * Whether a program's `verify` or `reviver` has thrown it: body-parser has http-errors write `expose` on that, whatever it says itself,
+ * as on what it finds wrong with a body. With a type of its own that is told by what is written beside.
+ */
+function isOfParsersCallback(error: unknown): boolean {
+  const type = read(error, 'type');
+  // Who throws one of these has chosen whether it is shown; but of what `reviver` throws body-parser takes the status away.
+  if (error instanceof HttpError) return type === 'entity.parse.failed';
+  if (type === 'entity.verify.failed') return true;
+  return typeof type === 'string' && hasOwn(error, 'expose') && hasOwn(error, 'body') && read(error, 'name') !== 'SyntaxError';
+}
+
+function hasOwn(holder: unknown, name: PropertyKey): boolean {
+  try {
+    return Object.hasOwn(holder as object, name);
+  } catch {
+    return false;
+  }
 }
 
 /** A field of what was thrown, or of what a program may have changed: either may be anything, and a getter that throws would end the process. */

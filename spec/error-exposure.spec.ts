@@ -1,7 +1,7 @@
-import { json } from 'body-parser';
+import parsers from 'body-parser';
 import fc from 'fast-check';
 import createError from 'http-errors';
-import { createServer, HttpError } from 'waypost';
+import { createServer, express, HttpError, json, raw, text, urlencoded } from 'waypost';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 
@@ -71,12 +71,56 @@ describe('of an error that says expose: true, it reads message and headers', () 
   test('waypost\'s own, and what body-parser raises', async () => {
     const port = await running.app((app) => {
       app.post('/parsed', (req, res) => res.json(req.body));
-      app.post('/by-hand', json({ type: '*/*' }), (req, res) => res.json(req.body));
+      app.post('/by-hand', parsers.json({ type: '*/*' }), (req, res) => res.json(req.body));
       app.get('/typed', (_req, res) => res.format({ 'text/csv': () => res.send('a') }));
     }, { env: 'production' });
     expect((await post(port, '/parsed', '{"a')).json).toMatchObject({ message: expect.stringContaining('not valid JSON') as unknown });
     expect((await post(port, '/by-hand', '{"a', 'application/odd')).json).toMatchObject({ error: 'Bad Request', message: expect.stringContaining('JSON') as unknown });
     expect((await ask(port, '/typed', { headers: { accept: 'image/png' } })).json).toMatchObject({ message: 'The response can be had as text/csv' });
+  });
+});
+
+describe('what a function that a body parser was given throws says nothing, whatever it is and says, but for an HttpError of verify', () => {
+  const own = { json, raw, text, urlencoded };
+  const thrown = fc.oneof(fc.constant(DETAIL), fc.record({
+    status: fc.constantFrom(undefined, 400, 403, 422, 499, 500, 503), expose: fc.constantFrom(undefined, false, true), type: fc.constantFrom(undefined, 'of.the.program'), headers: fc.constantFrom(undefined, HEADERS),
+  }));
+
+  test.each(Object.entries({ createServer, express }))('in %s', async (_, make) => {
+    const option = fc.constantFrom('verify', 'reviver');
+    await fc.assert(fc.asyncProperty(fc.constantFrom(own, parsers), fc.constantFrom('json', 'raw', 'text', 'urlencoded'), option, thrown, async (of, name, given, what) => {
+      const app = make({ env: 'production', logging: { level: 'silent' } });
+      // A text that `verify` throws is made an error, but one that `reviver` does has no message.
+      const callback = (): never => raise(typeof what === 'string' ? what : Object.assign(new Error(DETAIL), Object.fromEntries(Object.entries(what).filter(([, value]) => value !== undefined))));
+      const isCalled = given === 'verify' || name === 'json';
+      app.post('/', of[name as 'json']({ type: '*/*', [given]: callback }) as never, (_req, res) => res.send('taken'));
+      const { status, body, headers } = await post(await running.start(app as ReturnType<typeof createServer>), '/', '{"a":"b"}', 'application/odd');
+      expect([status >= 400, body === 'taken']).toEqual([isCalled, !isCalled]);
+      expect(body + JSON.stringify(headers)).not.toMatch(/inner|another-service/i);
+      await running.close();
+    }), { numRuns: 150 });
+  });
+
+  test('an HttpError of verify is shown as its status says; of one that reviver throws body-parser takes the status away', async () => {
+    const message = async (status: number, name: 'verify' | 'reviver'): Promise<unknown> => {
+      const port = await running.app((app) => app.use(json({ [name]: () => raise(new HttpError(status, 'OF_MINE', 'of mine')) })), { env: 'production' });
+      return ((await post(port, '/', '{"a":1}')).json as { message: string }).message;
+    };
+    expect(await message(403, 'verify')).toBe('of mine');
+    expect(await message(503, 'verify')).toBe('Service Unavailable');
+    expect(await message(403, 'reviver')).toBe('Bad Request');
+    expect(await message(503, 'reviver')).toBe('Bad Request');
+  });
+
+  test('its own errors are shown: what is wrong with the body', async () => {
+    const port = await running.app((app) => {
+      app.post('/form', urlencoded({ type: '*/*', parameterLimit: 1, verify: () => undefined }), (_req, res) => res.send('taken'));
+      app.post('/json', json({ type: '*/*', verify: () => undefined, limit: 9 }), (_req, res) => res.send('taken'));
+    }, { env: 'production' });
+    const message = async (path: string, sent: string): Promise<string> => ((await post(port, path, sent, 'application/odd')).json as { message: string }).message;
+    expect(await message('/form', 'a=1&b=2')).toBe('too many parameters');
+    expect(await message('/json', '{"a":"bc"}')).toBe('request entity too large');
+    expect(await message('/json', '{"a')).toContain('JSON');
   });
 });
 
