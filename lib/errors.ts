@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { types } from 'node:util';
 
 /**
  * Every error that waypost itself raises while it serves a request: its code,
@@ -110,22 +111,22 @@ function isExposed(error: unknown): boolean {
 }
 
 /**
- * Whether a program's `verify` or `reviver` has thrown it: body-parser has http-errors write `expose` on that, whatever it says itself,
- * as on what it finds wrong with a body. With a type of its own that is told by what is written beside.
+ * Whether a program's `verify` or `reviver` has thrown it: body-parser has http-errors write `expose` on that, whatever it says itself.
+ * It is told by what body-parser writes beside, the body in bytes for `verify`; a body that can be parsed has failed by its `reviver`.
  */
 function isOfParsersCallback(error: unknown): boolean {
   const type = read(error, 'type');
-  // Who throws one of these has chosen whether it is shown; but of what `reviver` throws body-parser takes the status away.
-  if (error instanceof HttpError) return type === 'entity.parse.failed';
-  if (type === 'entity.verify.failed') return true;
-  return typeof type === 'string' && hasOwn(error, 'expose') && hasOwn(error, 'body') && read(error, 'name') !== 'SyntaxError';
+  if (typeof type !== 'string' || read(error, 'status') !== read(error, 'statusCode')) return false;
+  const body = read(error, 'body');
+  return types.isUint8Array(body) || (type === 'entity.parse.failed' && typeof body === 'string' && !isMalformed(body));
 }
 
-function hasOwn(holder: unknown, name: PropertyKey): boolean {
+function isMalformed(body: string): boolean {
   try {
-    return Object.hasOwn(holder as object, name);
-  } catch {
+    JSON.parse(body);
     return false;
+  } catch {
+    return true;
   }
 }
 

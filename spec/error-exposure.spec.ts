@@ -1,7 +1,7 @@
 import parsers from 'body-parser';
 import fc from 'fast-check';
 import createError from 'http-errors';
-import { createServer, express, HttpError, json, raw, text, urlencoded } from 'waypost';
+import { createServer, express, type Handler, HttpError, json, raw, text, urlencoded } from 'waypost';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 
@@ -80,36 +80,47 @@ describe('of an error that says expose: true, it reads message and headers', () 
   });
 });
 
-describe('what a function that a body parser was given throws says nothing, whatever it is and says, but for an HttpError of verify', () => {
+describe('what a function that a body parser was given throws says nothing, whatever it is and says', () => {
   const own = { json, raw, text, urlencoded };
-  const thrown = fc.oneof(fc.constant(DETAIL), fc.record({
-    status: fc.constantFrom(undefined, 400, 403, 422, 499, 500, 503), expose: fc.constantFrom(undefined, false, true), type: fc.constantFrom(undefined, 'of.the.program'), headers: fc.constantFrom(undefined, HEADERS),
-  }));
+  const MAKES: readonly ((fields: object) => unknown)[] = [
+    () => DETAIL,
+    (fields) => Object.assign(new Error(DETAIL), fields),
+    (fields) => Object.assign(new SyntaxError(DETAIL), fields),
+    (fields) => createError(403, DETAIL, fields),
+    (fields) => createError(new Error(DETAIL), fields),
+    (fields) => Object.assign(new HttpError(403, 'OF_MINE', DETAIL), fields),
+    () => {
+      try {
+        return JSON.parse(`"${DETAIL}`) as unknown;
+      } catch (error) {
+        return error;
+      }
+    },
+  ];
+  const fields = fc.record({
+    status: fc.constantFrom(400, 403, 422, 499, 500, 503), expose: fc.boolean(), type: fc.constantFrom('of.the.program', 'entity.parse.failed', 'entity.verify.failed'), headers: fc.constant(HEADERS),
+  }, { requiredKeys: [] });
+  // What is called: of a body of one value that is no object as well.
+  const body = fc.constantFrom('{"a":"b"}', '[1,[2]]', '1', '""');
 
   test.each(Object.entries({ createServer, express }))('in %s', async (_, make) => {
-    const option = fc.constantFrom('verify', 'reviver');
-    await fc.assert(fc.asyncProperty(fc.constantFrom(own, parsers), fc.constantFrom('json', 'raw', 'text', 'urlencoded'), option, thrown, async (of, name, given, what) => {
-      const app = make({ env: 'production', logging: { level: 'silent' } });
-      // A text that `verify` throws is made an error, but one that `reviver` does has no message.
-      const callback = (): never => raise(typeof what === 'string' ? what : Object.assign(new Error(DETAIL), Object.fromEntries(Object.entries(what).filter(([, value]) => value !== undefined))));
-      const isCalled = given === 'verify' || name === 'json';
-      app.post('/', of[name as 'json']({ type: '*/*', [given]: callback }) as never, (_req, res) => res.send('taken'));
-      const { status, body, headers } = await post(await running.start(app as ReturnType<typeof createServer>), '/', '{"a":"b"}', 'application/odd');
-      expect([status >= 400, body === 'taken']).toEqual([isCalled, !isCalled]);
-      expect(body + JSON.stringify(headers)).not.toMatch(/inner|another-service/i);
-      await running.close();
-    }), { numRuns: 150 });
-  });
-
-  test('an HttpError of verify is shown as its status says; of one that reviver throws body-parser takes the status away', async () => {
-    const message = async (status: number, name: 'verify' | 'reviver'): Promise<unknown> => {
-      const port = await running.app((app) => app.use(json({ [name]: () => raise(new HttpError(status, 'OF_MINE', 'of mine')) })), { env: 'production' });
-      return ((await post(port, '/', '{"a":1}')).json as { message: string }).message;
-    };
-    expect(await message(403, 'verify')).toBe('of mine');
-    expect(await message(503, 'verify')).toBe('Service Unavailable');
-    expect(await message(403, 'reviver')).toBe('Bad Request');
-    expect(await message(503, 'reviver')).toBe('Bad Request');
+    await fc.assert(fc.asyncProperty(
+      fc.constantFrom(own, parsers), fc.constantFrom('json', 'raw', 'text', 'urlencoded'), fc.constantFrom('verify', 'reviver'), fc.constantFrom(...MAKES), fields, fc.boolean(), body,
+      async (of, name, given, error, what, strict, sent) => {
+        const app = make({ env: 'production', logging: { level: 'silent' } });
+        const parser = of[name as 'json']({ type: '*/*', strict, [given]: (): never => raise(error(what)) }) as Handler;
+        app.post('/', parser, (_req, res) => res.send('taken'));
+        app.post('/within', (req, res, next) => parser(req, res, next), (_req, res) => res.send('taken'));
+        const port = await running.start(app as ReturnType<typeof createServer>);
+        const isRefused = given === 'verify' || (name === 'json' && (!strict || /[{[]/.test(sent)));
+        for (const path of ['/', '/within']) {
+          const answer = await post(port, path, sent, 'application/odd');
+          if (isRefused) expect(answer.status).toBeGreaterThanOrEqual(400);
+          expect(answer.body + JSON.stringify(answer.headers)).not.toMatch(/inner|another-service/i);
+        }
+        await running.close();
+      },
+    ), { numRuns: 150 });
   });
 
   test('its own errors are shown: what is wrong with the body', async () => {
@@ -121,6 +132,17 @@ describe('what a function that a body parser was given throws says nothing, what
     expect(await message('/form', 'a=1&b=2')).toBe('too many parameters');
     expect(await message('/json', '{"a":"bc"}')).toBe('request entity too large');
     expect(await message('/json', '{"a')).toContain('JSON');
+  });
+
+  test.each<[string, () => unknown]>([
+    ['with what a client of another service has of its answer', () => foreign({ status: 402, expose: true, type: 'card_declined', body: { code: 7 } })],
+    ['with that as text', () => foreign({ status: 402, expose: true, type: 'card_declined', body: '{"code":7}' })],
+    ['of http-errors', () => createError(402, new Error(DETAIL), { type: 'card_declined', body: { code: 7 }, headers: HEADERS })],
+    ['with that as bytes', () => foreign({ status: 402, statusCode: 402, expose: true, body: Buffer.from('{}') })],
+    ['with a type and that as bytes', () => foreign({ status: 402, expose: true, type: 'card_declined', body: Buffer.from('{}') })],
+    ['with a type alone', () => foreign({ status: 402, statusCode: 402, expose: true, type: 'entity.parse.failed' })],
+  ])('an error of a handler that says expose: true is shown: %s', async (_, make) => {
+    expect(await answersTo(make, 'production')).toMatchObject({ status: 402, json: { message: DETAIL }, headers: expect.stringContaining('x-inner') as unknown });
   });
 });
 
