@@ -50,7 +50,7 @@ export class HttpError extends Error {
   readonly statusCode: number;
   /** A short upper-case name for programs to test. */
   readonly code: string;
-  /** Whether the message and `headers` may reach a client. */
+  /** Whether the message and `headers` may reach a client; never where `verify` or `reviver` of a body parser throws it. */
   readonly expose: boolean;
   /** The limit that the request went beyond, where the error is of one. */
   declare readonly limit?: number;
@@ -90,9 +90,8 @@ export function asFailure(status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 }
 
-/** The header fields that an error brings for its answer, such as `Retry-After`, where a client may read them. */
-export function headersOf(error: unknown, development: boolean): [name: string, value: unknown][] {
-  if (!development && !isExposed(error)) return [];
+/** The header fields that an error brings for its answer, such as `Retry-After`. */
+export function headersOf(error: unknown): [name: string, value: unknown][] {
   const headers = read(error, 'headers');
   if (typeof headers !== 'object' || headers === null) return [];
   try {
@@ -103,22 +102,22 @@ export function headersOf(error: unknown, development: boolean): [name: string, 
 }
 
 /**
- * Whether an error says that a client may read it. A status says no such thing:
+ * Whether an error says that a client may read it, its headers too. A status says no such thing:
  * what a client of another service throws has one, and tells of that service.
  */
-function isExposed(error: unknown): boolean {
-  return read(error, 'expose') === true && !isOfParsersCallback(error);
+export function isExposed(error: unknown): boolean {
+  return read(error, 'expose') === true && !isOfParserCallback(error);
 }
 
 /**
- * Whether a program's `verify` or `reviver` has thrown it: body-parser has http-errors write `expose` on that, whatever it says itself.
- * It is told by what body-parser writes beside, the body in bytes for `verify`; a body that can be parsed has failed by its `reviver`.
+ * Whether a program's `verify` or `reviver` may have thrown it: body-parser has http-errors write `expose` on that, whatever it says itself.
+ * It is told by what body-parser writes beside: a type, and the body, in bytes for `verify`. A text that can be parsed has failed by its
+ * `reviver`, or is a value alone that `strict` refuses, which looks the same.
  */
-function isOfParsersCallback(error: unknown): boolean {
-  const type = read(error, 'type');
-  if (typeof type !== 'string' || read(error, 'status') !== read(error, 'statusCode')) return false;
+function isOfParserCallback(error: unknown): boolean {
+  if (read(error, 'type') === undefined || read(error, 'status') !== read(error, 'statusCode')) return false;
   const body = read(error, 'body');
-  return types.isUint8Array(body) || (type === 'entity.parse.failed' && typeof body === 'string' && !isMalformed(body));
+  return types.isUint8Array(body) || (typeof body === 'string' && !isMalformed(body));
 }
 
 function isMalformed(body: string): boolean {
@@ -149,14 +148,14 @@ export function statusText(status: number): string {
 export const LONGEST_SHOWN = 65_536;
 
 /**
- * The default body for an error that nothing else answered. The message of an
- * error that says `expose: true` is shown; anything else says nothing of the
- * inside, except in development.
+ * The default body for an error that nothing else answered.
+ * @param shown Whether its message is shown, as where it says `expose: true`; if not, the body says nothing of the inside.
+ * @param development Whether its stack is shown.
  */
-export function errorBody(error: unknown, status: number, development: boolean): ErrorBody & { stack?: string } {
+export function errorBody(error: unknown, status: number, shown: boolean, development: boolean): ErrorBody & { stack?: string } {
   const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };
+  if (!shown) return body;
   const fields = typeof error === 'object' && error !== null ? error : { message: error };
-  if (!development && !isExposed(fields)) return body;
   const message = read(fields, 'message');
   if (typeof message === 'string' && message !== '') body.message = message.slice(0, LONGEST_SHOWN);
   const stack = read(fields, 'stack');

@@ -80,25 +80,30 @@ describe('of an error that says expose: true, it reads message and headers', () 
   });
 });
 
+/** An error that has a type by its class. */
+class Typed extends Error {}
+Object.assign(Typed.prototype, { type: 'by.its.class' });
+
 describe('what a function that a body parser was given throws says nothing, whatever it is and says', () => {
   const own = { json, raw, text, urlencoded };
   const MAKES: readonly ((fields: object) => unknown)[] = [
     () => DETAIL,
     (fields) => Object.assign(new Error(DETAIL), fields),
     (fields) => Object.assign(new SyntaxError(DETAIL), fields),
+    (fields) => Object.assign(new Typed(DETAIL), fields),
     (fields) => createError(403, DETAIL, fields),
     (fields) => createError(new Error(DETAIL), fields),
     (fields) => Object.assign(new HttpError(403, 'OF_MINE', DETAIL), fields),
     () => {
       try {
-        return JSON.parse(`"${DETAIL}`) as unknown;
+        return JSON.parse(DETAIL) as unknown;
       } catch (error) {
         return error;
       }
     },
   ];
   const fields = fc.record({
-    status: fc.constantFrom(400, 403, 422, 499, 500, 503), expose: fc.boolean(), type: fc.constantFrom('of.the.program', 'entity.parse.failed', 'entity.verify.failed'), headers: fc.constant(HEADERS),
+    status: fc.constantFrom(400, 403, 422, 499, 500, 503), expose: fc.boolean(), type: fc.constantFrom<unknown>(7, { a: 1 }, 'of.the.program', 'entity.parse.failed', 'entity.verify.failed'), headers: fc.constant(HEADERS),
   }, { requiredKeys: [] });
   // What is called: of a body of one value that is no object as well.
   const body = fc.constantFrom('{"a":"b"}', '[1,[2]]', '1', '""');
@@ -116,6 +121,8 @@ describe('what a function that a body parser was given throws says nothing, what
         for (const path of ['/', '/within']) {
           const answer = await post(port, path, sent, 'application/odd');
           if (isRefused) expect(answer.status).toBeGreaterThanOrEqual(400);
+          if (isRefused) expect((answer.json as { message: string }).message).toBe((answer.json as { error: string }).error);
+          else expect(answer.body === 'taken').toBe(name !== 'json');
           expect(answer.body + JSON.stringify(answer.headers)).not.toMatch(/inner|another-service/i);
         }
         await running.close();
@@ -132,6 +139,8 @@ describe('what a function that a body parser was given throws says nothing, what
     expect(await message('/form', 'a=1&b=2')).toBe('too many parameters');
     expect(await message('/json', '{"a":"bc"}')).toBe('request entity too large');
     expect(await message('/json', '{"a')).toContain('JSON');
+    // As of a reviver: documented.
+    expect(await message('/json', 'null')).toBe('Bad Request');
   });
 
   test.each<[string, () => unknown]>([

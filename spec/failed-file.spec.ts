@@ -96,6 +96,9 @@ test('a field of the file that the program has appended to stays', async () => {
   expect([body, cookies]).toEqual(['none', ['file=1', 'since=2']]);
 });
 
+const running = new Running();
+afterEach(() => running.close());
+
 /** What an error of the program's own may look like: that of a client that is gone, a log on a full disk, a directory, another service's answer. */
 const LOOKS: Readonly<Record<string, object>> = {
   'any': {},
@@ -133,7 +136,6 @@ const THROWN: Readonly<Record<string, { readonly path: string; throwing(error: E
 
 describe.each(Object.entries({ createServer, express }))('an error that the program throws while a file is sent by %s counts the same as anywhere, whatever it looks like', (_, make) => {
   test.each(Object.keys(THROWN))('%s', async (place) => {
-    const running = new Running();
     const { path, throwing } = THROWN[place] as (typeof THROWN)[string];
     const app = make({ env: 'production', logging: { level: 'silent' } });
     for (const [index, look] of Object.values(LOOKS).entries()) {
@@ -149,22 +151,42 @@ describe.each(Object.entries({ createServer, express }))('an error that the prog
       return [look, status, body, headers['content-length'], headers['last-modified']];
     }));
     expect(await answers('in-file')).toEqual(await answers('thrown'));
-    await running.close();
   });
 });
 
-describe.each(Object.entries({ createServer, express }))('the callback of sendFile, of %s, is told of an answer without a body that waits behind another, whose client may leave', (_, make) => {
+describe.each(Object.entries({ createServer, express }))('the callback of sendFile, of %s, is told of an answer without a body that waits behind another, and once, though the client leaves', (_, make) => {
   test.each([['HEAD', {}], ['GET', { 'If-None-Match': '*' }]])('%s %j', async (method, fields) => {
-    const running = new Running();
     const app = make({ logging: { level: 'silent' } });
     app.get('/pending', () => undefined);
-    const told = new Promise<unknown[]>((resolve) => {
-      app.get('/file', (_req, res) => res.sendFile('a.txt', { root }, (...given) => resolve(given)));
+    const tellings: unknown[][] = [];
+    const told = new Promise<void>((resolve) => {
+      app.get('/file', (_req, res) => res.sendFile('a.txt', { root }, (...given) => {
+        tellings.push(given);
+        resolve();
+      }));
     });
-    const wire = await Wire.open(await running.start(app as ReturnType<typeof createServer>));
+    const port = await running.start(app as ReturnType<typeof createServer>);
+    const wire = await Wire.open(port);
     wire.write(head('GET /pending') + head(`${method} /file`, fields));
-    expect(await told).toEqual([undefined]);
+    await told;
     wire.cut();
-    await running.close();
+    await wire.end;
+    await ask(port, '/file');
+    // Of the client that has left, and of the last.
+    expect(tellings).toEqual([[undefined], [undefined]]);
   });
+});
+
+test.each(Object.entries({ createServer, express }))('the callback of sendFile, of %s, is told of a file that a listener of `pipe` cuts short', async (_, make) => {
+  const app = make({ logging: { level: 'silent' } });
+  const told = new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    app.get('/', (_req, res) => {
+      res.on('pipe', () => res.end());
+      res.sendFile('a.txt', { root }, resolve);
+    });
+  });
+  const wire = await Wire.open(await running.start(app as ReturnType<typeof createServer>));
+  wire.write(head('GET /'));
+  expect((await told)?.code).toBe('ECONNABORTED');
+  wire.cut();
 });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
+import { asFailure, errorBody, headersOf, isExposed, statusOf, statusText } from '../errors';
 import { pathOf } from '../target';
 import { hintForCall } from './foreign-call';
 import { refusedBody, requestOf } from './logged-request';
@@ -45,8 +45,9 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
     cutOff(res);
     return;
   }
-  const fields = own === undefined ? NO_FIELDS : headersOf(error, development).filter(([name]) => !UNFIT.has(name.toLowerCase()));
-  answerJson(res, status, errorBody(error, status, development), fields);
+  const shown = development || isExposed(error);
+  const fields = own === undefined || !shown ? NO_FIELDS : headersOf(error).filter(([name]) => !UNFIT.has(name.toLowerCase()));
+  answerJson(res, status, errorBody(error, status, shown, development), fields);
 }
 
 /**

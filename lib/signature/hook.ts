@@ -76,7 +76,7 @@ export class SignatureHook {
     const error = tooLarge(limit);
     this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
     if (!req.complete && !isTaken(res)) closeBehind(req, res);
-    this.#answer(req, res, 413, error.message, errorBody(error, 413, false));
+    this.#answer(req, res, 413, error.message, errorBody(error, 413, true, false));
   }
 
   /** Answers 401: bytes that someone else has read can't be checked. */

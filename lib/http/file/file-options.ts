@@ -34,7 +34,7 @@ export interface SendFileOptions {
   end?: number | undefined;
 }
 
-/** Told once when a file is sent, or why it was not. `code` is `ECONNABORTED` when the client went away. */
+/** Told once when a file is sent, an answer without a body when it is made, or why it was not. `code` is `ECONNABORTED` when the client went away. */
 export type SendFileCallback = (error?: Error) => unknown;
 
 /** @throws TypeError for a path that is no string, or is relative with no `root`; for bytes that are none. */

@@ -40,8 +40,9 @@ export interface FileOrder {
 }
 
 /**
- * How a transfer ends: `sent`; `refused`, there is no such file to be had, or it could not be read; `gone`, the client is; `failed`, by what the
- * program has thrown, or the connection. Told apart by where an error comes from: one of the program's may look like any other.
+ * How a transfer ends: `sent`; `refused`, by `send` or the file system: no such file, none that can be read, or a condition that isn't met;
+ * `gone`, the client is; `failed`, by what the program has thrown, a file cut short, or the connection. Told apart by where an error comes
+ * from, since one of the program's may look like any other; only of the end of a connection by its code.
  */
 export type TransferEnd = 'failed' | 'gone' | 'refused' | 'sent';
 
@@ -86,7 +87,7 @@ export class FileTransfer {
       // Of the first byte and the last, which lies beyond the file where there is nothing to send.
       const { start, end } = part as { start: number; end: number };
       // Closed meanwhile, it would tell nobody to close the file.
-      if (this.#res.destroyed) return this.#leave();
+      if (this.#res.destroyed) return this.#loseClient();
       this.#promised = Math.max(0, Math.min(end + 1, this.#size) - start);
       if (this.#readsAtOnce()) this.#sendAtOnce(file, path, start);
       else pipe(path, part);
@@ -161,7 +162,7 @@ export class FileTransfer {
       if (this.#settled) return;
       this.#behind = headOf(this.#res);
       // Without a body: it may wait behind another, and nobody tells of its end if the client goes then.
-      if (this.#res.writableEnded) this.#settle('sent');
+      if (this.#streaming === false && this.#res.writableEnded) this.#settle('sent');
     });
   }
 
@@ -180,7 +181,7 @@ export class FileTransfer {
     const promised = this.#promised;
     this.#order.files.read(path, this.#known as KnownFile, start, promised, (error, bytes) => {
       if (this.#settled) return;
-      if (this.#res.destroyed) return this.#leave();
+      if (this.#res.destroyed) return this.#loseClient();
       if (error !== null) return file.onStatError(error);
       if (bytes.length < promised) return this.fail(endedEarly(bytes.length, promised));
       this.#end(bytes);
@@ -224,25 +225,25 @@ export class FileTransfer {
     if (this.#settled) return;
     if (error === null) {
       // The end of the stream may be told after the end of the response.
-      setImmediate(() => (this.#streaming === false ? this.#settle('sent') : this.#leave()));
+      setImmediate(() => (this.#streaming === false ? this.#settle('sent') : this.#loseClient()));
       return;
     }
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'ECONNRESET') this.#leave();
+    if (code === 'ECONNRESET') this.#loseClient();
     else this.#stop(syscall === 'write' ? 'gone' : 'failed', error);
   }
 
-  /** Ends what has begun by an error of the program's, unless it has ended. */
+  /** Ends what has begun, unless it has ended, by an error that is none of `send`'s. */
   fail(error: Error): void {
     this.#stop('failed', error);
   }
 
-  /** The same where there is no such file to be had. */
+  /** Ends what has begun, unless it has ended, because there is no such file to be had. */
   refuse(error: Error): void {
     this.#stop('refused', error);
   }
 
-  #leave(): void {
+  #loseClient(): void {
     this.#stop('gone', Object.assign(new Error('The client went away before the file was sent'), { code: 'ECONNABORTED' }));
   }
 
