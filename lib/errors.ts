@@ -106,7 +106,23 @@ export function headersOf(error: unknown): [name: string, value: unknown][] {
  * what a client of another service throws has one, and tells of that service.
  */
 export function isExposed(error: unknown): boolean {
-  return read(error, 'expose') === true && !isOfParserCallback(error);
+  noteParserCallback(error);
+  return read(error, 'expose') === true && read(error, kUnshown) !== true;
+}
+
+/** On an error that is not shown whatever it says. */
+const kUnshown = Symbol('waypost.error.unshown');
+/** A longer text is not parsed again, which would hold up others: then what is wrong with it is not shown either. In UTF-16 units. */
+const LONGEST_PARSED = 102_400;
+
+/** Marks an error that {@link isOfParserCallback} tells, as it is raised: error middleware may give it another status, or take its body away. */
+export function noteParserCallback(error: unknown): void {
+  if (read(error, 'expose') !== true || !isOfParserCallback(error)) return;
+  try {
+    Object.defineProperty(error, kUnshown, { value: true, configurable: true });
+  } catch {
+    // Of an error that can't be extended http-errors could not have written anything.
+  }
 }
 
 /**
@@ -117,7 +133,7 @@ export function isExposed(error: unknown): boolean {
 function isOfParserCallback(error: unknown): boolean {
   if (read(error, 'type') === undefined || read(error, 'status') !== read(error, 'statusCode')) return false;
   const body = read(error, 'body');
-  return types.isUint8Array(body) || (typeof body === 'string' && !isMalformed(body));
+  return types.isUint8Array(body) || (typeof body === 'string' && (body.length > LONGEST_PARSED || !isMalformed(body)));
 }
 
 function isMalformed(body: string): boolean {

@@ -1,7 +1,7 @@
 import parsers from 'body-parser';
 import fc from 'fast-check';
 import createError from 'http-errors';
-import { createServer, express, type Handler, HttpError, json, raw, text, urlencoded } from 'waypost';
+import { createServer, express, type Handler, HttpError, json, type NextFunction, raw, text, urlencoded } from 'waypost';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 
@@ -105,17 +105,26 @@ describe('what a function that a body parser was given throws says nothing, what
   const fields = fc.record({
     status: fc.constantFrom(400, 403, 422, 499, 500, 503), expose: fc.boolean(), type: fc.constantFrom<unknown>(7, { a: 1 }, 'of.the.program', 'entity.parse.failed', 'entity.verify.failed'), headers: fc.constant(HEADERS),
   }, { requiredKeys: [] });
+  /** What error middleware may make of it before it passes it on. */
+  const CHANGES: readonly ((error: Record<string, unknown>) => unknown)[] = [
+    () => undefined, (error) => (error['status'] = 401), (error) => (error['statusCode'] = 422), (error) => delete error['body'], (error) => delete error['type'],
+    (error) => (error['body'] = '[redacted]'), (error) => (error['body'] = String(error['body'])), (error) => Object.assign(error, { status: 409, statusCode: 409, type: 'another' }),
+  ];
   // What is called: of a body of one value that is no object as well.
   const body = fc.constantFrom('{"a":"b"}', '[1,[2]]', '1', '""');
 
   test.each(Object.entries({ createServer, express }))('in %s', async (_, make) => {
     await fc.assert(fc.asyncProperty(
-      fc.constantFrom(own, parsers), fc.constantFrom('json', 'raw', 'text', 'urlencoded'), fc.constantFrom('verify', 'reviver'), fc.constantFrom(...MAKES), fields, fc.boolean(), body,
-      async (of, name, given, error, what, strict, sent) => {
+      fc.constantFrom(own, parsers), fc.constantFrom('json', 'raw', 'text', 'urlencoded'), fc.constantFrom('verify', 'reviver'), fc.constantFrom(...MAKES), fields, fc.boolean(), body, fc.constantFrom(...CHANGES),
+      async (of, name, given, error, what, strict, sent, change) => {
         const app = make({ env: 'production', logging: { level: 'silent' } });
         const parser = of[name as 'json']({ type: '*/*', strict, [given]: (): never => raise(error(what)) }) as Handler;
         app.post('/', parser, (_req, res) => res.send('taken'));
         app.post('/within', (req, res, next) => parser(req, res, next), (_req, res) => res.send('taken'));
+        app.use((failed: unknown, _req: unknown, _res: unknown, next: NextFunction) => {
+          change(failed as Record<string, unknown>);
+          next(failed);
+        });
         const port = await running.start(app as ReturnType<typeof createServer>);
         const isRefused = given === 'verify' || (name === 'json' && (!strict || /[{[]/.test(sent)));
         for (const path of ['/', '/within']) {
@@ -127,13 +136,14 @@ describe('what a function that a body parser was given throws says nothing, what
         }
         await running.close();
       },
-    ), { numRuns: 150 });
+    ), { numRuns: 300 });
   });
 
   test('its own errors are shown: what is wrong with the body', async () => {
     const port = await running.app((app) => {
       app.post('/form', urlencoded({ type: '*/*', parameterLimit: 1, verify: () => undefined }), (_req, res) => res.send('taken'));
       app.post('/json', json({ type: '*/*', verify: () => undefined, limit: 9 }), (_req, res) => res.send('taken'));
+      app.post('/long', json({ type: '*/*', limit: '1mb' }), (_req, res) => res.send('taken'));
     }, { env: 'production' });
     const message = async (path: string, sent: string): Promise<string> => ((await post(port, path, sent, 'application/odd')).json as { message: string }).message;
     expect(await message('/form', 'a=1&b=2')).toBe('too many parameters');
@@ -141,6 +151,8 @@ describe('what a function that a body parser was given throws says nothing, what
     expect(await message('/json', '{"a')).toContain('JSON');
     // As of a reviver: documented.
     expect(await message('/json', 'null')).toBe('Bad Request');
+    expect(await message('/long', `["${'x'.repeat(102_398)}`)).toContain('JSON');
+    expect(await message('/long', `["${'x'.repeat(102_399)}`)).toBe('Bad Request');
   });
 
   test.each<[string, () => unknown]>([

@@ -1,3 +1,4 @@
+import { noteParserCallback } from '../errors';
 import type { Layer } from './layer';
 import { type Mount, type Place, within } from './mount';
 import { meetsRoute } from './sibling';
@@ -17,6 +18,7 @@ export class Failure {
     this.raiser = raiser;
     this.source = source;
     this.unraised = unraised;
+    noteParserCallback(error);
   }
 
   /**
