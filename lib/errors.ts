@@ -117,11 +117,16 @@ const LONGEST_PARSED = 102_400;
 
 /** Marks an error that {@link isOfParserCallback} tells, as it is raised: error middleware may give it another status, or take its body away. */
 export function noteParserCallback(error: unknown): void {
-  if (read(error, 'expose') !== true || !isOfParserCallback(error)) return;
+  if (read(error, 'expose') === true && isOfParserCallback(error)) markUnshown(error);
+}
+
+/** Has an error never be shown outside development, whatever it says. */
+export function markUnshown(error: unknown): void {
+  if (typeof error !== 'object' || error === null) return;
   try {
     Object.defineProperty(error, kUnshown, { value: true, configurable: true });
   } catch {
-    // Of an error that can't be extended http-errors could not have written anything.
+    // It can't be extended: then http-errors could hardly write on it either.
   }
 }
 
@@ -131,7 +136,7 @@ export function noteParserCallback(error: unknown): void {
  * `reviver`, or is a value alone that `strict` refuses, which looks the same.
  */
 function isOfParserCallback(error: unknown): boolean {
-  if (read(error, 'type') === undefined || read(error, 'status') !== read(error, 'statusCode')) return false;
+  if (read(error, 'type') === undefined) return false;
   const body = read(error, 'body');
   return types.isUint8Array(body) || (typeof body === 'string' && (body.length > LONGEST_PARSED || !isMalformed(body)));
 }

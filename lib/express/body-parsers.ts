@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { markUnshown } from '../errors';
 import { markFactory } from '../middleware-factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
@@ -51,22 +52,47 @@ export interface UrlencodedParserOptions extends BodyParserOptions {
  * which then count for what stands below.
  */
 export function json(options?: JsonParserOptions): Handler {
-  return bodyParser().json(options);
+  return bodyParser().json(guarded(options));
 }
 
 /** Middleware that reads forms with body-parser, as `express.urlencoded` does; see {@link json}. */
 export function urlencoded(options?: UrlencodedParserOptions): Handler {
-  return bodyParser().urlencoded(options);
+  return bodyParser().urlencoded(guarded(options));
 }
 
 /** Middleware that reads text bodies with body-parser, as `express.text` does; see {@link json}. */
 export function text(options?: TextParserOptions): Handler {
-  return bodyParser().text(options);
+  return bodyParser().text(guarded(options));
 }
 
 /** Middleware that reads bodies as bytes with body-parser, as `express.raw` does. */
 export function raw(options?: BodyParserOptions): Handler {
-  return bodyParser().raw(options);
+  return bodyParser().raw(guarded(options));
+}
+
+/** The same options, with what `verify` or `reviver` throws marked: body-parser has it say `expose: true`, and who calls the parser may change the rest. */
+function guarded<T extends BodyParserOptions>(options: T | undefined): T | undefined {
+  if (typeof options !== 'object' || options === null) return options;
+  const given = options as Partial<Record<'reviver' | 'verify', unknown>>;
+  const own: Record<string, unknown> = {};
+  for (const name of ['verify', 'reviver'] as const) {
+    const callback = given[name];
+    if (typeof callback === 'function') own[name] = marking(callback as Callback);
+  }
+  return Object.assign(Object.create(options) as T, own);
+}
+
+type Callback = (this: unknown, ...given: unknown[]) => unknown;
+
+function marking(callback: Callback): Callback {
+  return function (this: unknown, ...given) {
+    try {
+      return callback.apply(this, given);
+    } catch (error) {
+      markUnshown(error);
+      throw error;
+    }
+  };
 }
 
 for (const make of [json, urlencoded, text, raw]) markFactory(make, `${make.name}()`);
