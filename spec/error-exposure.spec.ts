@@ -144,6 +144,21 @@ describe('what a function that a body parser was given throws says nothing, what
     ), { numRuns: 300 });
   });
 
+  test.each<[string, (options: object) => object]>([
+    ['as they are', (options) => options],
+    ['frozen', Object.freeze],
+    ['inherited', (options) => Object.create(options) as object],
+    ['of a class', (options) => new (class { get verify(): unknown { return (options as { verify: unknown }).verify; } get type(): string { return '*/*'; } })()],
+  ])('and options are taken %s', async (_, given) => {
+    const app = createServer({ env: 'production', logging: { level: 'silent' } });
+    const verified = jest.fn(() => raise(new HttpError(402, 'OF_MINE', DETAIL)));
+    for (const [name, make] of Object.entries(own)) app.use(`/${name}`, make(given({ type: '*/*', verify: verified })));
+    const port = await running.start(app);
+    const answers = await Promise.all(Object.keys(own).map(async (name) => (await post(port, `/${name}`, '{}', 'application/odd')).json));
+    expect(answers).toEqual(Object.keys(own).map(() => ({ error: 'Payment Required', message: 'Payment Required' })));
+    expect(verified).toHaveBeenCalledTimes(4);
+  });
+
   test('its own errors are shown: what is wrong with the body', async () => {
     const port = await running.app((app) => {
       app.post('/form', urlencoded({ type: '*/*', parameterLimit: 1, verify: () => undefined }), (_req, res) => res.send('taken'));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import fs, { mkdtempSync, type ReadStream, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import express from 'express';
 import onFinished from 'on-finished';
 import { type Application, createServer, type Handler, type Response, Router, static as serveStatic } from 'waypost';
 import { closeWithConnection } from '../lib/http/connection';
+import { openedFile } from './support/opened-file';
 import { Running } from './support/running';
 import { head, Wire } from './support/wire';
 
@@ -96,21 +97,13 @@ describe.each(Object.entries(HOSTS))('a response that waits behind another, call
     ['sendFile', (app) => app.get('/second', (_req, res) => res.sendFile('file.txt', { root: folder }))],
     ['static', (app) => app.use('/second', serveStatic(folder, { index: 'file.txt', redirect: false }))],
   ])('closes the file that %s sends', async (name, add) => {
-    const create = fs.createReadStream;
-    const opened = new Promise<ReadStream>((resolve) => {
-      jest.spyOn(fs, 'createReadStream').mockImplementation((...given) => {
-        const stream = create(...given);
-        resolve(stream);
-        return stream;
-      });
-    });
+    const opened = openedFile();
     const app = createServer({ env: 'test', logging: { level: 'silent' } });
     app.get('/first', () => undefined);
     add(app);
     const wire = await Wire.open(await host(app));
     wire.write(head('GET /first') + head(`GET /second${name === 'static' ? '/' : ''}`));
     const stream = await opened;
-    await once(stream, 'open');
     const closed = once(stream, 'close');
     wire.reset();
     await closed;

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import theirs from 'express';
 import { createServer, express, static as staticFiles, type StaticOptions } from 'waypost';
 import { Folder } from './support/folder';
+import { openedFile } from './support/opened-file';
 import { Running } from './support/running';
 import { runs } from './support/runs';
 import { ask, head, Wire } from './support/wire';
@@ -256,19 +257,11 @@ describe.each(Object.keys(HOSTS))('static in %s', (name) => {
   });
 
   test('closes the file of a response that waits behind another, when their connection closes', async () => {
-    const create = fs.createReadStream;
-    const opened = new Promise<ReadStream>((resolve) => {
-      jest.spyOn(fs, 'createReadStream').mockImplementation((...given) => {
-        const stream = create(...given);
-        resolve(stream);
-        return stream;
-      });
-    });
+    const opened = openedFile();
     const port = await running.serve(host((req, _res, next) => void (req.url === '/never' || next()), serve()));
     const wire = await Wire.open(port);
     wire.write(head('GET /never') + head('GET /large.bin'));
     const stream = await opened;
-    await once(stream, 'open');
     const closed = once(stream, 'close');
     wire.reset();
     await closed;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { markUnshown } from '../errors';
+import { markUnshown } from '../exposure';
 import { markFactory } from '../middleware-factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
@@ -74,12 +74,13 @@ export function raw(options?: BodyParserOptions): Handler {
 function guarded<T extends BodyParserOptions>(options: T | undefined): T | undefined {
   if (typeof options !== 'object' || options === null) return options;
   const given = options as Partial<Record<'reviver' | 'verify', unknown>>;
-  const own: Record<string, unknown> = {};
+  const own: PropertyDescriptorMap = {};
   for (const name of ['verify', 'reviver'] as const) {
     const callback = given[name];
-    if (typeof callback === 'function') own[name] = marking(callback as Callback);
+    if (typeof callback === 'function') own[name] = { value: marking(callback as Callback) };
   }
-  return Object.assign(Object.create(options) as T, own);
+  // Defined, since what is inherited may be read-only: a program may have frozen its options.
+  return Object.create(options, own) as T;
 }
 
 type Callback = (this: unknown, ...given: unknown[]) => unknown;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { asFailure, errorBody, headersOf, isExposed, statusOf, statusText } from '../errors';
+import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
+import { isExposed } from '../exposure';
 import { pathOf } from '../target';
 import { hintForCall } from './foreign-call';
 import { refusedBody, requestOf } from './logged-request';

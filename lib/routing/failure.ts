@@ -1,4 +1,4 @@
-import { noteParserCallback } from '../errors';
+import { noteParserCallback } from '../exposure';
 import type { Layer } from './layer';
 import { type Mount, type Place, within } from './mount';
 import { meetsRoute } from './sibling';

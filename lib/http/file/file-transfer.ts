@@ -1,10 +1,11 @@
 import type { ReadStream, Stats } from 'node:fs';
-import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, type ServerResponse, validateHeaderValue } from 'node:http';
+import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http';
 import { Socket } from 'node:net';
 import type { SendOptions, SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
 import { findBeneath } from './confinement';
+import { type Head, headOf, takeBack } from './file-head';
 import { asError, guardPipe } from './file-pipe';
 import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
@@ -270,36 +271,6 @@ export class FileTransfer {
     if (this.#settled) return;
     this.#settled = true;
     this.#done(end, error);
-  }
-}
-
-/** What a response says before its body. */
-interface Head {
-  readonly status: number;
-  readonly fields: OutgoingHttpHeaders;
-}
-
-function headOf(res: FileResponse): Head {
-  const fields = res.getHeaders();
-  // Node appends to the very list.
-  for (const [name, value] of Object.entries(fields)) if (Array.isArray(value)) fields[name] = [...value];
-  return { status: res.statusCode, fields };
-}
-
-function isSame(one: OutgoingHttpHeader | undefined, other: OutgoingHttpHeader | undefined): boolean {
-  if (!Array.isArray(one) || !Array.isArray(other)) return one === other;
-  return one.length === other.length && one.every((each, index) => each === other[index]);
-}
-
-/** Has a response be as before, but for what is no longer as it was made. */
-function takeBack(res: FileResponse, before: Head, made: Head): void {
-  if (res.statusCode === made.status) res.statusCode = before.status;
-  for (const [name, value] of Object.entries(made.fields)) {
-    const old = before.fields[name];
-    // 416 says with Content-Range how long the file is (RFC 9110 section 15.5.17).
-    if (isSame(value, old) || name === 'content-range' || !isSame(value, res.getHeader(name))) continue;
-    if (old === undefined) res.removeHeader(name);
-    else res.setHeader(name, old);
   }
 }
 

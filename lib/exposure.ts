@@ -1,0 +1,51 @@
+import { types } from 'node:util';
+import { read } from './errors';
+
+/**
+ * Whether an error says that a client may read it, its headers too. A status says no such thing:
+ * what a client of another service throws has one, and tells of that service.
+ */
+export function isExposed(error: unknown): boolean {
+  noteParserCallback(error);
+  return read(error, 'expose') === true && read(error, kUnshown) !== true;
+}
+
+/** On an error that is not shown whatever it says. */
+const kUnshown = Symbol('waypost.error.unshown');
+/** A longer text is not parsed again, which would hold up others: then what is wrong with it is not shown either. In UTF-16 units. */
+const LONGEST_PARSED = 102_400;
+
+/** Marks an error that {@link isOfParserCallback} tells, as it is raised: error middleware may give it another status, or take its body away. */
+export function noteParserCallback(error: unknown): void {
+  if (read(error, 'expose') === true && isOfParserCallback(error)) markUnshown(error);
+}
+
+/** Has an error never be shown outside development, whatever it says. */
+export function markUnshown(error: unknown): void {
+  if (typeof error !== 'object' || error === null) return;
+  try {
+    Object.defineProperty(error, kUnshown, { value: true, configurable: true });
+  } catch {
+    // It can't be extended: then http-errors could hardly write on it either.
+  }
+}
+
+/**
+ * Whether a program's `verify` or `reviver` may have thrown it: body-parser has http-errors write `expose` on that, whatever it says itself.
+ * It is told by what body-parser writes beside: a type, and the body, in bytes for `verify`. A text that can be parsed has failed by its
+ * `reviver`, or is a value alone that `strict` refuses, which looks the same.
+ */
+function isOfParserCallback(error: unknown): boolean {
+  if (read(error, 'type') === undefined) return false;
+  const body = read(error, 'body');
+  return types.isUint8Array(body) || (typeof body === 'string' && (body.length > LONGEST_PARSED || !isMalformed(body)));
+}
+
+function isMalformed(body: string): boolean {
+  try {
+    JSON.parse(body);
+    return false;
+  } catch {
+    return true;
+  }
+}
