@@ -6,8 +6,7 @@ import { read } from './errors';
  * what a client of another service throws has one, and tells of that service.
  */
 export function isExposed(error: unknown): boolean {
-  noteParserCallback(error);
-  return read(error, 'expose') === true && read(error, kUnshown) !== true;
+  return read(error, 'expose') === true && read(error, kUnshown) !== true && !isOfParserCallback(error);
 }
 
 /** On an error that is not shown whatever it says. */
@@ -17,16 +16,11 @@ const LONGEST_PARSED = 102_400;
 
 /** Marks an error that {@link isOfParserCallback} tells, as it is raised: error middleware may give it another status, or take its body away. */
 export function noteParserCallback(error: unknown): void {
-  if (read(error, 'expose') === true && isOfParserCallback(error)) markUnshown(error);
-}
-
-/** Has an error never be shown outside development, whatever it says. */
-export function markUnshown(error: unknown): void {
-  if (typeof error !== 'object' || error === null) return;
+  if (read(error, 'expose') !== true || !isOfParserCallback(error)) return;
   try {
     Object.defineProperty(error, kUnshown, { value: true, configurable: true });
   } catch {
-    // It can't be extended: then http-errors could hardly write on it either.
+    // It can't be extended: then it is told by its look, as long as that stays.
   }
 }
 

@@ -121,9 +121,9 @@ describe('what a function that a body parser was given throws says nothing, what
         const parser = of[name as 'json']({ type: '*/*', strict, [given]: (): never => raise(error(what)) }) as Handler;
         app.post('/', parser, (_req, res) => res.send('taken'));
         app.post('/within', (req, res, next) => parser(req, res, next), (_req, res) => res.send('taken'));
-        // What calls waypost's own may take anything from the error that was thrown; from another, or one made of a text, neither type nor body.
+        // What calls waypost's own may take anything from the error; from another's neither type nor body.
         app.post('/changed', (req, res, next) => parser(req, res, (failed: unknown) => {
-          if (failed !== undefined) (of === own && error !== MAKES[0] ? change : CHANGES[1])?.(failed as Record<string, unknown>);
+          if (failed !== undefined) (of === own ? change : CHANGES[1])?.(failed as Record<string, unknown>);
           next(failed);
         }), (_req, res) => res.send('taken'));
         app.use((failed: unknown, _req: unknown, _res: unknown, next: NextFunction) => {
@@ -148,6 +148,7 @@ describe('what a function that a body parser was given throws says nothing, what
     ['as they are', (options) => options],
     ['frozen', Object.freeze],
     ['inherited', (options) => Object.create(options) as object],
+    ['of a class with a private field', (options) => new (class { readonly #given = options as { verify: unknown }; get verify(): unknown { return this.#given.verify; } get type(): string { return '*/*'; } })()],
     ['of a class', (options) => new (class { get verify(): unknown { return (options as { verify: unknown }).verify; } get type(): string { return '*/*'; } })()],
   ])('and options are taken %s', async (_, given) => {
     const app = createServer({ env: 'production', logging: { level: 'silent' } });
@@ -157,6 +158,14 @@ describe('what a function that a body parser was given throws says nothing, what
     const answers = await Promise.all(Object.keys(own).map(async (name) => (await post(port, `/${name}`, '{}', 'application/odd')).json));
     expect(answers).toEqual(Object.keys(own).map(() => ({ error: 'Payment Required', message: 'Payment Required' })));
     expect(verified).toHaveBeenCalledTimes(4);
+  });
+
+  test('of verify, though it is sealed', async () => {
+    const sealed = () => Object.seal(Object.assign(new Error(DETAIL), { status: 403, statusCode: 403, expose: false, type: 'mine', body: 1 }));
+    for (const parser of [json, parsers.json]) {
+      const port = await running.app((app) => app.use(parser({ verify: () => raise(sealed()) }) as Handler), { env: 'production' });
+      expect((await post(port, '/', '{}')).json).toEqual({ error: 'Forbidden', message: 'Forbidden' });
+    }
   });
 
   test('its own errors are shown: what is wrong with the body', async () => {

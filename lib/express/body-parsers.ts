@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { markUnshown } from '../exposure';
+import { noteParserCallback } from '../exposure';
 import { markFactory } from '../middleware-factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
@@ -52,48 +52,35 @@ export interface UrlencodedParserOptions extends BodyParserOptions {
  * which then count for what stands below.
  */
 export function json(options?: JsonParserOptions): Handler {
-  return bodyParser().json(guarded(options));
+  return marking(bodyParser().json(options));
 }
 
 /** Middleware that reads forms with body-parser, as `express.urlencoded` does; see {@link json}. */
 export function urlencoded(options?: UrlencodedParserOptions): Handler {
-  return bodyParser().urlencoded(guarded(options));
+  return marking(bodyParser().urlencoded(options));
 }
 
 /** Middleware that reads text bodies with body-parser, as `express.text` does; see {@link json}. */
 export function text(options?: TextParserOptions): Handler {
-  return bodyParser().text(guarded(options));
+  return marking(bodyParser().text(options));
 }
 
 /** Middleware that reads bodies as bytes with body-parser, as `express.raw` does. */
 export function raw(options?: BodyParserOptions): Handler {
-  return bodyParser().raw(guarded(options));
+  return marking(bodyParser().raw(options));
 }
 
-/** The same options, with what `verify` or `reviver` throws marked: body-parser has it say `expose: true`, and who calls the parser may change the rest. */
-function guarded<T extends BodyParserOptions>(options: T | undefined): T | undefined {
-  if (typeof options !== 'object' || options === null) return options;
-  const given = options as Partial<Record<'reviver' | 'verify', unknown>>;
-  const own: PropertyDescriptorMap = {};
-  for (const name of ['verify', 'reviver'] as const) {
-    const callback = given[name];
-    if (typeof callback === 'function') own[name] = { value: marking(callback as Callback) };
-  }
-  // Defined, since what is inherited may be read-only: a program may have frozen its options.
-  return Object.create(options, own) as T;
-}
-
-type Callback = (this: unknown, ...given: unknown[]) => unknown;
-
-function marking(callback: Callback): Callback {
-  return function (this: unknown, ...given) {
-    try {
-      return callback.apply(this, given);
-    } catch (error) {
-      markUnshown(error);
-      throw error;
-    }
-  };
+/**
+ * The same parser, which marks its errors as it hands them on: who calls it may change what tells one of `verify` or `reviver`. Its name
+ * stays, by which an application knows a parser.
+ */
+function marking(parser: Handler): Handler {
+  const marked: Handler = (req, res, next) => parser(req, res, (error?: unknown) => {
+    if (error === undefined) return next();
+    noteParserCallback(error);
+    next(error);
+  });
+  return Object.defineProperty(marked, 'name', { value: parser.name, configurable: true });
 }
 
 for (const make of [json, urlencoded, text, raw]) markFactory(make, `${make.name}()`);
