@@ -16,7 +16,11 @@ const LONGEST_PARSED = 102_400;
 
 /** Marks an error that {@link isOfParserCallback} tells, as it is raised: error middleware may give it another status, or take its body away. */
 export function noteParserCallback(error: unknown): void {
-  if (read(error, 'expose') !== true || !isOfParserCallback(error)) return;
+  if (read(error, 'expose') === true && isOfParserCallback(error)) hide(error);
+}
+
+/** Marks an error so that a client reads its status alone. */
+export function hide(error: unknown): void {
   try {
     Object.defineProperty(error, kUnshown, { value: true, configurable: true });
   } catch {

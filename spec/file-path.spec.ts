@@ -107,6 +107,26 @@ describe.each(Object.entries(WAYS))('%s behind a guard', (name, register) => {
   });
 });
 
+test('a program that decodes again, and again, sends nothing past the guard, however dots and slashes are encoded', async () => {
+  const port = await running.app(withGuards((app) => app.get('/files/**', (req, res) => {
+    let path = req.params['**'];
+    for (let i = 0; i < 8 && path.includes('%'); i++) path = decodeURIComponent(path);
+    res.sendFile(path, { root });
+  })));
+  /** A character as an escape, of which some characters are escapes again. */
+  const escaped: fc.Memo<string> = fc.memo((depth) => fc.constantFrom('.', '/', '\\').chain((character) => encodedOf(character, depth)));
+  const encodedOf = (character: string, depth: number): fc.Arbitrary<string> => {
+    if (depth === 0) return fc.constant(character);
+    const digits = character.charCodeAt(0).toString(16).padStart(2, '0');
+    return fc.oneof(fc.constant(character), fc.tuple(...[...`%${digits}`].map((one) => encodedOf(one, depth - 1))).map((all) => all.join('')));
+  };
+  const piece = fc.oneof(fc.constantFrom('x', '/', '..', '.'), escaped(4), fc.constant('%25%32%65'));
+  await fc.assert(fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 6 }), async (pieces) => {
+    const [, body] = await told(port, `/files/${pieces.join('')}/private/secret.txt`);
+    expect(body).not.toBe(SECRET);
+  }), { numRuns: 300, examples: [[['x/', '%25%32%65%25%32%65']], [['x/', '.', '%25%32%65']], [['%25%32%65']], [['x/%252e%252e']]] });
+});
+
 describe('what is refused', () => {
   test('is 403, raised as an error that a callback gets in its place', async () => {
     const errors: unknown[] = [];

@@ -66,7 +66,10 @@ function objectTarget(given: object, defaults: ListenDefaults, name: string): No
   const { port, host, path, fd } = given as ListenOptions;
   const elsewhere = path !== undefined || fd !== undefined || '_handle' in given || 'handle' in given;
   if (elsewhere && (port === undefined || port === null)) return given as NodeListenOptions;
-  return { ...given, ...portTarget(port, host, defaults, name) };
+  // By name: they may be inherited, or getters of a class.
+  const { backlog, exclusive, ipv6Only, reusePort, signal } = given as NodeListenOptions & { readonly reusePort?: boolean };
+  const others = { backlog, exclusive, ipv6Only, reusePort, signal };
+  return { ...others, ...portTarget(port, host, defaults, name) };
 }
 
 function portTarget(given: unknown, givenHost: unknown, defaults: ListenDefaults, name: string): NodeListenOptions {

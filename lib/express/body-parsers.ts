@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { noteParserCallback } from '../exposure';
+import { hide, noteParserCallback } from '../exposure';
 import { markFactory } from '../middleware-factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
@@ -71,15 +71,30 @@ export function raw(options?: BodyParserOptions): Handler {
 }
 
 /**
- * The same parser, which marks its errors as it hands them on: who calls it may change what tells one of `verify` or `reviver`. Its name
- * stays, by which an application knows a parser.
+ * The same parser, which marks errors as it hands them on: who calls it may change what tells one of `verify` or `reviver`, and nothing tells
+ * what somebody has raised on the request while it was read. Its name stays, by which an application knows a parser.
  */
 function marking(parser: Handler): Handler {
-  const marked: Handler = (req, res, next) => parser(req, res, (error?: unknown) => {
-    if (error === undefined) return next();
-    noteParserCallback(error);
-    next(error);
-  });
+  const marked: Handler = (req, res, next) => {
+    let isRaised = false;
+    const hear = (): void => {
+      isRaised = true;
+    };
+    req.on('error', hear);
+    const goOn = (error?: unknown): void => {
+      req.removeListener('error', hear);
+      if (error === undefined) return next();
+      if (isRaised) hide(error);
+      else noteParserCallback(error);
+      next(error);
+    };
+    try {
+      parser(req, res, goOn);
+    } catch (error) {
+      req.removeListener('error', hear);
+      throw error;
+    }
+  };
   return Object.defineProperty(marked, 'name', { value: parser.name, configurable: true });
 }
 

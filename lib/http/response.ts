@@ -14,7 +14,7 @@ import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import type { TransferEnd } from './file/file-transfer';
 import { sendNamedFile } from './file/named-file';
-import type { SendFileCallback, SendFileOptions } from './file/file-options';
+import { readFileOptions, type SendFileCallback, type SendFileOptions } from './file/file-options';
 import type { RenderCallback, ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
@@ -221,9 +221,9 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
     const fail = this[kFailing]();
-    const { asExpress, fileEtag } = this[kSettings];
+    const { asExpress } = this[kSettings];
     const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
-    sendNamedFile(this, path, fileEtag === false ? { etag: false, ...options } : options ?? {}, (end, error) => settleFile(fail, callback, goOn, end, error));
+    sendNamedFile(this, path, options ?? {}, (end, error) => settleFile(fail, callback, goOn, end, error));
   }
 
   /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
@@ -234,7 +234,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   download(path: string, ...rest: readonly (SendFileCallback | SendFileOptions | string | null | undefined)[]): void {
     const filename = rest.find((part) => typeof part === 'string');
     const callback = rest.find((part) => typeof part === 'function');
-    const options = rest.find((part) => typeof part === 'object' && part !== null) ?? {};
+    const options = readFileOptions(rest.find((part) => typeof part === 'object' && part !== null) ?? {});
     const headers: Record<string, OutgoingHttpHeader | undefined> = {};
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (name.toLowerCase() !== 'content-disposition') headers[name] = value;

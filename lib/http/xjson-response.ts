@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Chunks } from './chunks';
 import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
-import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
+import { checkXJsonOptions, copyXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
 import { isBodiless } from './own-answer';
 import { kAnswering } from './response-state';
 import { Serializer, stringify } from '../xjson/serializer';
@@ -31,7 +31,7 @@ export class XJsonResponseHandler {
    * @throws TypeError for a wrong option.
    */
   constructor(options: XJsonOptions = {}) {
-    this.#options = { ...checkXJsonOptions(options) };
+    this.#options = copyXJsonOptions(options);
   }
 
   /**
@@ -55,7 +55,7 @@ export class XJsonResponseHandler {
    * @throws TypeError for a wrong option.
    */
   static createMiddleware(options: XJsonOptions = {}): XJsonMiddleware {
-    const given: XJsonOptions = Object.freeze({ ...checkXJsonOptions(options) });
+    const given: XJsonOptions = Object.freeze(copyXJsonOptions(options));
     return function xJson(_req, res: XJsonResponse, next) {
       res[kXJsonOptions] = mergeXJsonOptions(res[kXJsonOptions], given);
       res.xJson ??= plainXJson;

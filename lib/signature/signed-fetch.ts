@@ -31,7 +31,9 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
  * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
  */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
-  const { fetch: given, ...signing } = options;
+  // By name: options may be inherited, or getters of a class.
+  const { fetch: given, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
+  const signing: Signing = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
   checkSigning(signing);
   return async (input: Input, init?: Init) => {
     const own = copied(init);
@@ -70,10 +72,8 @@ function withoutEmptyQuery(href: string): string {
 }
 
 function sign(signing: Signing, { method, headers }: Request, url: string, body: Uint8Array | undefined): Record<string, string> {
-  // An untyped caller may have given what would be stale or used twice at the next call.
-  const fresh = { timestamp: Date.now(), expires: undefined, nonce: undefined };
   const sent = signing.version === 2 ? { host: new URL(url).host, ...Object.fromEntries(headers) } : undefined;
-  return signRequest({ ...signing, ...fresh, method, url, body: body ?? null, headers: sent });
+  return signRequest({ ...signing, method, url, body: body ?? null, headers: sent });
 }
 
 /** What the caller gave, as it is at the time of the call, with the method in upper case: Node's parser takes no `patch`. */

@@ -85,6 +85,14 @@ export function checkXJsonOptions(options: unknown): XJsonOptions {
 }
 
 /**
+ * A copy, which later changes of what was given do not reach. By name: options may be inherited, or getters of a class.
+ * @throws TypeError as {@link checkXJsonOptions} does.
+ */
+export function copyXJsonOptions(options: unknown): XJsonOptions {
+  return mergeXJsonOptions({}, checkXJsonOptions(options));
+}
+
+/**
  * Lays the second set of options over the first: what the second leaves
  * undefined stays as the first has it. Both must have been checked.
  */

@@ -1,12 +1,10 @@
+import { decode } from '../../decoding';
 import { pathOf } from '../../target';
 
 /** `..` as a segment, by either separator. */
 const UP = /(?:^|[\\/])\.\.(?:[\\/]|$)/;
 /** `.` as a segment, or an empty one between two separators. */
 const IDLE = /(?:^|[\\/])\.(?:[\\/]|$)|[\\/]{2}/;
-/** Encoded once, or as often as a program may decode. */
-const ENCODED = /%(?:25)*(2e|2f|5c)/gi;
-const DECODED: Readonly<Record<string, string>> = { '2e': '.', '2f': '/', '5c': '\\' };
 
 /**
  * Whether a path beneath a root means another file than its segments say. What
@@ -22,10 +20,7 @@ const DECODED: Readonly<Record<string, string>> = { '2e': '.', '2f': '/', '5c': 
 export function isAmbiguousPath(path: string, target: string): boolean {
   const up = UP.test(path);
   if (!up && !IDLE.test(path)) return false;
-  const sent = decodeSeparators(pathOf(target));
+  // However often a program may decode.
+  const sent = decode(pathOf(target)).text;
   return IDLE.test(sent) || (up ? sent.includes('..') : UP.test(sent));
-}
-
-function decodeSeparators(path: string): string {
-  return path.replace(ENCODED, (_, code: string) => DECODED[code.toLowerCase()] as string);
 }

@@ -37,6 +37,15 @@ export interface SendFileOptions {
 /** Told once when a file is sent, an answer without a body when it is made, or why it was not. `code` is `ECONNABORTED` when the client went away. */
 export type SendFileCallback = (error?: Error) => unknown;
 
+/**
+ * The options that there are, each read once and by its name: as Express has them they may be inherited, or getters of a class, which a copy
+ * would leave out, `root` too. What else is given goes no further: `send` hands all it gets to fs.createReadStream.
+ */
+export function readFileOptions(given: SendFileOptions & { readonly maxage?: SendFileOptions['maxAge'] }): SendFileOptions {
+  const { root, headers, dotfiles, followSymlinks, maxAge, maxage, immutable, cacheControl, lastModified, etag, acceptRanges, extensions, index, start, end } = given;
+  return { root, headers, dotfiles, followSymlinks, maxAge: maxAge || maxage, immutable, cacheControl, lastModified, etag, acceptRanges, extensions, index, start, end };
+}
+
 /** @throws TypeError for a path that is no string, or is relative with no `root`; for bytes that are none. */
 export function checkFileOptions(path: unknown, { root, start = 0, end = Number.MAX_SAFE_INTEGER }: SendFileOptions): void {
   if (typeof path !== 'string' || path === '') {

@@ -3,7 +3,7 @@ import { toUSVString } from 'node:util';
 import { HttpError } from '../../errors';
 import { isAmbiguousPath } from './ambiguous-path';
 import { FileTransfer, type TransferCallback } from './file-transfer';
-import { checkFileOptions, type SendFileOptions } from './file-options';
+import { checkFileOptions, readFileOptions, type SendFileOptions } from './file-options';
 import { KnownFiles } from './known-files';
 import { forgetLength } from '../answer';
 import { type ConfiguredResponse, kSettings } from '../response-state';
@@ -13,9 +13,10 @@ import { type ConfiguredResponse, kSettings } from '../response-state';
  * @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options.
  */
 export function sendNamedFile(res: ConfiguredResponse, path: string, given: SendFileOptions, done: TransferCallback): void {
-  checkFileOptions(path, given);
-  const { headers = {}, followSymlinks, ...options } = given;
+  const { headers, followSymlinks, ...options } = readFileOptions(given);
+  checkFileOptions(path, options);
   const { root } = options;
+  if (options.etag === undefined && res[kSettings].fileEtag === false) options.etag = false;
   const settle: TransferCallback = (end, error) => {
     if (end !== 'sent') forgetLength(res);
     done(end, error);
@@ -33,7 +34,7 @@ export function sendNamedFile(res: ConfiguredResponse, path: string, given: Send
     within: root && followSymlinks !== true ? resolve(root) : undefined,
     files: res[kSettings].files ?? new KnownFiles(),
     addHead: () => {
-      for (const [name, value] of Object.entries(headers)) {
+      for (const [name, value] of Object.entries(headers ?? {})) {
         if (value !== undefined) res.setHeader(name, value);
       }
     },
