@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, ServerResponse 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions, HttpError, XJsonResponseHandler } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, express, HttpError, XJsonResponseHandler } from 'waypost';
 import { LogRecorder, Running } from './support/running';
 import { runs } from './support/runs';
 import { ask, Wire } from './support/wire';
@@ -280,6 +280,18 @@ describe('what a response is sent with by other ways', () => {
       expect([kind, said]).toEqual([kind, !wire.text.includes('the next answer')]);
       expect([kind, wire.text.startsWith(`HTTP/1.1 ${status} `) || ASKS.test(kind)]).toEqual([kind, true]);
     }
+  });
+
+  test('what express() answers to OPTIONS too: an end that fails later is an error of the request', async () => {
+    const app = express({ logging: { logger: log } });
+    app.use((_req, res, next) => {
+      res.end = (async () => raise(new Error('the audit store is away'))) as never;
+      next();
+    });
+    app.get('/a', (_req, res) => res.send('a'));
+    const before = log.text.length;
+    expect((await ask(await running.start(app), '/a', { method: 'OPTIONS' })).status).toBe(500);
+    expect(log.text.slice(before)).toContain('the audit store is away');
   });
 
   test('HEAD whose request was taken from its response brings no body', async () => {

@@ -27,16 +27,20 @@ export function optionsAnswers(table: RouteTable): Layer[] {
 
 function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): Layer {
   const end = Math.min(mount.end, table.layers.length);
-  const handler = (req: Request, res: Response, next: NextFunction): void => {
+  const handler = (req: Request, res: Response, next: NextFunction): unknown => {
     const allow = methodsOf(table, routes, req);
-    if (allow === '') return next();
+    if (allow === '') {
+      next();
+      return undefined;
+    }
     // As Express sends it: by Node's methods alone.
     forgetFraming(res);
     res.setHeader('Allow', allow);
     res.setHeader('Content-Length', Buffer.byteLength(allow));
     res.setHeader('Content-Type', 'text/plain');
     res.setHeader('X-Content-Type-Options', 'nosniff');
-    res.end(allow);
+    // What stands in the place of `end` may be asynchronous, and fail.
+    return res.end(allow);
   };
   return {
     // Behind what is in the router, and before what stands behind it; of routers that end together the innermost first.
