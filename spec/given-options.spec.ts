@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServer, express, Router, type SendFileOptions, signedFetch, type SignedFetchOptions, signRequest, type SignRequestOptions, static as staticFiles, XJsonResponseHandler } from 'waypost';
+import express5 from 'express';
+import fc from 'fast-check';
+import { createServer, express, json, raw, Router, type SendFileOptions, signedFetch, type SignedFetchOptions, signRequest, type SignRequestOptions, static as staticFiles, text, urlencoded, XJsonResponseHandler } from 'waypost';
 import { Running } from './support/running';
-import { ask } from './support/wire';
+import { ask, post } from './support/wire';
 
 type Options = Record<string, unknown>;
 
@@ -145,6 +147,21 @@ describe('so do', () => {
     expect(Object.entries(again).map(([name]) => [name, headers.get(name)])).toEqual(Object.entries(again));
   });
 
+  test.each(OTHERS)('cookies: %s', async (_, look) => {
+    const options = { domain: 'a.b', encode: (value: string) => `-${value}`, expires: new Date(1e12), httpOnly: true, partitioned: true, path: '/x', priority: 'high', sameSite: 'none', secure: true, signed: true };
+    const port = await running.app((app) => app.get('/', (req, res) => {
+      Object.assign(req, { secret: 'a secret' });
+      for (const given of [options, { ...options, maxAge: -5000, encode: undefined }]) res.cookie('a', 'b', given as object).cookie('a', 'b', look(given));
+      res.clearCookie('a', options as object).clearCookie('a', look(options)).end();
+    }));
+    const { headers: { 'set-cookie': set = [] } } = await ask(port, '/');
+    expect(set).toHaveLength(6);
+    // The moment that maxAge ends may be the next second for the other.
+    const lines = set.map((line) => (line.includes('Max-Age') ? line.replace(/Expires=[^;]*/, '') : line));
+    for (const at of [0, 2, 4]) expect(lines[at + 1]).toBe(lines[at]);
+    expect(lines[0]).toMatch(/^a=-s:b.*; Domain=a\.b; Path=\/x; Expires=.*; HttpOnly; Secure; Partitioned; Priority=High; SameSite=None$/);
+  });
+
   test.each(OTHERS)('start: %s', async (_, look) => {
     const ending = new AbortController();
     const app = createServer({ env: 'test', logging: { level: 'silent' } });
@@ -169,8 +186,76 @@ describe('so do', () => {
   });
 });
 
-test.each(OTHERS.filter(([look]) => /inherited|getters/.test(look)))('createServer refuses options that are no plain object, of which it would start without a guard: %s', (_, look) => {
-  const options = { requestSignature: { secret: 'x'.repeat(32) } };
-  expect(() => createServer({ security: look(options) })).toThrow('security must be a plain object');
-  expect(() => createServer(look({ security: options }))).toThrow('must be a plain object');
+describe.each(Object.entries({ createServer, express }))('%s', (_, make) => {
+  const security = { requestSignature: { secret: 'x'.repeat(32) } };
+
+  test.each([
+    ...OTHERS.filter(([look]) => /inherited|getters/.test(look)), ['as a Map', (options: Options) => new Map(Object.entries(options))], ['in a list', (options: Options) => [options]],
+  ] as const)('refuses options that are no plain object, of which it would start without a guard: %s', (_look, look) => {
+    expect(() => make(look({ security }))).toThrow(/must be (?:a plain|an) object/);
+    expect(() => make({ security: look(security) } as object)).toThrow(/security must be (?:a plain|an) object/);
+    expect(() => make({ routing: look({ caseSensitive: true }) } as object)).toThrow(/routing must be (?:a plain|an) object/);
+  });
+
+  test.each(['security', null, 1])('refuses %p', (given) => {
+    expect(() => make(given as never)).toThrow('must be an object');
+  });
+
+  test('takes what is not to be listed', async () => {
+    const app = make(Object.defineProperty({ env: 'test', logging: { level: 'silent' } }, 'security', { value: security }));
+    app.get('/', (_req, res) => res.send('taken'));
+    expect((await ask(await running.start(app), '/')).status).toBe(401);
+  });
+});
+
+test('the defaults of express() hold where undefined is given', async () => {
+  const app = express({ etag: undefined, body: undefined, routing: { caseSensitive: undefined, ignoreTrailingSlash: undefined }, logging: { level: 'silent' } });
+  app.post('/a', (req, res) => res.send(typeof req.body));
+  app.get('/a', (_req, res) => res.send('a'));
+  const port = await running.start(app);
+  expect(await ask(port, '/A/')).toMatchObject({ status: 200, headers: { etag: expect.stringMatching(/^W\//) as string } });
+  expect((await post(port, '/a', '{}')).body).toBe('undefined');
+});
+
+test('a body parser takes a request of a test\'s own making, as in Express', async () => {
+  for (const parser of [json(), urlencoded(), text(), raw()]) {
+    expect(await new Promise((resolve) => parser({ headers: {}, method: 'GET' } as never, {} as never, resolve))).toBeUndefined();
+  }
+});
+
+describe('a file is sent from a root alone', () => {
+  test.each([undefined, null, '', false, 0, NaN])('or by an absolute path: %p is no root', async (none) => {
+    const port = await running.app((app) => {
+      app.get('/sent/*', (req, res) => res.sendFile(req.params['*'], { root: none as never }));
+      app.get('/bare/*', (req, res) => res.sendFile(req.params['*']));
+    });
+    for (const path of ['/sent/package.json', '/bare/package.json']) expect([path, (await ask(port, path)).status]).toEqual([path, 500]);
+  });
+
+  test('and from that of the program, whatever a client gives for the name of a download', async () => {
+    const apps = { express: express5(), waypost: express({ logging: { level: 'silent' } }) };
+    let given: readonly [path: string, second: unknown, third: unknown, fourth: unknown];
+    for (const app of [apps.express, apps.waypost] as ReturnType<typeof express5>[]) {
+      app.get('/', (_req, res) => {
+        const [path, ...rest] = given;
+        const answer = (error?: Error): unknown => error && !res.headersSent ? res.status(500).end('refused') : undefined;
+        (res.download as (...all: unknown[]) => void)(path, ...rest.map((one) => (one === 'callback' ? answer : one)));
+      });
+      app.use(((_error, _req, res, _next) => void res.status(500).end('refused')) as express5.ErrorRequestHandler);
+    }
+    const ports = [await running.serve(apps.express), await running.start(apps.waypost)] as const;
+    const name = fc.constantFrom<unknown>(undefined, null, '', 'n.txt', ['a', 'b'], [], { root: '/' }, { root: tree, dotfiles: 'allow', headers: { 'x-client': '1' } }, {}, new String('n.txt'), 1, true, 0, 'callback');
+    const options = fc.constantFrom<unknown>(undefined, null, { root: 'the root' }, { root: 'the root', headers: { 'x-own': '1' } }, { root: 'the root', dotfiles: 'deny' }, {}, 'text', 'callback');
+    const path = fc.constantFrom('a.txt', '.env', 'secret.txt', '../secret.txt', 'passwd', 'package.json', 'nowhere', 'the secret', 'the file');
+    await fc.assert(fc.asyncProperty(path, name, options, fc.constantFrom<unknown>(undefined, 'callback'), async (file, second, third, fourth) => {
+      const rooted = typeof third === 'object' && third !== null && 'root' in third ? { ...third, root } : third;
+      given = [file === 'the secret' ? join(tree, 'secret.txt') : file === 'the file' ? join(root, 'a.txt') : file, second, rooted, fourth];
+      const [wanted, got] = await Promise.all(ports.map(async (port) => {
+        const { status, headers, body } = await ask(port, '/');
+        return status >= 400 ? 'refused' : [status, body, headers['content-disposition'], headers['x-own'], headers['x-client']];
+      }));
+      expect(got).toEqual(wanted);
+      if (rooted !== third && typeof second !== 'function' && second !== 'callback') expect(got === 'refused' || (got as unknown[])[1] === 'this is a.txt').toBe(true);
+    }), { numRuns: 1500 });
+  });
 });

@@ -15,6 +15,9 @@ const running = new Running();
 afterAll(() => running.close());
 
 /** A request by its head alone: no server in between. */
+/** As settings that nobody has set. */
+const NOTHING = [undefined, null, false, ''] as const;
+
 function requestOf(url: string, headers: Record<string, string> = {}): Request {
   const req = new Request(null as never);
   req.url = url;
@@ -36,10 +39,10 @@ function survey(req: Request): unknown {
     get: ['Content-Type', 'REFERER', 'referrer', 'x-none', 'Host', 'Set-Cookie'].map((name) => req.get(name) ?? null),
     header: req.header('accept') ?? null,
     is: [req.is('json'), req.is('html', 'application/*'), req.is(['text/*']), req.is('+json'), req.is('urlencoded', 'multipart'), req.is()],
-    accepts: [req.accepts(), req.accepts('json'), req.accepts('html', 'text'), req.accepts(['image/png', 'json']), req.accepts('application/json')],
+    accepts: [req.accepts(), req.accepts('json'), req.accepts('html', 'text'), req.accepts(['image/png', 'json']), req.accepts('application/json'), ...NOTHING.map((none) => req.accepts(none as never))],
     encodings: [req.acceptsEncodings(), req.acceptsEncodings('gzip'), req.acceptsEncodings(['br', 'identity'])],
     charsets: [req.acceptsCharsets(), req.acceptsCharsets('utf-8', 'latin1')],
-    languages: [req.acceptsLanguages(), req.acceptsLanguages('de'), req.acceptsLanguages(['fr', 'en'])],
+    languages: [req.acceptsLanguages(), req.acceptsLanguages('de'), req.acceptsLanguages(['fr', 'en']), ...NOTHING.map((none) => req.acceptsLanguages(none as never, 'de'))],
     range: [req.range(1000) ?? null, req.range(10, { combine: true }) ?? null],
   };
 }

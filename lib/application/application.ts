@@ -79,7 +79,7 @@ export class Application extends ConfiguredRouter {
   /** @param asExpress Whether it goes by Express's rules where they are others: a router's middleware runs for what lies beneath it, OPTIONS is answered. */
   constructor(given: CreateServerOptions | undefined, asExpress = false) {
     const app = (req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => (app as unknown as Application).handle(req, res, next);
-    const options = resolveOptions(given, process.env);
+    const options = resolveOptions(given, process.env, asExpress);
     const own = createLogger({ ...options.logging, env: options.env });
     const logger = new SafeLog(own);
     super(app, options, logger, asExpress);

@@ -22,9 +22,10 @@ import { staticFiles } from './static-files';
  * lies under its mount path, also where another router's route takes it. With what hangs on it, an Express program
  * needs only another import: `import { express } from 'waypost'`.
  * @param options See {@link CreateServerOptions}; what is given goes before these defaults.
+ * @throws TypeError for wrong options, as `createServer` does.
  */
-export function express(options: CreateServerOptions = {}): OwnApplication {
-  return new OwnApplication({ etag: 'weak', body: false, ...options, routing: { caseSensitive: false, ignoreTrailingSlash: true, ...options.routing } }, true);
+export function express(options?: CreateServerOptions): OwnApplication {
+  return new OwnApplication(options, true);
 }
 
 express.json = json;

@@ -61,28 +61,28 @@ export class RequestHead extends IncomingMessage {
   accepts(): string[];
   accepts(...types: (string | readonly string[])[]): string | false;
   accepts(...types: (string | readonly string[])[]): string | string[] | false {
-    return accepts()(this).types(types.flat());
+    return accepts()(this).types(listed(types));
   }
 
   /** The same for content encodings. */
   acceptsEncodings(): string[];
   acceptsEncodings(...encodings: (string | readonly string[])[]): string | false;
   acceptsEncodings(...encodings: (string | readonly string[])[]): string | string[] | false {
-    return accepts()(this).encodings(encodings.flat());
+    return accepts()(this).encodings(listed(encodings));
   }
 
   /** The same for charsets. */
   acceptsCharsets(): string[];
   acceptsCharsets(...charsets: (string | readonly string[])[]): string | false;
   acceptsCharsets(...charsets: (string | readonly string[])[]): string | string[] | false {
-    return accepts()(this).charsets(charsets.flat());
+    return accepts()(this).charsets(listed(charsets));
   }
 
   /** The same for languages. */
   acceptsLanguages(): string[];
   acceptsLanguages(...languages: (string | readonly string[])[]): string | false;
   acceptsLanguages(...languages: (string | readonly string[])[]): string | string[] | false {
-    return accepts()(this).languages(languages.flat());
+    return accepts()(this).languages(listed(languages));
   }
 
   /**
@@ -147,6 +147,11 @@ export class RequestHead extends IncomingMessage {
 }
 
 makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
+
+/** As in Express, none are asked for where the first is not there, such as a setting that nobody has set. */
+function listed(asked: readonly (string | readonly string[])[]): string[] {
+  return asked[0] ? asked.flat() : [];
+}
 
 function isForwarded(request: RequestHead): boolean {
   const { trustProxy } = request[kSettings];

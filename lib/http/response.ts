@@ -14,7 +14,7 @@ import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import type { TransferEnd } from './file/file-transfer';
 import { sendNamedFile } from './file/named-file';
-import { readFileOptions, type SendFileCallback, type SendFileOptions } from './file/file-options';
+import { readDownload, type SendFileCallback, type SendFileOptions } from './file/file-options';
 import type { RenderCallback, ShownApplication } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
@@ -226,15 +226,17 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     sendNamedFile(this, path, options ?? {}, (end, error) => settleFile(fail, callback, goOn, end, error));
   }
 
-  /** Sends a file as {@link sendFile} does, to be saved under its own name or the one given. */
+  /**
+   * Sends a file as {@link sendFile} does, to be saved under its own name or the one given. As in Express an object in the name's place is
+   * the options where none stand behind it: make a string of a name that the client gives.
+   * @throws TypeError as `sendFile` does, and for a name that is no string.
+   */
   download(path: string, callback?: SendFileCallback): void;
   download(path: string, filename: string | null | undefined, callback?: SendFileCallback): void;
   download(path: string, options: SendFileOptions, callback?: SendFileCallback): void;
   download(path: string, filename: string | null | undefined, options?: SendFileOptions, callback?: SendFileCallback): void;
-  download(path: string, ...rest: readonly (SendFileCallback | SendFileOptions | string | null | undefined)[]): void {
-    const filename = rest.find((part) => typeof part === 'string');
-    const callback = rest.find((part) => typeof part === 'function');
-    const options = readFileOptions(rest.find((part) => typeof part === 'object' && part !== null) ?? {});
+  download(path: string, second?: unknown, third?: unknown, fourth?: unknown): void {
+    const { filename, options, callback } = readDownload(second, third, fourth);
     const headers: Record<string, OutgoingHttpHeader | undefined> = {};
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (name.toLowerCase() !== 'content-disposition') headers[name] = value;

@@ -50,22 +50,33 @@ const LOGGING: Fields<GivenLogging> = {
   slowAfter: optional(milliseconds),
 };
 
-const ROUTING: Fields<ResolvedOptions['routing']> = {
-  caseSensitive: otherwise(true, flag),
-  ignoreTrailingSlash: otherwise(false, flag),
-  ignoreDuplicateSlashes: otherwise(false, flag),
-  methodNotAllowed: otherwise(false, flag),
-};
+/** What holds unless it is given otherwise, where Express and `createServer` differ. */
+interface Defaults extends Pick<ResolvedOptions, 'etag'>, Pick<ResolvedOptions['body'], 'parse'>, Pick<ResolvedOptions['routing'], 'caseSensitive' | 'ignoreTrailingSlash'> {}
+
+const EXACT: Defaults = { etag: false, parse: true, caseSensitive: true, ignoreTrailingSlash: false };
+const OF_EXPRESS: Defaults = { etag: 'weak', parse: false, caseSensitive: false, ignoreTrailingSlash: true };
+
+function routingBy({ caseSensitive, ignoreTrailingSlash }: Defaults): Fields<ResolvedOptions['routing']> {
+  return {
+    caseSensitive: otherwise(caseSensitive, flag),
+    ignoreTrailingSlash: otherwise(ignoreTrailingSlash, flag),
+    ignoreDuplicateSlashes: otherwise(false, flag),
+    methodNotAllowed: otherwise(false, flag),
+  };
+}
 
 const BODY: Fields<Omit<ResolvedOptions['body'], 'parse'>> = {
   limit: otherwise(1_048_576, bytes),
   bigint: otherwise(false, flag),
 };
 
-const body: Field<ResolvedOptions['body']> = (given, name, warnings) => {
-  if (given === true) refuse(name, 'an object or false', 'true');
-  return Object.freeze({ parse: given !== false, ...section(BODY, strayHome)(given === false ? undefined : given, name, warnings) });
-};
+function bodyBy({ parse }: Defaults): Field<ResolvedOptions['body']> {
+  return (given, name, warnings) => {
+    if (given === true) refuse(name, 'an object or false', 'true');
+    const read = section(BODY, strayHome)(given === false ? undefined : given, name, warnings);
+    return Object.freeze({ parse: given === undefined ? parse : given !== false, ...read });
+  };
+}
 
 const logging: Field<GivenLogging> = (given, name, warnings) => {
   const resolved = section(LOGGING, strayHome)(given, name, warnings);
@@ -76,31 +87,35 @@ const logging: Field<GivenLogging> = (given, name, warnings) => {
 
 const etag: Field<ResolvedOptions['etag']> = refined(oneOf<boolean | 'weak' | 'strong'>(true, false, 'weak', 'strong'), (given) => (given === true ? 'weak' : given));
 
-const TOP = {
-  env: optional(text),
-  etag: otherwise(false as const, etag),
-  logging,
-  routing: section(ROUTING, strayHome),
-  body,
-  server,
-  security,
-};
+function topBy(defaults: Defaults) {
+  return {
+    env: optional(text),
+    etag: otherwise(defaults.etag, etag),
+    logging,
+    routing: section(routingBy(defaults), strayHome),
+    body: bodyBy(defaults),
+    server,
+    security,
+  };
+}
 
-const options = section(TOP, guardHome);
+const exact = section(topBy(EXACT), guardHome);
+const asExpress = section(topBy(OF_EXPRESS), guardHome);
 
 const SECTIONS: Sections = {
-  '': TOP, 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': ROUTING, 'body.': BODY, ...SERVER_SECTIONS, ...SECURITY_SECTIONS,
+  '': topBy(EXACT), 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': routingBy(EXACT), 'body.': BODY, ...SERVER_SECTIONS, ...SECURITY_SECTIONS,
 };
 
 /**
- * Checks what was given to `createServer` once, and fills in every default.
+ * Checks what was given to `createServer` or `express` once, and fills in every default.
  * @param given The options; `undefined` means none (INTERFACE sections 2.5 and 2.6).
  * @param environment NODE_ENV is the default of `env`, PORT that of `server.port`; empty text counts as unset.
+ * @param ofExpress Whether defaults are Express's.
  * @throws TypeError that names the option, what was given (of a secret only its kind) and what it must be.
  */
-export function resolveOptions(given: unknown, environment: Readonly<NodeJS.ProcessEnv>): ResolvedOptions {
+export function resolveOptions(given: unknown, environment: Readonly<NodeJS.ProcessEnv>, ofExpress = false): ResolvedOptions {
   const warnings: Warning[] = [];
-  const { env: named, ...resolved } = options(given, ROOT, warnings);
+  const { env: named, ...resolved } = (ofExpress ? asExpress : exact)(given, ROOT, warnings);
   const env = named ?? (environment['NODE_ENV'] || 'production');
   const { slowAfter = env === 'development' ? 10_000 : 0 } = resolved.logging;
   return Object.freeze({

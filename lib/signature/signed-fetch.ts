@@ -8,6 +8,11 @@ export interface SignedFetchOptions extends Omit<SignRequestOptions, OfOneReques
   fetch?: typeof globalThis.fetch | undefined;
 }
 
+/** Members of RequestInit, by the Fetch Standard and Node's. */
+const MEMBERS = [
+  'method', 'headers', 'body', 'referrer', 'referrerPolicy', 'mode', 'credentials', 'cache', 'redirect', 'integrity', 'keepalive', 'signal', 'duplex', 'priority', 'window', 'dispatcher',
+];
+
 type OfOneRequest = 'method' | 'url' | 'body' | 'timestamp' | 'headers' | 'expires' | 'nonce';
 type Signing = Omit<SignedFetchOptions, 'fetch'>;
 type Input = Parameters<typeof globalThis.fetch>[0];
@@ -77,10 +82,13 @@ function sign(signing: Signing, { method, headers }: Request, url: string, body:
 }
 
 /** What the caller gave, as it is at the time of the call, with the method in upper case: Node's parser takes no `patch`. */
-function copied(init: Init | Request | undefined): Init {
+function copied(init: Init | Request | null | undefined): Init {
   const copy: Record<string, unknown> = {};
-  // A Request may stand as init: its getters are inherited, and a spread would lose them.
-  for (const name in init) {
+  if (init === undefined || init === null) return copy;
+  // A Request may stand as init, or an object of a class: their getters are inherited, and a spread would lose them.
+  const names = new Set<string>(MEMBERS);
+  for (const name in init) names.add(name);
+  for (const name of names) {
     const value = init[name as keyof typeof init];
     // For fetch undefined is not given: it must not hide what a Request says.
     if (value !== undefined) copy[name] = value;

@@ -46,13 +46,40 @@ export function readFileOptions(given: SendFileOptions & { readonly maxage?: Sen
   return { root, headers, dotfiles, followSymlinks, maxAge: maxAge || maxage, immutable, cacheControl, lastModified, etag, acceptRanges, extensions, index, start, end };
 }
 
+/** What `res.download` is given behind the path. */
+interface Download {
+  /** What to save the file as; that of the file where there is none. */
+  readonly filename: string | undefined;
+  readonly options: SendFileOptions;
+  readonly callback: SendFileCallback | undefined;
+}
+
+/**
+ * Tells them by their places, as Express does: a name may be the client's, and an object that it has sent must not stand for the options that
+ * there are.
+ * @throws TypeError for a name that is no string, and for options that are no object.
+ */
+export function readDownload(second: unknown, third: unknown, fourth: unknown): Download {
+  if (typeof second === 'function') return { filename: undefined, options: {}, callback: second as SendFileCallback };
+  const isNamed = typeof second !== 'object' || second === null || (third !== undefined && typeof third !== 'function');
+  if (isNamed && second && typeof second !== 'string') throw new TypeError(`res.download: the name to save under must be a string, got ${inspect(second)}`);
+  const options = isNamed ? (typeof third === 'function' ? undefined : third) : second;
+  if (options && typeof options !== 'object') throw new TypeError(`res.download takes an object of options, got ${inspect(options)}`);
+  return {
+    filename: isNamed ? ((second || undefined) as string | undefined) : undefined,
+    options: readFileOptions(options || {}),
+    callback: (typeof third === 'function' ? third : fourth) as SendFileCallback | undefined,
+  };
+}
+
 /** @throws TypeError for a path that is no string, or is relative with no `root`; for bytes that are none. */
 export function checkFileOptions(path: unknown, { root, start = 0, end = Number.MAX_SAFE_INTEGER }: SendFileOptions): void {
   if (typeof path !== 'string' || path === '') {
     const wrong = path ? 'path must be a string to' : 'path argument is required to';
     throw new TypeError(`${wrong} res.sendFile, got ${inspect(path)}: give it the path of a file`);
   }
-  if ((root === undefined || root === '') && !isAbsolute(path)) {
+  // As `send` asks: of null and false it makes none.
+  if (!root && !isAbsolute(path)) {
     throw new TypeError(
       `path must be absolute, or beneath a root, for res.sendFile, got ${inspect(path)}: write path.join(__dirname, ${inspect(path)}) or { root: __dirname }`,
     );
