@@ -162,6 +162,13 @@ describe('so do', () => {
     expect(lines[0]).toMatch(/^a=-s:b.*; Domain=a\.b; Path=\/x; Expires=.*; HttpOnly; Secure; Partitioned; Priority=High; SameSite=None$/);
   });
 
+  test.each(OTHERS)('app.inject: %s', async (_, look) => {
+    const app = createServer({ env: 'test', logging: { level: 'silent' } });
+    app.post('/a', (req, res) => res.json([req.url, req.get('x-a'), req.get('cookie'), req.ip, req.body]));
+    const options = { method: 'POST', url: '/a', query: { b: 'c' }, headers: { 'x-a': '1' }, cookies: { d: 'e' }, payload: { f: 1 }, remoteAddress: '10.0.0.1' };
+    expect((await app.inject(look(options))).json()).toEqual(['/a?b=c', '1', 'd=e', '10.0.0.1', { f: 1 }]);
+  });
+
   test.each(OTHERS)('start: %s', async (_, look) => {
     const ending = new AbortController();
     const app = createServer({ env: 'test', logging: { level: 'silent' } });

@@ -302,3 +302,29 @@ describe('inject', () => {
     expect(await buffer(Readable.from([Buffer.from('x')]))).toEqual(Buffer.from('x'));
   });
 });
+
+test('rejects for options that it refuses, as a client may give them to a program that answers many at once', async () => {
+  const app = silent();
+  app.post('/batch', async (req, res) => {
+    const answers: unknown[] = [];
+    for (const one of req.body as InjectOptions[]) {
+      try {
+        answers.push((await app.inject(one)).statusCode);
+      } catch (error) {
+        answers.push(typeof (error as Error).message);
+      }
+    }
+    res.json(answers);
+  });
+  app.all('/**', (req, res) => res.json(req.url));
+  const port = await running.start(app);
+  const batch = async (given: unknown[]): Promise<unknown> => (await ask(port, '/batch', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(given) })).json;
+  expect(await batch([{}, 5, null, '', [], { url: '/a' }, { url: '/a', method: 5 }, { url: '/a', method: 'LIST' }, { url: '/a', path: '/b' }, { url: '/a', remoteAddress: 5, authority: {} }]))
+    .toEqual(['string', 'string', 'string', 'string', 'string', 200, 'string', 'string', 'string', 'string']);
+  const value = fc.oneof(fc.constantFrom<unknown>(null, true, 5, '', '/a', 'x y', 'http://[', 'GET', 'LIST', 'a\r\nb'), fc.constant([]), fc.constant(['a']), fc.constant({}), fc.constant({ pathname: '/p' }), fc.constant({ toString: 1 }), fc.constant({ pipe: 1 }), fc.constant({ then: 1 }));
+  const name = fc.constantFrom('url', 'path', 'method', 'headers', 'query', 'cookies', 'payload', 'body', 'authority', 'remoteAddress', 'server', 'signal', 'validate', 'payloadAsStream', 'Request', 'autoStart');
+  await fc.assert(fc.asyncProperty(fc.dictionary(name, value, { maxKeys: 5 }), fc.boolean(), async (given, hasUrl) => {
+    const [answer] = await batch([hasUrl ? { url: '/a', ...given } : given]) as unknown[];
+    expect(['number', 'string']).toContain(answer === 'string' ? answer : typeof answer);
+  }), { numRuns: 300 });
+});

@@ -34,7 +34,7 @@ export interface InjectTarget {
  * finds what it looks for.
  */
 export async function inject(given: string | InjectOptions, target: InjectTarget): Promise<InjectResponse> {
-  const options = typeof given === 'string' ? { url: given } : given;
+  const options = readOptions(typeof given === 'string' ? { url: given } : given);
   const payload: unknown = options.payload ?? options.body;
   const streamed = typeof payload === 'object' && payload !== null && 'pipe' in payload;
   // Only this function is handed on: given an application with Express's `request` and `response`, the library would change their prototypes.
@@ -45,6 +45,24 @@ export async function inject(given: string | InjectOptions, target: InjectTarget
   const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
   if (length !== undefined) answer.headers['content-length'] ??= length;
   return answer;
+}
+
+/** What light-my-request reads. */
+const NAMES = [
+  'url', 'path', 'method', 'headers', 'query', 'cookies', 'payload', 'body', 'authority', 'remoteAddress', 'server', 'signal', 'simulate', 'validate', 'payloadAsStream', 'Request',
+];
+
+/**
+ * By name: the library copies an object's own properties alone. By itself it starts in a tick of its own, in which it would throw for options
+ * that it refuses: out of reach, and the process would end.
+ */
+function readOptions(given: InjectOptions): InjectOptions {
+  const options: Record<string, unknown> = { autoStart: false };
+  for (const name of NAMES) {
+    const value = (given as Record<string, unknown>)[name];
+    if (value !== undefined) options[name] = value;
+  }
+  return options;
 }
 
 function dispatch(blueprint: Blueprint, res: ServerResponse, { streamed, signal }: Sending, { listener, Request, encrypted }: InjectTarget): void {
