@@ -26,6 +26,7 @@ export const
   lightMyRequest = late(() => require('light-my-request') as typeof import('light-my-request')),
   mimeTypes = late(() => require('mime-types') as typeof import('mime-types')),
   onFinished = late(() => require('on-finished') as typeof import('on-finished')),
+  parseurl = late(() => require('parseurl') as (req: { url: string }) => { readonly pathname: string | null }),
   pino = late(() => require('pino') as typeof import('pino')),
   proxyAddr = late(() => require('proxy-addr') as typeof import('proxy-addr')),
   qs = late(() => require('qs') as typeof import('qs')),

@@ -1,3 +1,6 @@
+import { decode } from './decoding';
+import { parseurl } from './packages';
+
 const SLASH = 0x2f;
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
@@ -11,6 +14,24 @@ export function pathOf(target: string): string {
   const end = pathEnd(target, start);
   if (end === start) return '/';
   return start === 0 && end === target.length ? target : target.slice(start, end);
+}
+
+/** What has parseurl take a path for a URL that is to be parsed. */
+const ODD = /[#\s]/;
+
+/**
+ * Whether others read another path of a target than {@link pathOf}. Express, connect and what is made for them read it by parseurl, and that
+ * an odd one by `url.parse`: `\` is `/`, a host ends at `;`, white space at the end is none. A guard of the one path would not be met by who
+ * takes the other.
+ */
+export function isDisputed(target: string): boolean {
+  if (target.charCodeAt(0) === SLASH ? !ODD.test(target) : target === '') return false;
+  try {
+    return decode(parseurl()({ url: target }).pathname ?? '/').text !== decode(pathOf(target)).text;
+  } catch {
+    // What can't be parsed has no path for them.
+    return true;
+  }
 }
 
 /** The query of a request target, without its `?` and without a fragment; empty where there is none. */

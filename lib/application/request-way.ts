@@ -1,6 +1,6 @@
 import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
-import { read } from '../errors';
+import { HttpError, read } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { Adoption, giveOwnBody, giveOwnProperties, leadTo } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
@@ -31,7 +31,7 @@ import type { SafeLog } from '../safe-log';
 import type { Listener } from './server';
 import { type CheckHost, SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
-import { pathOf } from '../target';
+import { isDisputed, pathOf } from '../target';
 import { matchTarget, restoreSuffix } from './xjson-suffix';
 
 /**
@@ -127,6 +127,12 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
     }
     const { url } = req;
+    if (isDisputed(url)) {
+      const error = HttpError.of('DISPUTED_PATH');
+      if (leave === undefined) this.failed({ req, res }, error);
+      else leave(error);
+      return;
+    }
     const match = matchTarget(table, this.mounted, req, res, leave !== undefined, parent);
     const begun = req[kBegun] ?? parent;
     const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import type { SendOptions } from 'send';
+import { HttpError } from '../errors';
 import { forgetFraming, forgetLength } from '../http/answer';
 import { type FileResponse, FileTransfer } from '../http/file/file-transfer';
 import { asError } from '../http/file/file-pipe';
@@ -12,7 +13,7 @@ import { kSettings, type ResponseSettings } from '../http/response-state';
 import { markFactory } from '../middleware-factory';
 import { encodeUrl } from '../packages';
 import type { Handler, NextFunction } from '../routing/handler';
-import { pathEnd, pathOf, pathStart } from '../target';
+import { isDisputed, pathEnd, pathOf, pathStart } from '../target';
 
 /** Options of {@link staticFiles}. */
 export interface StaticOptions {
@@ -83,6 +84,8 @@ class ServedDirectory {
 
   serve(req: FileRequest, res: StaticResponse, next: NextFunction): void {
     if (req.method !== 'GET' && req.method !== 'HEAD') return this.#fallsThrough ? next() : refuseMethod(res);
+    // Under another framework nobody has asked: a guard there may have read another path.
+    if (isDisputed(req.url ?? '')) return next(this.#fallsThrough ? undefined : HttpError.of('DISPUTED_PATH'));
     let isStarting = true;
     let isLeft = false;
     const leave = (error?: Error): void => {

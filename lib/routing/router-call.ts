@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { HttpError } from '../errors';
 import { Adoption, giveOwnProperties } from '../http/adoption';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
@@ -10,7 +11,7 @@ import { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod, kOriginalUrl, kSettings } from '../http/request-state';
 import type { Response } from '../http/response';
-import { pathOf } from '../target';
+import { isDisputed, pathOf } from '../target';
 import { checkAround, isLedAstray } from './guards-around';
 import type { NextFunction } from './handler';
 import type { Params } from './pattern-params';
@@ -101,6 +102,7 @@ export class RouterCall implements WalkHost {
     const req = message as Travelling;
     // What another framework made may lack anything.
     if (typeof req.url !== 'string' || req.url === '') return next();
+    if (isDisputed(req.url)) return next(HttpError.of('DISPUTED_PATH'));
     const parent = req[kWalk];
     const table = this.#tableIn(parent, next);
     if (table === null) return;

@@ -2,7 +2,7 @@ import { HttpError, read } from '../errors';
 import type { Request } from '../http/request';
 import { kSettings } from '../http/request-state';
 import { forgetRefusedHead } from '../http/default-answer';
-import { pathOf } from '../target';
+import { isDisputed, pathOf } from '../target';
 import type { Response } from '../http/response';
 import { type Failure, isError } from './failure';
 import type { ErrorHandler, Handler, NextFunction } from './handler';
@@ -423,6 +423,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
       this.view.takeRewrite(method);
       this.method = this.req.method;
       const path = pathOf(this.url);
+      if (isDisputed(this.url)) return this.#interrupt(this.failure?.error ?? HttpError.of('DISPUTED_PATH'));
       // A router of createServer may have stood back for the route of another method.
       this.isElsewhere = path !== match.path || (table.apart && this.method !== method);
       // What has run in the router was asked about the part of the target that it was entered by.
