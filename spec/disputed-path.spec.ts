@@ -109,6 +109,14 @@ describe('a target that can be read as two paths', () => {
     for (const host of ['express()', 'createServer()']) expect((await told(await running.serve(guarded(host, 'static')), sent))[0]).toBe(400);
   });
 
+  test('of a request whose body is not read to its end: the connection is closed, and that is said', async () => {
+    for (const make of [express, createServer]) {
+      const port = await running.start(make({ ...QUIET, body: { limit: 1000 } }));
+      const text = await Wire.tell(port, `${head('POST /a\\b#', { 'Content-Length': 2_000_000 })}${'x'.repeat(5000)}`);
+      expect(text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n/);
+    }
+  });
+
   test('is an error of the framework that has called, and to static no file', async () => {
     const app = expressOwn();
     app.use('/app', express(QUIET) as never);

@@ -129,8 +129,9 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     const { url } = req;
     if (isDisputed(url)) {
       const error = HttpError.of('DISPUTED_PATH');
-      if (leave === undefined) this.failed({ req, res }, error);
-      else leave(error);
+      if (leave !== undefined) return leave(error);
+      if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
+      this.failed({ req, res }, error);
       return;
     }
     const match = matchTarget(table, this.mounted, req, res, leave !== undefined, parent);

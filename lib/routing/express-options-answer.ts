@@ -29,7 +29,8 @@ function answerOf(table: RouteTable, mount: Mount, routes: readonly Layer[]): La
   const end = Math.min(mount.end, table.layers.length);
   const handler = (req: Request, res: Response, next: NextFunction): unknown => {
     const allow = methodsOf(table, routes, req);
-    if (allow === '') {
+    // As Express asks, which takes one that middleware has written otherwise for a route's alone.
+    if (allow === '' || req.method !== 'OPTIONS') {
       next();
       return undefined;
     }

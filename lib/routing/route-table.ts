@@ -147,7 +147,7 @@ export class RouteTable {
 
   /** As in Express a RegExp, and a wildcard without a slash before it, may match what is no path: a guard may rest on that. */
   #pathlessPlan(method: string): Plan {
-    const known = this.#methods.has(method) ? method : OTHER;
+    const known = this.#known(method);
     let plan = this.#pathless.get(known);
     if (plan === undefined) {
       const layers = this.layers.filter(({ place, patterns }) => place === null || patterns.some(({ isFree }) => isFree));
@@ -163,11 +163,21 @@ export class RouteTable {
     if (plans === undefined) this.#plans.set(shape, plans = new Map<string, Plan>());
     const plan = plans.get(method);
     if (plan !== undefined) return plan;
-    // Middleware may make a method of whatever a client sends: a plan for each would be kept for good.
-    const known = this.#methods.has(method) ? method : OTHER;
+    const known = this.#known(method);
     let made = plans.get(known);
     if (made === undefined) plans.set(known, made = this.#makePlan(shape, known));
     return made;
+  }
+
+  /**
+   * A method that routes have, as they have it: as in Express middleware may write it otherwise, and who stands behind takes it for the same.
+   * Of the others none: middleware may make one of whatever a client sends, and a plan for each would be kept for good.
+   */
+  #known(method: unknown): string {
+    if (typeof method !== 'string') return OTHER;
+    if (this.#methods.has(method)) return method;
+    const upper = method.toUpperCase();
+    return this.#methods.has(upper) ? upper : OTHER;
   }
 
   #makePlan(shape: Shape, method: string): Plan {
