@@ -46,8 +46,8 @@ export class RouteTable {
   readonly #unmatched: Plan;
   /** For targets that are no path, by method. */
   readonly #pathless = new Map<string, Plan>();
-  /** Methods that a plan of their own is made for: those of the routes, HEAD and OPTIONS. */
-  readonly #methods = new Set(['HEAD', 'OPTIONS']);
+  /** Methods that a plan of their own is made for, by their small letters: those of the routes, HEAD and OPTIONS. */
+  readonly #methods = new Map([['head', 'HEAD'], ['options', 'OPTIONS']]);
   readonly #heads: HeadRoutes;
   readonly #exact: boolean;
   readonly #answers: ((table: RouteTable) => Layer[]) | null;
@@ -72,7 +72,7 @@ export class RouteTable {
     for (const layer of this.layers) {
       this.#index.add(layer);
       if (layer.place === null) continue;
-      if (layer.method !== null) this.#methods.add(layer.method);
+      if (layer.method !== null) this.#methods.set(layer.method.toLowerCase(), layer.method);
       this.#heads.add(layer);
       for (const pattern of layer.patterns) this.#engine.add(pattern);
     }
@@ -174,10 +174,8 @@ export class RouteTable {
    * Of the others none: middleware may make one of whatever a client sends, and a plan for each would be kept for good.
    */
   #known(method: unknown): string {
-    if (typeof method !== 'string') return OTHER;
-    if (this.#methods.has(method)) return method;
-    const upper = method.toUpperCase();
-    return this.#methods.has(upper) ? upper : OTHER;
+    // By small letters, as Express compares: beyond ASCII capitals would be another comparison.
+    return (typeof method === 'string' ? this.#methods.get(method.toLowerCase()) : undefined) ?? OTHER;
   }
 
   #makePlan(shape: Shape, method: string): Plan {

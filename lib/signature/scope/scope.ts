@@ -13,6 +13,7 @@ const PLAIN = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[!"$&-.0-:<->@-[\]-~]+)+)$/;
 // RFC 9112 section 3.2.2. Where such a target's authority ends, URL parsers agree on only if it is a plain host and port.
 const ORIGIN = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?(?=[/?#]|$)/i;
 const SUFFIX = /\.xjson$/i;
+const ASCII = /^[\0-\x7f]*$/;
 
 /** Whether every server reads a path alike but for the case of its letters. */
 export function isPlain(path: string): boolean {
@@ -59,12 +60,15 @@ export class SignatureScope {
    */
   requires(method: string, path: string): boolean {
     if (this.#includes.length === 0 && this.#excludes.length === 0) return true;
+    // What takes the request may compare by small letters or by capitals, which beyond ASCII is not the same.
+    const isOdd = !ASCII.test(method);
     const verb = method.toUpperCase();
     const plain = isPlain(path);
-    if (this.#includes.length > 0 && !(plain ? this.#includesPlain(verb, path) : this.#includesOther(verb, path))) return false;
+    const includes = (one: string): boolean => (plain ? this.#includesPlain(one, path) : this.#includesOther(one, path));
+    if (this.#includes.length > 0 && !includes(verb) && !(isOdd && includes(method.toLowerCase().toUpperCase()))) return false;
     // Of a path that is not plain the router may see an excluded side, and
     // what takes the request another: `/public/..%2fapi`.
-    return !(plain && this.#excludesPlain(verb, path));
+    return !(plain && this.#excludesPlain(isOdd ? method : verb, path));
   }
 
   /**
