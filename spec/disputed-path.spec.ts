@@ -1,29 +1,20 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import expressOwn, { Router as ExpressRouter } from 'express';
 import fc from 'fast-check';
 import serveStatic from 'serve-static';
 import { createServer, express, type Handler, Router, static as staticFiles } from 'waypost';
 import { isDisputed } from '../lib/target';
+import { Folder } from './support/folder';
 import { Running } from './support/running';
 import { runs } from './support/runs';
 import { ask, head, Wire } from './support/wire';
 
 const SECRET = 'the secret';
 const running = new Running();
-let root: string;
+const folder = new Folder({ 'priv/one': SECRET, 'open/one': 'open' });
+const root = folder.path;
 
-beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), 'waypost-'));
-  mkdirSync(join(root, 'priv'));
-  mkdirSync(join(root, 'open'));
-  writeFileSync(join(root, 'priv/one'), SECRET);
-  writeFileSync(join(root, 'open/one'), 'open');
-});
-
-afterAll(() => rmSync(root, { recursive: true }));
+afterAll(() => folder.close());
 afterEach(() => running.close());
 
 type Use = (...given: unknown[]) => unknown;

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express5 from 'express';
 import fc from 'fast-check';
 import { createServer, express, json, raw, Router, type SendFileOptions, signedFetch, type SignedFetchOptions, signRequest, type SignRequestOptions, static as staticFiles, text, urlencoded, XJsonResponseHandler } from 'waypost';
+import { Folder } from './support/folder';
 import { Running } from './support/running';
 import { ask, post } from './support/wire';
 
@@ -39,20 +38,12 @@ const LOOKS: readonly (readonly [string, (options: Options) => object])[] = [
 const OTHERS = LOOKS.slice(1);
 
 const running = new Running();
-let tree: string;
-let root: string;
+const folder = new Folder(Object.fromEntries(['a.txt', '.env', 'dir/index.html', 'dir/home.html'].map((name) => [`public/${name}`, `this is ${name}`])));
+folder.add('secret.txt', 'this is outside');
+const tree = folder.path;
+const root = join(tree, 'public');
 
-beforeAll(() => {
-  tree = mkdtempSync(join(tmpdir(), 'waypost-'));
-  root = join(tree, 'public');
-  mkdirSync(join(root, 'dir'), { recursive: true });
-  for (const name of ['a.txt', '.env', 'dir/index.html', 'dir/home.html', '../secret.txt']) {
-    writeFileSync(join(root, name), `this is ${name}`);
-    utimesSync(join(root, name), 1e9, 1e9);
-  }
-});
-
-afterAll(() => rmSync(tree, { recursive: true }));
+afterAll(() => folder.close());
 afterEach(() => running.close());
 
 describe('sendFile and download take options of every look alike', () => {

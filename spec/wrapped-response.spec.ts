@@ -1,21 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import { createServer, express as waypostExpress } from 'waypost';
+import { Folder } from './support/folder';
 import { Running } from './support/running';
 import { ask } from './support/wire';
 
 const running = new Running();
-let folder: string;
+const files = new Folder({ 'a.txt': 'the file', 'v.t': '' });
+const folder = files.path;
 
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'waypost-'));
-  writeFileSync(join(folder, 'a.txt'), 'the file');
-  writeFileSync(join(folder, 'v.t'), '');
-});
-
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(() => files.close());
 afterEach(() => running.close());
 
 type Method = (...given: unknown[]) => unknown;
