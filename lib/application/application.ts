@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ConfiguredRouter, kRules, kShared } from './configured-router';
-import { makeAssignable } from '../http/assignable';
+import { ConfiguredRouter, kRegistrar, kRules, kShared } from './configured-router';
+import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
@@ -14,7 +14,7 @@ import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
 import { delegate, giveMembers } from './members';
-import { type OwnClasses, ownClasses } from './own-classes';
+import { inheriting, type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
@@ -24,7 +24,7 @@ import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { optionsAnswers } from '../routing/express-options-answer';
 import { RouteTable } from '../routing/route-table';
 import { kChanged, kUsed, kVetPaths } from '../routing/registration';
-import { Router } from '../routing/router';
+import { kRun, Router } from '../routing/router';
 import { callOnSelf, selfOf } from '../routing/self';
 import type { Travelling } from '../routing/walk';
 import { SafeLog } from '../safe-log';
@@ -89,7 +89,7 @@ export class Application extends ConfiguredRouter {
     this.set('absolute views', asExpress);
     this.#given = own;
     this.#logger = logger;
-    this.#classes = ownClasses(this[kShared]);
+    this.#classes = ownClasses(this[kShared], (other) => Application.#of(other)?.[kShared]);
     if (options.logging.requestId !== false) giveRequestIds(this.#classes.Request.prototype as object, options.logging.requestId, own, logger);
     this.#hooks = signatureHooks(options.security, options.routing, this.#logger);
     this.#upgrades = new Upgrades(this.#hooks, this.#logger, () => this.rawListeners('upgrade') as UpgradeListener[]);
@@ -111,8 +111,8 @@ export class Application extends ConfiguredRouter {
   protected override [kUsed](path: Paths, entry: unknown): void {
     const app = Application.#of(entry);
     if (app !== undefined) {
-      Object.setPrototypeOf(app.#classes.Request.prototype, this.#classes.Request.prototype as object);
-      Object.setPrototypeOf(app.#classes.Response.prototype, this.#classes.Response.prototype);
+      Object.setPrototypeOf(app.#classes.Request.prototype, this.#way.request);
+      Object.setPrototypeOf(app.#classes.Response.prototype, this.#way.response);
     }
     super[kUsed](path, entry);
   }
@@ -124,17 +124,26 @@ export class Application extends ConfiguredRouter {
 
   /** What its requests inherit from, as in Express: what is put there they all have. */
   get request(): object {
-    return this.#classes.Request.prototype as object;
+    return this.#way.request;
+  }
+
+  /** As in Express its requests inherit from what is assigned, if that inherits from `express.request`; anything else is the program's own. */
+  set request(given: object) {
+    const request = inheriting(given, this.#classes.Request.prototype as object);
+    if (request === null) assign(this, 'request', given);
+    else this.#way.inherit(request, this.#way.response);
   }
 
   /** What its responses inherit from. */
   get response(): object {
-    return this.#classes.Response.prototype;
+    return this.#way.response;
   }
 
-  /** What its routes and middleware are registered in, as in Express: the application itself. */
-  get router(): this {
-    return this;
+  /** As `request`. */
+  set response(given: object) {
+    const response = inheriting(given, this.#classes.Response.prototype);
+    if (response === null) assign(this, 'response', given);
+    else this.#way.inherit(this.#way.request, response);
   }
 
   /** The logger, for the application's own use. */
@@ -246,6 +255,12 @@ export class Application extends ConfiguredRouter {
     }
   }
 
+  /** @internal By its router: of what has come through the application already, its routes alone, as in Express. Anything else goes the whole way, signatures and all. */
+  protected override [kRun](req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
+    if (this.#way.has(req as Travelling)) super[kRun](req, res, next);
+    else this.#way.take(req as Travelling, res as Response, next);
+  }
+
   /** Serves a request, as calling the application does; `next` goes on with what it has not taken. A program may put its own in the place of this. */
   override handle(message: IncomingMessage, response: ServerResponse, next?: NextFunction): void {
     (#way in this ? this : selfOf(this as Application)).#way.take(message as Travelling, response as Response, next);
@@ -275,9 +290,9 @@ export class Application extends ConfiguredRouter {
 }
 
 callOnSelf(Application.prototype, { except: ['handle', 'listen', 'start'] });
-delegate(Application.prototype, Router.prototype, ['param', 'route', 'use']);
+delegate(Application.prototype, (app) => selfOf(app)[kRegistrar], ['param', 'route', 'use']);
 giveMembers(Application.prototype, ConfiguredRouter.prototype, Router.prototype);
-makeAssignable(Application.prototype, ['server', 'log', 'request', 'response', 'router', 'settings']);
+makeAssignable(Application.prototype, ['server', 'log', 'caseSensitive', 'strict', 'mergeParams']);
 
 /**
  * Makes an application (INTERFACE section 1).

@@ -1,15 +1,17 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
+import { assign } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { RenderCallback } from '../http/host-application';
 import type { SafeLog } from '../safe-log';
 import type { RoutingOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
-import type { NextFunction } from '../routing/handler';
+import type { Handler, NextFunction } from '../routing/handler';
 import type { Path, Paths } from '../routing/given-path';
+import type { PathRules } from '../routing/path';
 import { kChanged, kUsed, kVet, kVetPaths, type RoutingRules } from '../routing/registration';
-import { kStandsAlone, Router } from '../routing/router';
+import { kConfigure, kShownRouter, kStandsAlone, Router } from '../routing/router';
 import { callOnSelf, selfOf } from '../routing/self';
 import { looser, type RouterOptions, rulesOf } from '../routing/router-options';
 import type { Verb } from '../routing/verb-types';
@@ -22,6 +24,7 @@ import { addEngine, type RenderableView, renderView, type ViewHost } from './vie
 /** What an application asks itself for; by symbols, as in {@link Router}. */
 export const kShared = Symbol('waypost.application.shared');
 export const kRules = Symbol('waypost.application.rules');
+export const kRegistrar = Symbol('waypost.application.registrar');
 
 type Comparison = Pick<Required<RoutingOptions>, 'caseSensitive' | 'ignoreTrailingSlash'>;
 
@@ -62,6 +65,11 @@ export class ConfiguredRouter extends Router implements ViewHost {
   readonly #asExpress: boolean;
   /** By what paths are compared, once it can no longer be set. */
   #comparison: Comparison | null = null;
+  readonly #shown: Router;
+  /** Calls the router that a program has defined in the place of that, as it is by then. */
+  readonly #callDefined: Handler = (req, res, next) => this[kRegistrar].handle(req, res, next);
+  /** What a program has assigned to `router`, for itself. */
+  #assigned: unknown;
 
   /** @param asExpress Whether routers without options go by Express's defaults, and what settings mean as well. */
   constructor(target: (req: IncomingMessage, res: ServerResponse, next?: NextFunction) => void, options: ResolvedOptions, logger: SafeLog, asExpress: boolean) {
@@ -69,13 +77,60 @@ export class ConfiguredRouter extends Router implements ViewHost {
     this.#options = options;
     this.#asExpress = asExpress;
     this.#logger = logger;
-    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress);
-    this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.values });
+    this.#settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress, {
+      vet: (name, value) => this.#vetSetting(name, value),
+      wrote: (name) => {
+        if (name === null || isOfRoutes(name)) this[kChanged]();
+      },
+    });
+    const rules = (): PathRules => this[kRules];
+    this.#shown = Router.shownFor(this, { get caseSensitive() { return rules().caseSensitive; }, get strict() { return !rules().ignoreTrailingSlash; } });
+    this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.shown });
   }
 
-  /** The settings as they stand; to change one, {@link set} it. */
+  /** What its routes and middleware are registered in, as in Express: what is put in the place of its `handle`, `use`, `route` and `param`, or taken out of its `stack`, counts for the application. */
+  get router(): Router {
+    return (this.#assigned as Router | undefined) ?? this.#shown;
+  }
+
+  /** As in Express, what is assigned is no router of the application's: that would have to be defined. */
+  set router(given: Router) {
+    this.#assigned = given;
+  }
+
+  /** @internal */
+  protected override get [kShownRouter](): Router | Handler {
+    return this[kRegistrar] === this.#shown ? this.#shown : this.#callDefined;
+  }
+
+  /** @internal The router, or what a program has defined in its place: as in Express that is called, and registered in. */
+  get [kRegistrar](): Router {
+    const defined = Object.hasOwn(this, 'router') ? (this as { readonly router: unknown }).router : undefined;
+    return typeof defined === 'function' && defined !== this && typeof (defined as Partial<Router>).handle === 'function' ? (defined as Router) : this.#shown;
+  }
+
+  /** @internal As the settings of the name. */
+  protected override [kConfigure]({ caseSensitive, strict }: RouterOptions): void {
+    if (caseSensitive !== undefined) this.set('case sensitive routing', caseSensitive);
+    if (strict !== undefined) this.set('strict routing', strict);
+  }
+
+  /** The settings as they stand. To change one, {@link set} it: what is written here counts as it stands, and `etag` makes no `etag fn`. */
   get settings(): Record<string, unknown> {
-    return this.#settings.values;
+    return this.#settings.shown;
+  }
+
+  /** An object's settings are written over those that stand; anything else is the program's own. */
+  set settings(given: Record<string, unknown>) {
+    if (typeof given === 'object' && (given as unknown) !== null) Object.assign(this.#settings.shown, given);
+    else assign(this, 'settings', given);
+  }
+
+  /** The scope of the signature check was worked out by the options. */
+  #vetSetting(name: string | symbol, value: unknown): void {
+    if (!isOfRoutes(name) || Boolean(value) === this.enabled(name) || !signs(this.#options)) return;
+    const option = name === 'strict routing' ? `ignoreTrailingSlash: ${String(!value)}` : `caseSensitive: ${String(Boolean(value))}`;
+    throw new TypeError(`The setting "${name}" can't be changed where request signatures are checked; write createServer({ routing: { ${option} } })`);
   }
 
   /** @internal What the settings mean for requests and responses. */
@@ -128,13 +183,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
     const [name, value] = given;
     if (typeof name !== 'string') throw new TypeError(`set() needs the name of a setting, got ${inspect(name)}`);
     if (given.length === 1) return this.#settings.values[name];
-    const routes = name === 'case sensitive routing' || name === 'strict routing';
-    if (routes && Boolean(value) !== this.enabled(name) && signs(this.#options)) {
-      const option = name === 'strict routing' ? `ignoreTrailingSlash: ${String(!value)}` : `caseSensitive: ${String(Boolean(value))}`;
-      throw new TypeError(`The setting "${name}" can't be changed where request signatures are checked; write createServer({ routing: { ${option} } })`);
-    }
     this.#settings.set(name, value);
-    if (routes) this[kChanged]();
     if (name === 'x-powered-by' && value) this.#logger.warn('The setting "x-powered-by" has no effect: that header is never sent');
     return this;
   }
@@ -210,6 +259,11 @@ function get(this: ConfiguredRouter, ...given: [unknown, ...unknown[]]): unknown
 callOnSelf(ConfiguredRouter.prototype, { except: [] });
 giveMembers(ConfiguredRouter.prototype, EventEmitter.prototype);
 Object.defineProperty(ConfiguredRouter.prototype, 'get', { value: get, writable: true, configurable: true });
+
+function isOfRoutes(name: string | symbol): name is 'case sensitive routing' | 'strict routing' {
+  return name === 'case sensitive routing' || name === 'strict routing';
+}
+
 function signs({ security }: ResolvedOptions): boolean {
   return security.requestSignature !== undefined || security.webhooks.length > 0;
 }

@@ -10,11 +10,13 @@ export function giveMembers(prototype: object, ...others: object[]): void {
   }
 }
 
-/** Gives a prototype methods that call those of another as they are by then: a program may have put others there. */
-export function delegate(prototype: object, other: object, names: readonly string[]): void {
+/** Gives a prototype methods that call those of another object, as they are by then: a program may have put others there. What returns that object returns what it was called on. */
+export function delegate<T extends object>(prototype: T, to: (self: T) => object, names: readonly string[]): void {
   for (const name of names) {
-    const value = function (this: unknown, ...given: unknown[]): unknown {
-      return (other as Record<string, (...given: unknown[]) => unknown>)[name]?.apply(this, given);
+    const value = function (this: T, ...given: unknown[]): unknown {
+      const other = to(this);
+      const result: unknown = Reflect.apply(Reflect.get(other, name) as () => unknown, other, given);
+      return result === other ? this : result;
     };
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }

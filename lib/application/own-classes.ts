@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { assign } from '../http/assignable';
 import { Request } from '../http/request';
 import { kSettings as kRequestSettings } from '../http/request-state';
-import type { Response } from '../http/response';
+import { Response } from '../http/response';
 import { kSettings as kResponseSettings } from '../http/response-state';
 import { WalkedResponse } from '../routing/walked-response';
 import type { SharedSettings } from './settings';
@@ -14,15 +14,32 @@ export interface OwnClasses {
 }
 
 /** Makes an application's own subclasses: they know its settings, and responses fail by the request's walk. */
-export function ownClasses(settings: SharedSettings): OwnClasses {
+export function ownClasses(settings: SharedSettings, settingsOf: (app: unknown) => SharedSettings | undefined): OwnClasses {
   const classes = {
     Request: class extends Request {},
     Response: class extends WalkedResponse {},
   };
   share(classes.Request.prototype, kRequestSettings, settings);
-  hideApplication(classes.Request.prototype, settings);
   share(classes.Response.prototype, kResponseSettings, settings);
+  showApplication(classes.Request.prototype, kRequestSettings, settingsOf);
+  showApplication(classes.Response.prototype, kResponseSettings, settingsOf);
+  hideApplication(classes.Request.prototype);
   return classes as unknown as OwnClasses;
+}
+
+/** Where a program makes another application the `app` of a request or response, the settings of that count from then on, as in Express. */
+function showApplication(prototype: object, key: symbol, settingsOf: (app: unknown) => SharedSettings | undefined): void {
+  Object.defineProperty(prototype, 'app', {
+    configurable: true,
+    get(this: object): unknown {
+      return (Reflect.get(this, key) as SharedSettings).app;
+    },
+    set(this: object, value: unknown) {
+      const others = settingsOf(value);
+      if (others !== undefined) share(this, key, others);
+      assign(this, 'app', value);
+    },
+  });
 }
 
 /**
@@ -30,18 +47,43 @@ export function ownClasses(settings: SharedSettings): OwnClasses {
  * application that is the `app` of its own `request`, puts its classes beneath
  * those of Express, and from then on no server of the process works.
  */
-function hideApplication(prototype: object, settings: SharedSettings): void {
+function hideApplication(prototype: object): void {
+  const accessor = Object.getOwnPropertyDescriptor(prototype, 'app') as PropertyDescriptor;
   Object.defineProperty(prototype, 'app', {
-    configurable: true,
+    ...accessor,
     get(this: object): unknown {
-      return this === prototype ? undefined : settings.app;
-    },
-    set(this: object, value: unknown) {
-      assign(this, 'app', value);
+      return this === prototype ? undefined : accessor.get?.call(this);
     },
   });
 }
 
-function share(prototype: object, key: symbol, value: unknown): void {
-  Object.defineProperty(prototype, key, { value, writable: true, configurable: true });
+function share(owner: object, key: symbol, value: unknown): void {
+  Object.defineProperty(owner, key, { value, writable: true, configurable: true });
+}
+
+/**
+ * What requests or responses inherit from where a program has assigned it in the place of an application's own prototype; null
+ * for what is no request or response, and the program's own. What it is made of other than that prototype gets it beneath:
+ * settings, and the way of errors, are there.
+ */
+export function inheriting(given: unknown, own: object): object | null {
+  const isRequest = own instanceof Request;
+  const base: object = isRequest ? Request.prototype : Response.prototype;
+  const key = isRequest ? kRequestSettings : kResponseSettings;
+  if (typeof given !== 'object' || given === null || !isBeneath(base, given)) return null;
+  if (given === own || isBeneath(own, given)) return given;
+  let top = given;
+  for (let next = Object.getPrototypeOf(top) as object; next !== base; next = Object.getPrototypeOf(top) as object) top = next;
+  // Made of another application's, which is not to be changed.
+  if (top === WalkedResponse.prototype || Object.hasOwn(top, key)) {
+    const apart = Object.create(given) as object;
+    share(apart, key, Reflect.get(own, key));
+    return apart;
+  }
+  Object.setPrototypeOf(top, own);
+  return given;
+}
+
+function isBeneath(prototype: object, object: object): boolean {
+  return Object.prototype.isPrototypeOf.call(prototype, object);
 }

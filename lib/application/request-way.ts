@@ -2,7 +2,7 @@ import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../guarded-call';
-import { Adoption, giveOwnBody, giveOwnProperties, leadTo } from '../http/adoption';
+import { Adoption, giveOwnBody, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
@@ -90,21 +90,52 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     if (this.#table !== null) this.#table.era.isOver = true;
   }
 
+  /** What requests inherit from. */
+  get request(): object {
+    return this.#adoption.request;
+  }
+
+  /** What responses inherit from. */
+  get response(): object {
+    return this.#adoption.response;
+  }
+
+  /** From now on requests and responses inherit from these. */
+  inherit(request: object, response: object): void {
+    this.#adoption.replace(request, response);
+  }
+
+  /** Whether a request is on its way through the application. */
+  has(req: Travelling): boolean {
+    let walk = req[kWalk];
+    while (walk !== undefined && walk.host !== this) walk = walk.parent;
+    return walk !== undefined;
+  }
+
   get isChecking(): boolean {
     return this.#signatures !== null;
   }
 
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
   take(req: Travelling, res: Response, next: NextFunction | undefined): void {
+    if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next);
     // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
     if (!this.#listener.carriesOut(req, res)) return;
-    const table = this.table();
     let watch: RequestWatch | null | undefined;
     req.res = res;
     if (res.req !== req) leadTo(req, res);
+    let table: RouteTable;
+    try {
+      table = this.table();
+    } catch (error) {
+      // What a program has done to a stack can't be laid out: without it a guard may be missing.
+      if (leave === undefined) this.failed({ req, res }, error);
+      else leave(error);
+      return;
+    }
     if (req[kOriginalUrl] === undefined) {
       // What has been answered is this very request: its connection may close behind that, and whoever handed it on late wants it to go on.
       if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {

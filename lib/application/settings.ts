@@ -59,6 +59,14 @@ export interface KnownSettings {
 /** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
 const SHOWING: readonly string[] = ['development', 'test'];
 
+/** Whose settings they are. */
+export interface SettingsHost {
+  /** @throws TypeError for a value that the setting can't have here. */
+  vet(name: string | symbol, value: unknown): void;
+  /** Told what was written; null for any. */
+  wrote(name: string | symbol | null): void;
+}
+
 /** What requests and responses look at: one object that stands on their prototypes, changed in place. */
 export type SharedSettings = RequestSettings & ResponseSettings;
 
@@ -69,6 +77,8 @@ export type SharedSettings = RequestSettings & ResponseSettings;
 export class Settings {
   /** As set; names that are not set here are looked up in the parent's, by the prototype. */
   readonly values: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  /** The same for a program, which may write to it: as in Express that counts as it stands, and makes nothing else of it. */
+  readonly shown: Record<string, unknown>;
   readonly shared: SharedSettings;
   readonly #children = new Set<Settings>();
   /** Whether `trust proxy` is only the default, and gives way to a parent's. */
@@ -76,9 +86,12 @@ export class Settings {
   /** Whether `etag` is more than the default. */
   #setsEtag = false;
   readonly #showing: readonly string[];
+  readonly #host: SettingsHost;
 
   /** @param fixed What no setting changes. @param asExpress Whether what `createServer` decides otherwise than Express is decided as Express does. */
-  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'logger'>, asExpress: boolean) {
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'logger'>, asExpress: boolean, host: SettingsHost) {
+    this.#host = host;
+    this.shown = this.#show();
     this.#showing = asExpress ? SHOWING : ['development'];
     this.#trustsByDefault = server.trustProxy === false;
     Object.assign(this.values, {
@@ -108,11 +121,36 @@ export class Settings {
       throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
     }
     const make = MAKERS.get(name);
-    if (make !== undefined) this.values[`${name} fn`] = make(value);
-    if (name === 'etag') this.#setsEtag = true;
+    const made = make?.(value);
+    this.#host.vet(name, value);
+    if (make !== undefined) this.values[`${name} fn`] = made;
     if (name === 'trust proxy') this.#trustsByDefault = false;
     this.values[name] = value;
+    this.#wrote(name);
+  }
+
+  #show(): Record<string, unknown> {
+    const done = (name: string | symbol | null, isDone: boolean): boolean => {
+      if (isDone) this.#wrote(name);
+      return isDone;
+    };
+    return new Proxy(this.values, {
+      defineProperty: (values, name, descriptor) => {
+        this.#host.vet(name, 'value' in descriptor ? descriptor.value : values[name as string]);
+        return done(name, Reflect.defineProperty(values, name, descriptor));
+      },
+      deleteProperty: (values, name) => {
+        this.#host.vet(name, undefined);
+        return done(name, Reflect.deleteProperty(values, name));
+      },
+      setPrototypeOf: (values, prototype) => done(null, Reflect.setPrototypeOf(values, prototype)),
+    });
+  }
+
+  #wrote(name: string | symbol | null): void {
+    if (name === 'etag') this.#setsEtag = true;
     this.#share();
+    this.#host.wrote(name);
   }
 
   /** Takes on what a parent has set and this one has not, from now on. */
@@ -139,7 +177,7 @@ export class Settings {
       development: this.#showing.includes(values['env'] as string),
       etag: typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined,
       // False by default with `createServer`, where it is of what is made anew each time.
-      fileEtag: !this.#setsEtag || typeof made === 'function',
+      fileEtag: !this.#setsEtag || Boolean(values['etag']),
       stringify: jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape'])),
       jsonpCallback: String(values['jsonp callback name']),
       queryParser: (values['query parser fn'] ?? (() => Object.create(null) as object)) as QueryParser,

@@ -5,6 +5,7 @@ import { Request } from './request';
 import { kSettings as kRequestSettings } from './request-state';
 import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
+import type { SafeLog } from '../safe-log';
 
 /** Methods by which a response leaves. */
 const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
@@ -12,13 +13,18 @@ const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setH
 /** Whether a response leads to a request that it has not come with. */
 const kLed = Symbol('waypost.response.led');
 
+/** On what a program has assigned for an application's requests or responses to inherit from. */
+const kApplications = Symbol('waypost.prototype.applications');
+
 /** Goes on with who has called the application as middleware. */
 type Next = (error?: unknown) => void;
 
 /** Makes requests and responses an application's own, by their prototypes, and leaves them again. */
 export class Adoption {
-  readonly #request: object;
-  readonly #response: object;
+  #request: object;
+  #response: object;
+  /** Those by which its own servers make them, where a program has put others in their place since. */
+  #replaced: { readonly request: object; readonly response: object } | null = null;
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
@@ -26,17 +32,35 @@ export class Adoption {
     this.#response = response;
   }
 
+  /** Prototype of the application's requests, as it is by now. */
+  get request(): object {
+    return this.#request;
+  }
+
+  /** Of its responses. */
+  get response(): object {
+    return this.#response;
+  }
+
+  /** From now on requests and responses get these prototypes. */
+  replace(request: object, response: object): void {
+    this.#replaced ??= { request: this.#request, response: this.#response };
+    this.#request = request;
+    this.#response = response;
+    for (const prototype of [request, response]) Reflect.defineProperty(prototype, kApplications, { value: true });
+  }
+
   /**
    * Adopts what the application is called with, and returns how to leave it again.
-   * @throws TypeError for what is no request and response of HTTP/1.
+   * @throws TypeError for what is no request and response of HTTP.
    */
   adopt(req: Request, res: Response, next: Next | undefined): Next | undefined {
     if (this.#isOwn(req)) {
       if (!this.#answers(res)) this.#put(req, res);
       return next;
     }
-    if (req.httpVersionMajor === 2 || typeof res.setHeader !== 'function') {
-      throw new TypeError('the application was called with what is no request and response of HTTP/1; hand it to http.createServer or https.createServer');
+    if (typeof res.setHeader !== 'function') {
+      throw new TypeError('the application was called with what is no request and response of HTTP; hand it to http.createServer or https.createServer');
     }
     const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
     this.#put(req, res);
@@ -60,11 +84,13 @@ export class Adoption {
 
   /** To compare prototypes costs less than to ask for the settings, which is for those that somebody has put a prototype of his own before. */
   #isOwn(req: Request): boolean {
-    return Object.getPrototypeOf(req) === this.#request || req[kRequestSettings] === (this.#request as Request)[kRequestSettings];
+    const prototype: unknown = Object.getPrototypeOf(req);
+    return prototype === this.#request || (req[kRequestSettings] === (this.#request as Request)[kRequestSettings] && prototype !== this.#replaced?.request);
   }
 
   #answers(res: Response): boolean {
-    return Object.getPrototypeOf(res) === this.#response || res[kResponseSettings] === (this.#response as Response)[kResponseSettings];
+    const prototype: unknown = Object.getPrototypeOf(res);
+    return prototype === this.#response || (res[kResponseSettings] === (this.#response as Response)[kResponseSettings] && prototype !== this.#replaced?.response);
   }
 
   #put(req: Request, res: Response): void {
@@ -77,6 +103,18 @@ export class Adoption {
     if (typeof req.headers !== 'object' || req.headers === null) give(req, 'headers', {});
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
   }
+}
+
+/** Whether a request is one of Node's HTTP/2. What a client of HTTP/1 has written in its first line tells nothing: Node takes `GET / HTTP/2.0` there. */
+export function isOfHttp2(req: IncomingMessage): boolean {
+  return req.httpVersionMajor === 2 && !(req instanceof IncomingMessage);
+}
+
+/** Answers it. A client chooses HTTP/2 where a server offers it: by a throw it would end the process (RFC 9110 section 15.6.6). */
+export function refuseHttp2(res: ServerResponse, logger: Pick<SafeLog, 'error'>): void {
+  logger.error('A request came by HTTP/2, which waypost does not speak: hand the application to http.createServer or https.createServer');
+  res.statusCode = 505;
+  res.end();
 }
 
 /**
@@ -140,6 +178,7 @@ function hasOwnWays(message: object, node: object, ways: readonly string[]): boo
   const prototype = Object.getPrototypeOf(message) as object | null;
   // Waypost's own classes are there where another application has put them on.
   if (prototype === node || prototype === Request.prototype || prototype === Response.prototype) return false;
+  if (prototype !== null && Object.hasOwn(prototype, kApplications)) return false;
   return prototype === null || ways.some((name) => Object.hasOwn(prototype, name)) || hasOwnWays(prototype, node, ways);
 }
 

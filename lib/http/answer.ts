@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { isFresh } from './etag';
 import { requestOf } from './logged-request';
 import { fieldsOf, isAscii } from './node/header-fields';
+import { isEndOwn } from './node/own-end';
 import { isBodiless } from './own-answer';
 import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
 
@@ -53,7 +54,7 @@ function isStillGood(res: ConfiguredResponse): boolean {
 export function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
   if (body === undefined || isBodiless(res)) res.end();
   // As Express gives it: loggers that put themselves in the place of `end` join what they hear as buffers.
-  else if (typeof body === 'string' && body !== '' && res.end !== res[kOwn].end) res.end(Buffer.from(body));
+  else if (typeof body === 'string' && body !== '' && (res.end !== res[kOwn].end || !isEndOwn())) res.end(Buffer.from(body));
   else res.end(body, 'utf8');
 }
 

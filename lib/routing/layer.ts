@@ -6,7 +6,7 @@ import { hooksBeneath, hooksFor, type ParamHook } from './param-hook';
 import { parsePattern, parsePrefix, parsePrefixes, type Pattern } from './pattern';
 import { joinPatterns } from './pattern-join';
 import { type Level, type Mark, markAt, type Mount, mountOf, type Place, type Standing, type StandingEntry, type StandingFunctions, type StandingPaths, type StandingRoute } from './mount';
-import { kJoins, kRegistrations, type RegisteredRouter, type Registration, type RouteEntry, type RoutingRules } from './registration';
+import { kAssigned, kJoins, kRegistrations, type Looked, type RegisteredRouter, type Registration, type RouteEntry, type RoutingRules } from './registration';
 import type { AnyHandler } from './handler';
 import { mountedIn } from './stack';
 
@@ -47,17 +47,19 @@ const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedPars
  * @param before That of the list before, to go on from: the same is returned then. It is not where anything has been taken out of
  * that list, or put in another order: a place in it tells nothing of what stands below it now.
  */
-export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Level | null): { layers: Layer[]; outermost: Level } {
+export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Level | null): { layers: Layer[]; outermost: Level; assigned: readonly Looked[] } {
   const layers: Layer[] = [];
+  const assigned: Looked[] = [];
   const mount = before !== null && isLonger(before.mount) ? before.mount : mountOf(router, null, parsePrefix('/', rules));
   mount.end = Infinity;
-  append({ layers, rules, isLater: before !== null }, mount);
-  return { layers, outermost: mount.level };
+  append({ layers, assigned, rules, isLater: before !== null }, mount);
+  return { layers, outermost: mount.level, assigned };
 }
 
 /** What is being laid out. */
 interface List {
   readonly layers: Layer[];
+  readonly assigned: Looked[];
   readonly rules: RoutingRules;
   /** Whether there was one before: then a request may have registered what is new, and its call site is to let go of that. */
   readonly isLater: boolean;
@@ -84,6 +86,7 @@ function areAmong<T, U>(all: readonly T[], others: readonly U[], isSame: (one: T
 
 function append(list: List, mount: Mount): void {
   const { layers, rules, isLater } = list;
+  list.assigned.push(...mount.router[kAssigned]);
   const before = mount.standings;
   let found = 0;
   mount.standings = mount.router[kRegistrations].map((entry) => {

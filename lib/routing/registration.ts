@@ -23,6 +23,8 @@ export interface RegisteredRouter extends Handler {
   /** What was registered, in order. */
   readonly [kRegistrations]: readonly Registration[];
   readonly [kParamHandlers]: ReadonlyMap<string, readonly ParamHandler[]>;
+  /** The lists in it that nothing tells of. */
+  readonly [kAssigned]: readonly Looked[];
   /** Whether what is in it can stand in that list: else it is called as a function. */
   [kJoins](rules: RoutingRules, patterns: readonly Pattern[]): boolean;
 }
@@ -45,6 +47,17 @@ export interface RoutingRules extends PathRules {
   readonly answerOptions?: boolean;
 }
 
+/** The time of one table, or of several. */
+export interface Era {
+  isOver: boolean;
+}
+
+/** A list of layers that nothing tells of. */
+export interface Looked {
+  /** Has the eras of the tables end that it is in, where it has changed. */
+  look(): void;
+}
+
 /* What the framework asks routers for. */
 export const kRegistrations = Symbol('waypost.router.registrations');
 export const kOnChange = Symbol('waypost.router.onChange');
@@ -53,5 +66,6 @@ export const kRegister = Symbol('waypost.router.register');
 export const kUsed = Symbol('waypost.router.used');
 export const kVet = Symbol('waypost.router.vet');
 export const kVetPaths = Symbol('waypost.router.vetPaths');
+export const kAssigned = Symbol('waypost.router.assigned');
 export const kJoins = Symbol('waypost.router.joins');
 export const kParamHandlers = Symbol('waypost.router.params');

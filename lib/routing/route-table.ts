@@ -7,13 +7,9 @@ import { Path } from './path';
 import type { Pattern } from './pattern';
 import { namesOf, type Segment } from './pattern-segment';
 import { Match, Plan, Step } from './plan';
-import type { RegisteredRouter, RoutingRules } from './registration';
+import { AssignedEra } from './assigned-stack';
+import type { Era, RegisteredRouter, RoutingRules } from './registration';
 import { meetsRoute } from './sibling';
-
-/** The time of one table, or of several. */
-export interface Era {
-  isOver: boolean;
-}
 
 /** A walk, as far as what is mounted in its list shares with it. */
 interface Around {
@@ -57,7 +53,6 @@ export class RouteTable {
    * @param before The table that this one comes in the place of.
    */
   constructor(router: RegisteredRouter, rules: RoutingRules, apart = true, answers: ((table: RouteTable) => Layer[]) | null = null, before: RouteTable | null = null, era: Era = { isOver: false }) {
-    this.era = era;
     this.#answers = answers;
     const own = { ...rules, asExpress: !apart };
     const isAlike = before !== null && JSON.stringify(before.rules) === JSON.stringify(own);
@@ -66,7 +61,10 @@ export class RouteTable {
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     this.#heads = new HeadRoutes(apart);
-    ({ layers: this.layers, outermost: this.outermost } = layOut(router, this.rules, isAlike ? before.outermost : null));
+    const { layers, outermost, assigned } = layOut(router, this.rules, isAlike ? before.outermost : null);
+    this.layers = layers;
+    this.outermost = outermost;
+    this.era = assigned.length === 0 ? era : new AssignedEra(era, assigned);
     // It knows shapes alone, and all that it knows by then are of this list too.
     this.#engine = before !== null && this.goesOnFrom(before) ? before.#engine : new Engine();
     for (const layer of this.layers) {

@@ -4,7 +4,8 @@ import { dispatch, type Dispatched } from './dispatch';
 import { checkHandler } from './given-handler';
 import { type Path, writePaths } from './given-path';
 import type { AnyHandler, NextFunction } from './handler';
-import { kOnChange, type RouteEntry } from './registration';
+import { AssignedStack } from './assigned-stack';
+import { kAssigned, kOnChange, type RouteEntry } from './registration';
 import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import type { Params } from './pattern-params';
 import { callOnSelf, heard, knowSelf, selfOf } from './self';
@@ -27,6 +28,7 @@ export class Route<P = Params> {
   readonly #hearers = new Set<() => void>();
   readonly #owner: StackOwner = { changed: () => this.#changed() };
   #stack: StackLayer[] | null = null;
+  #assigned: AssignedStack | null = null;
 
   constructor(path: Path | readonly Path[]) {
     this.path = path;
@@ -44,7 +46,13 @@ export class Route<P = Params> {
 
   /** @internal In the order they were registered. */
   get [kEntries](): readonly RouteEntry[] {
-    return this.#stack === null ? this.#entries : this.#stack.flatMap((layer) => entryOf(layer) ?? []);
+    const layers = this.#assigned?.now() ?? this.#stack;
+    return layers === null ? this.#entries : layers.flatMap((layer) => entryOf(layer) ?? []);
+  }
+
+  /** @internal */
+  get [kAssigned](): readonly AssignedStack[] {
+    return this.#assigned === null ? [] : [this.#assigned];
   }
 
   /** @internal */
@@ -54,13 +62,13 @@ export class Route<P = Params> {
 
   /** The handlers as Express shows them. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return (this.#stack ??= watched(this.#entries.map(layerOf), this.#owner));
+    return this.#assigned?.layers ?? (this.#stack ??= watched(this.#entries.map(layerOf), this.#owner));
   }
 
   /** Layers of a route's stack, in another order or fewer, are its handlers from now on; anything else is the program's own. */
   set stack(layers: StackLayer[]) {
     if (areLayers(layers)) {
-      this.#stack = watched(layers, this.#owner);
+      this.#assigned = new AssignedStack(layers, this.#owner);
       this.#changed();
     } else {
       assign(this, 'stack', layers);
@@ -80,7 +88,8 @@ export class Route<P = Params> {
     for (const handler of handlers) {
       const entry: RouteEntry = { method, handler, site };
       this.#entries.push(entry);
-      this.#stack?.push(watchedLayer(layerOf(entry), this.#owner));
+      if (this.#assigned !== null) this.#assigned.push(layerOf(entry));
+      else this.#stack?.push(watchedLayer(layerOf(entry), this.#owner));
     }
     this.#changed();
     return this;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError } from '../errors';
-import { Adoption, giveOwnProperties } from '../http/adoption';
+import { Adoption, giveOwnProperties, isOfHttp2, refuseHttp2 } from '../http/adoption';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
@@ -10,14 +10,15 @@ import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod, kOriginalUrl, kSettings } from '../http/request-state';
+import { DEFAULT_SETTINGS } from '../http/response-state';
 import type { Response } from '../http/response';
 import { isDisputed, pathOf } from '../target';
 import { checkAround, isLedAstray } from './guards-around';
 import type { NextFunction } from './handler';
 import type { Params } from './pattern-params';
 import { optionsAnswers } from './express-options-answer';
-import { type Era, RouteTable } from './route-table';
-import type { RegisteredRouter, RoutingRules } from './registration';
+import { RouteTable } from './route-table';
+import type { Era, RegisteredRouter, RoutingRules } from './registration';
 import { EXPRESS_RULES, type RouterOptions, rulesOf } from './router-options';
 import { RequestWatch } from './watch';
 import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from './walk';
@@ -63,6 +64,7 @@ export class RouterCall implements WalkHost {
 
   /** Runs a request of a server that has called the router as its listener: what nothing takes is not found. */
   answer(message: IncomingMessage, response: ServerResponse): void {
+    if (isOfHttp2(message)) return refuseHttp2(response, DEFAULT_SETTINGS.logger);
     const [req, res] = [message as Adopted, response as Response];
     const around = req[kWalk];
     // Within an application they are that one's.

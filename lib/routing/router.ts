@@ -10,13 +10,14 @@ import type { PathParams } from './params-type';
 import { Mountable } from './mountable';
 import { Outers } from './outers';
 import { readParam } from './param';
-import { kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
+import { AssignedStack } from './assigned-stack';
+import { kAssigned, kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
 import { areGreedy, parsePattern, parsePrefix, type Pattern } from './pattern';
 import { flattenHandlers, kEntries, kIsDispatched, Route } from './route';
 import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
 import { areLayers, dispatching, handling, isApplication, type ListedPath, pathsOf, pictured, pictureOf, registrationOf, replaced, type StackLayer, type StackOwner, watched, watchedLayer } from './stack';
-import { callOnSelf, heard, selfOf } from './self';
+import { callOnSelf, heard, knowSelf, selfOf } from './self';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 
@@ -28,6 +29,10 @@ type Own = Registration<Router, Route>;
 
 /** Whether a router is called as middleware wherever it is used. */
 export const kStandsAlone = Symbol('waypost.router.standsAlone');
+/** What an application shows as its router, by which a program may change what the application does. */
+export const kShownRouter = Symbol('waypost.router.shown');
+export const kConfigure = Symbol('waypost.router.configure');
+export const kRun = Symbol('waypost.router.run');
 const kReaches = Symbol('waypost.router.reaches');
 const ROOT: readonly Path[] = Object.freeze(['/']);
 
@@ -45,6 +50,9 @@ export class Router extends Mountable {
   readonly #outers = new Outers<Router>();
   readonly #params = new Map<string, ParamHandler[]>();
   #stack: StackLayer[] | null = null;
+  #assigned: AssignedStack | null = null;
+  /** Its one registration, where a program has put its own before all of them. */
+  #whole: { readonly of: unknown; readonly registrations: readonly Own[] } | null = null;
   readonly #owner: StackOwner = { changed: () => this[kChanged](), taken: (layer) => this.#takeFromStack(pictured(layer) as Own | undefined) };
   #call: RouterCall | null = null;
 
@@ -63,19 +71,41 @@ export class Router extends Mountable {
 
   /** @internal What was registered, in order. */
   get [kRegistrations](): readonly Own[] {
-    const registrations = this.#stack === null ? this.#registrations : this.#stack.flatMap((layer) => (registrationOf(layer) as Own | undefined) ?? []);
+    const shown = this[kShownRouter];
+    if (shown === null || (shown instanceof Router && shown.handle === Router.#handle)) return this.#registered();
+    if (this.#whole?.of !== shown) {
+      const site = new CallSite();
+      this.#whole = { of: shown, registrations: [shown instanceof Router ? { kind: 'mount', paths: ROOT, router: shown, site } : { kind: 'middleware', paths: ROOT, handlers: [shown], site }] };
+    }
+    return this.#whole.registrations;
+  }
+
+  /** @internal Null for a router: it is shown itself. A handler where a program has defined another router. */
+  protected get [kShownRouter](): Router | Handler | null {
+    return null;
+  }
+
+  /** @internal The lists in it that nothing tells of. */
+  get [kAssigned](): readonly AssignedStack[] {
+    const own = this.#assigned === null ? [] : [this.#assigned];
+    return [...own, ...this.#registered().flatMap((registration) => (registration.kind === 'route' ? registration.route[kAssigned] : []))];
+  }
+
+  #registered(): readonly Own[] {
+    const layers = this.#assigned?.now() ?? this.#stack;
+    const registrations = layers === null ? this.#registrations : layers.flatMap((layer) => (registrationOf(layer) as Own | undefined) ?? []);
     return registrations.map((each) => (each.kind === 'route' && each.isReplaced !== true && each.route[kIsDispatched] ? replaced(each, dispatching(each.route)) : each));
   }
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return (this.#stack ??= watched(this.#registrations.map(pictureOf), this.#owner));
+    return this.#assigned?.layers ?? (this.#stack ??= watched(this.#registrations.map(pictureOf), this.#owner));
   }
 
   /** Layers of a `stack`, in another order or fewer, are what is registered from now on; anything else is the program's own. */
   set stack(layers: StackLayer[]) {
     if (areLayers(layers)) {
-      this.#stack = watched(layers, this.#owner);
+      this.#assigned = new AssignedStack(layers, this.#owner);
       this[kChanged]();
     } else {
       assign(this, 'stack', layers);
@@ -119,11 +149,51 @@ export class Router extends Mountable {
    */
   handle(req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
     if (typeof next !== 'function') throw new TypeError(`handle() needs a function (error) to go on with, got ${describe(next)}; without one, call the router itself`);
-    selfOf(this).#caller.run(req, res, next);
+    selfOf(this)[kRun](req, res, next);
+  }
+
+  /** @internal */
+  protected [kRun](req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
+    this.#caller.run(req, res, next);
   }
 
   get #caller(): RouterCall {
     return (this.#call ??= new RouterCall(this, this.#options));
+  }
+
+  /** Whether `/A` and `/a` are two paths; undefined as the application. As in Express it may be set, and counts for all that is registered here. */
+  get caseSensitive(): boolean | undefined {
+    return this.#options.caseSensitive;
+  }
+
+  set caseSensitive(value: boolean | undefined) {
+    this[kConfigure]({ caseSensitive: value });
+  }
+
+  /** Whether `/a/` and `/a` are two paths; as `caseSensitive`. */
+  get strict(): boolean | undefined {
+    return this.#options.strict;
+  }
+
+  set strict(value: boolean | undefined) {
+    this[kConfigure]({ strict: value });
+  }
+
+  /** Whether handlers see the parameters of the path that the router is mounted at; as `caseSensitive`. */
+  get mergeParams(): boolean | undefined {
+    return this.#options.mergeParams;
+  }
+
+  set mergeParams(value: boolean | undefined) {
+    this[kConfigure]({ mergeParams: value });
+  }
+
+  /** @internal @throws TypeError for what can't count where it is mounted. */
+  protected [kConfigure](given: RouterOptions): void {
+    const options = { ...this.#options, ...readRouterOptions(given) };
+    for (const outer of this.#outers) outer[kVet](options);
+    Object.assign(this.#options, options);
+    this[kChanged]();
   }
 
   #merges({ mergeParams }: RoutingRules): boolean {
@@ -268,7 +338,8 @@ export class Router extends Mountable {
   #add(registration: Own): void {
     this.#take(registration);
     this.#registrations.push(registration);
-    this.#stack?.push(watchedLayer(pictureOf(registration), this.#owner));
+    if (this.#assigned !== null) this.#assigned.push(pictureOf(registration));
+    else this.#stack?.push(watchedLayer(pictureOf(registration), this.#owner));
   }
 
   /** This router, and those mounted in it but for applications, which go by rules of their own. */
@@ -287,6 +358,23 @@ export class Router extends Mountable {
   static {
     this.#handle = heard(this.prototype, 'handle', (router) => {
       if (#options in router) router[kChanged]();
+    });
+  }
+
+  /** What an application shows as its router: what is done to it is done to the application. */
+  protected static shownFor(app: Router, rules: RouterOptions): Router {
+    const router = ((req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => {
+      (next === undefined ? app : shown).handle(req, res, next as NextFunction);
+    }) as unknown as Router;
+    const shown = Object.setPrototypeOf(router, Router.prototype) as Router;
+    knowSelf(app, shown);
+    app.#call = new RouterCall(shown, rules);
+    return Object.defineProperties(shown, {
+      stack: { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true },
+      [kRegistrations]: { get: () => app.#registered() },
+      [kParamHandlers]: { get: () => app.#params },
+      [kAssigned]: { get: () => app[kAssigned] },
+      [kJoins]: { value: () => false },
     });
   }
 

@@ -6,9 +6,9 @@ interface Known {
   readonly [kSelf]?: { readonly self: object };
 }
 
-/** Has {@link selfOf} find it. */
-export function knowSelf(self: object): void {
-  Object.defineProperty(self, kSelf, { value: { self }, configurable: true });
+/** Has {@link selfOf} find it, of itself or of what stands for it. */
+export function knowSelf(self: object, shown = self): void {
+  Object.defineProperty(shown, kSelf, { value: { self }, configurable: true });
 }
 
 /** The object itself, which has the private fields. */

@@ -1,0 +1,363 @@
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import theirs from 'express';
+import { createServer, express, Router, signRequest } from 'waypost';
+import { answersOf, type Asked, type ExpressModule, onBoth } from './support/both-expresses';
+import { Running } from './support/running';
+import { ask } from './support/wire';
+
+const running = new Running();
+afterEach(() => running.close());
+
+ 
+type Loose = any;
+interface World { app: Loose; router: Loose; route: Loose; sub: Loose; lib: ExpressModule }
+type Change = (world: World) => void;
+
+const deny = (_req: Loose, res: Loose): void => void res.status(403).send('denied');
+const strip = (key: string, value: unknown): unknown => (key === 'password' ? undefined : value);
+const show = (req: Loose, res: Loose): void => res.json({ password: 'secret', ip: req.ip, secure: req.secure, query: req.query, subdomains: req.subdomains, marker: req.marker, text: '<b>' });
+
+/** A program of all that may be changed, whose change may come with a request, and what it answers behind it. */
+async function answersBehind(lib: ExpressModule, change: Change, isLate: boolean): Promise<unknown[]> {
+  const [app, router, inner, sub] = [lib(), lib.Router(), lib.Router(), lib()] as [Loose, Loose, Loose, Loose];
+  app.get('/change', (_req: Loose, res: Loose) => {
+    change(world);
+    res.send('changed');
+  });
+  app.use('/admin', function guard(_req: Loose, _res: Loose, next: () => void) { next(); });
+  const route = app.route('/admin');
+  route.get(function one(_req: Loose, _res: Loose, next: () => void) { next(); }, function two(_req: Loose, res: Loose) { res.send('admin'); });
+  app.get('/show', show);
+  app.get('/jsonp', (_req: Loose, res: Loose) => res.jsonp({ a: 1 }));
+  app.get('/send', (_req: Loose, res: Loose) => res.send('sent'));
+  router.get('/secret', function secret(_req: Loose, res: Loose) { res.send('secret'); });
+  router.get('/Case', (_req: Loose, res: Loose) => res.send('Case'));
+  router.get('/slash/', (_req: Loose, res: Loose) => res.send('slash'));
+  router.get('/id', (req: Loose, res: Loose) => res.json({ ...req.params }));
+  inner.get('/show', show);
+  router.use('/inner', inner);
+  sub.get('/show', show);
+  sub.get('/jsonp', (_req: Loose, res: Loose) => res.jsonp({ a: 1 }));
+  sub.get('/send', (_req: Loose, res: Loose) => res.send('sent'));
+  app.use('/r/:id', router);
+  app.use('/sub', sub);
+  const world: World = { app, router, route, sub, lib };
+  if (!isLate) change(world);
+  const headers = { 'X-Forwarded-For': '1.2.3.4', 'X-Forwarded-Proto': 'https', Host: 'a.b.example.com' };
+  const asked: Asked[] = ['/show?a=1&q[b]=2', '/sub/show?a=1', '/r/7/inner/show', '/jsonp?callback=f&cb=g', '/send', '/sub/jsonp?callback=f&cb=g', '/sub/send', '/admin', '/r/7/secret', '/r/7/Case', '/r/7/case', '/r/7/slash', '/r/7/slash/', '/r/7/id', '/nothing']
+    .map((target) => [target, { headers }]);
+  return answersOf(app, [...asked.slice(0, 3), isLate ? '/change' : '/send', ...asked], ['etag', 'x-took', 'content-type']);
+}
+
+const SETTINGS: Record<string, unknown> = {
+  'json replacer': strip, 'json escape': true, 'json spaces': 2, 'trust proxy fn': () => true, 'query parser fn': () => ({ z: '1' }), 'etag fn': () => 'W/"z"',
+  'jsonp callback name': 'cb', 'subdomain offset': 1, etag: false, 'trust proxy': true, 'query parser': false,
+};
+const WAYS: Record<string, (settings: Loose, name: string, value: unknown) => void> = {
+  written: (settings, name, value) => { settings[name] = value; },
+  defined: (settings, name, value) => { Object.defineProperty(settings, name, { value, writable: true, enumerable: true, configurable: true }); },
+  assigned: (settings, name, value) => { Object.assign(settings, { [name]: value }); },
+  'taken out and written': (settings, name, value) => {
+    delete settings[name];
+    settings[name] = value;
+  },
+};
+
+const CHANGES: Record<string, Change> = {
+  'settings, taken out': ({ app }) => {
+    delete app.settings['etag fn'];
+    delete app.settings['query parser fn'];
+  },
+  'settings, by inheritance': ({ app }) => { Object.setPrototypeOf(app.settings, Object.assign(Object.create(null), { 'json replacer': strip })); },
+  'the locals\' settings': ({ app }) => { app.locals.settings['json replacer'] = strip; },
+  'router.handle, with what it goes on by': ({ app }) => {
+    const { handle } = app.router;
+    app.router.handle = function (this: unknown, req: Loose, res: Loose, done: (error?: unknown) => void) {
+      res.set('X-Took', req.path);
+      return handle.call(this, req, res, (error: unknown) => done(error));
+    };
+  },
+  'router.handle, by a guard': ({ app }) => {
+    const { handle } = app.router;
+    app.router.handle = function (this: unknown, req: Loose, res: Loose, done: unknown) {
+      return req.get('x-forwarded-for') && req.path.startsWith('/admin') ? deny(req, res) : handle.call(this, req, res, done);
+    };
+  },
+  'router.handle, defined': ({ app }) => { Object.defineProperty(app.router, 'handle', { value: deny, configurable: true, writable: true }); },
+  'router.handle of a mounted application': ({ sub }) => { sub.router.handle = deny; },
+  'handle of a mounted application': ({ sub }) => { sub.handle = deny; },
+  'router.use': ({ app }) => {
+    const { use } = app.router;
+    app.router.use = function (this: unknown) { return use.call(this, '/nothing', deny); };
+    app.use((_req: Loose, res: Loose) => res.send('open'));
+  },
+  'router.route': ({ app }) => {
+    const { route } = app.router;
+    app.router.route = function (this: unknown, path: string) { return route.call(this, path).all(deny); };
+    app.get('/nothing', (_req: Loose, res: Loose) => res.send('open'));
+  },
+  'router.stack, moved': ({ app }) => {
+    app.use(deny);
+    app.router.stack.unshift(app.router.stack.pop());
+  },
+  'router.stack, a copy sorted once it is assigned': ({ app }) => {
+    app.use(function first(req: Loose, res: Loose) { deny(req, res); });
+    const list = app.router.stack.map((layer: unknown) => layer);
+    app.router.stack = list;
+    list.sort((one: Loose, other: Loose) => Number(other.name === 'first') - Number(one.name === 'first'));
+  },
+  'router.stack, filled once it is assigned': ({ router }) => {
+    const before = router.stack;
+    const list = (router.stack = [] as unknown[]);
+    for (const layer of before) if (layer.name !== 'secret' && layer.route?.path !== '/secret') list.push(layer);
+  },
+  'stack of a router, a copy turned': ({ router }) => {
+    router.use('/secret', deny);
+    const list = [...router.stack];
+    router.stack = list;
+    list.reverse();
+  },
+  'stack of a router, registered in once it is assigned': ({ router }) => {
+    const list = [...router.stack];
+    router.stack = list;
+    router.use('/secret', deny);
+    list.unshift(list.pop());
+  },
+  'stack of a router, emptied once it is assigned': ({ router }) => {
+    const list = [...router.stack];
+    router.stack = list;
+    list.length = 0;
+  },
+  'stack of a route, a copy turned': ({ app }) => {
+    const route = app.route('/nothing');
+    route.get((_req: Loose, res: Loose) => res.send('open'), deny);
+    const list = [...route.stack];
+    route.stack = list;
+    list.reverse();
+  },
+  'stack of a route, another\'s handler put in': ({ app, route }) => {
+    const list = [...route.stack];
+    route.stack = list;
+    list.unshift(app.route('/elsewhere').get(deny).stack[0]);
+  },
+  'mergeParams': ({ router }) => { router.mergeParams = true; },
+  'mergeParams, and back': ({ router }) => {
+    router.mergeParams = true;
+    router.mergeParams = false;
+  },
+  'request, made of its own': ({ app }) => { app.request = Object.create(app.request, { marker: { get() { return 'marked'; } } }); },
+  'request, of a mounted application': ({ sub }) => { sub.request = Object.create(sub.request, { marker: { get() { return 'marked'; } } }); },
+  'response, made of its own': ({ app }) => {
+    const { response } = app;
+    app.response = Object.create(response, { json: { value(this: Loose, { ip }: Loose) { return response.json.call(this, { ip }); }, writable: true, configurable: true } });
+  },
+  'response, with another end': ({ app }) => {
+    const { response } = app;
+    app.response = Object.create(response, { end: { value(this: Loose, ...given: unknown[]) { this.setHeader('X-Took', 'end'); return response.end.apply(this, given); }, writable: true, configurable: true } });
+  },
+  'response, twice': ({ app }) => {
+    app.response = Object.create(app.response, { json: { value(this: Loose) { return this.send('one'); }, writable: true, configurable: true } });
+    app.response = Object.create(app.response, { send: { value(this: Loose) { return this.end('two'); }, writable: true, configurable: true } });
+  },
+  'response, by its prototype': ({ app }) => {
+    Object.setPrototypeOf(app.response, Object.create(Object.getPrototypeOf(app.response), { jsonp: { value(this: Loose) { return this.send('one'); }, writable: true, configurable: true } }));
+  },
+};
+
+for (const [name, value] of Object.entries(SETTINGS)) {
+  for (const [way, write] of Object.entries(WAYS)) {
+    CHANGES[`settings['${name}'], ${way}`] = ({ app }) => write(app.settings, name, value);
+  }
+  CHANGES[`settings['${name}'] of a mounted application`] = ({ sub }) => { sub.settings[name] = value; };
+}
+
+describe.each([['before the first request', false], ['by a request', true]] as const)('what a program changes %s counts as on Express', (_when, isLate) => {
+  test.each(Object.keys(CHANGES))('%s', async (name) => {
+    // Of a router that has had requests, that is not heard: assigned it is.
+    if (isLate && name.endsWith('handle, defined')) return;
+    const change = CHANGES[name] as Change;
+    const plain = await answersBehind(theirs, () => undefined, isLate);
+    const changed = await onBoth((lib) => answersBehind(lib, change, isLate));
+    // The program is one by which the change can be seen, but for what means nothing by itself.
+    if (!/etag'\]|'trust proxy'|'query parser'|and back/.test(name)) expect(changed).not.toEqual(plain);
+  });
+});
+
+test('settings assigned anew count', async () => {
+  await onBoth(async (lib) => {
+    const app = lib() as Loose;
+    app.get('/', show);
+    app.settings = Object.assign(Object.create(null), app.settings, { 'json replacer': strip, 'trust proxy fn': () => true, own: 1 });
+    return [await answersOf(app, [['/', { headers: { 'X-Forwarded-For': '1.2.3.4' } }]]), app.get('own')];
+  });
+});
+
+test('another router defined in the place of an application\'s is called, and registered in, as it is by then', async () => {
+  await onBoth(async (lib) => {
+    const [app, sub] = [lib(), lib()] as [Loose, Loose];
+    let routers = 0;
+    const make = (): Loose => {
+      const router = lib.Router();
+      const made = ++routers;
+      router.get('/made', (_req: Loose, res: Loose) => res.send(`router ${made}`));
+      return router;
+    };
+    let current = make();
+    app.get('/old', (_req: Loose, res: Loose) => res.send('old'));
+    Object.defineProperty(app, 'router', { get: () => current, configurable: true });
+    const defined = lib.Router();
+    defined.use(deny);
+    sub.get('/open', (_req: Loose, res: Loose) => res.send('open'));
+    Object.defineProperty(sub, 'router', { value: defined });
+    app.get('/reload', (_req: Loose, res: Loose) => {
+      current = make();
+      app.get('/later', (_req_: Loose, res_: Loose) => res_.send('later'));
+      app.use('/sub', sub);
+      res.send('reloaded');
+    });
+    return answersOf(app, ['/old', '/made', '/later', '/reload', '/made', '/later', '/sub/open', '/none']);
+  });
+});
+
+test.each(['req', 'res'] as const)('%s.app, made another application, brings its settings', async (which) => {
+  await onBoth(async (lib) => {
+    const [app, tenant] = [lib(), lib()] as [Loose, Loose];
+    tenant.set('json replacer', strip).set('trust proxy', true).set('query parser', 'extended').set('json spaces', 2).set('etag', false);
+    app.use('/tenant', (req: Loose, res: Loose, next: () => void) => {
+      (which === 'req' ? req : res).app = tenant;
+      next();
+    });
+    app.use((req: Loose, res: Loose) => show(req, res));
+    const headers = { 'X-Forwarded-For': '1.2.3.4', 'X-Forwarded-Proto': 'https' };
+    return answersOf(app, [['/tenant?a[b]=1', { headers }], ['/?a[b]=1', { headers }]], ['etag']);
+  });
+});
+
+test('a request or response made of another application\'s, or of Express\'s own, belongs to the one it is assigned to', async () => {
+  await onBoth(async (lib) => {
+    const [app, other, third] = [lib(), lib(), lib()] as [Loose, Loose, Loose];
+    other.set('json spaces', 4);
+    app.set('json spaces', 1);
+    app.response = Object.create(lib.response, { app: { value: app, writable: true, configurable: true }, text: { value(this: Loose, text: string) { return this.send(text); } } });
+    third.set('json spaces', 2);
+    third.request = Object.create(other.request, { app: { value: third, writable: true, configurable: true }, marker: { value: 'of another' } });
+    const answer = (req: Loose, res: Loose): void => (req.path.endsWith('/text') ? res.text('text') : res.json({ marker: req.marker, a: 1 }));
+    app.get('/fails', async () => Promise.reject(new Error('no')));
+    app.use('/third', third);
+    for (const each of [app, other, third]) each.use(answer);
+    return [await answersOf(app, ['/', '/text', '/third', '/fails']), await answersOf(other, ['/']), await answersOf(third, ['/'])];
+  });
+});
+
+test('Router.prototype.handle counts for applications too', async () => {
+  await onBoth(async (lib) => {
+    const prototype = lib.Router.prototype as Loose;
+    const { handle } = prototype;
+    try {
+      prototype.handle = function (this: unknown, req: Loose, res: Loose, next: unknown) {
+        return req.url.startsWith('/admin') && !req.headers.auth ? deny(req, res) : handle.call(this, req, res, next);
+      };
+      const [app, router] = [lib(), lib.Router()] as [Loose, Loose];
+      for (const each of [app, router]) each.get('/admin', (_req: Loose, res: Loose) => res.send('admin'));
+      app.use('/r', router);
+      return await answersOf(app, ['/admin', '/r/admin', ['/admin', { headers: { Auth: 'yes' } }], ['/r/admin', { headers: { Auth: 'yes' } }], '/none']);
+    } finally {
+      prototype.handle = handle;
+    }
+  });
+});
+
+describe('an end that stands around Node\'s for all responses hears bytes where Express gives bytes', () => {
+  test.each([['ServerResponse', http.ServerResponse.prototype], ['OutgoingMessage', http.OutgoingMessage.prototype]] as const)('of %s', async (_name, prototype) => {
+    const own = Object.getOwnPropertyDescriptor(prototype, 'end');
+    const { end } = prototype as { end: (...given: unknown[]) => unknown };
+    await onBoth(async (lib) => {
+      const heard: string[] = [];
+      Object.defineProperty(prototype, 'end', { configurable: true, writable: true, value: function (this: ServerResponse, chunk: unknown, ...rest: unknown[]) {
+        if (chunk && 'statusCode' in this) heard.push(Buffer.concat([chunk as Buffer]).toString());
+        return Reflect.apply(end, this, [chunk, ...rest]);
+      } });
+      try {
+        const app = lib() as Loose;
+        app.get('/json', (_req: IncomingMessage, res: Loose) => res.json({ a: 'ä' }));
+        app.get('/send', (_req: IncomingMessage, res: Loose) => res.send('text'));
+        return [await answersOf(app, ['/json', '/send']), heard];
+      } finally {
+        if (own === undefined) Reflect.deleteProperty(prototype, 'end');
+        else Object.defineProperty(prototype, 'end', own);
+      }
+    });
+  });
+});
+
+test('caseSensitive and strict of a router count once they are set', async () => {
+  const app = express({ logging: { level: 'silent' } });
+  const router = Router();
+  router.caseSensitive = true;
+  router.strict = true;
+  router.get('/A', (_req, res) => void res.send('A')).get('/a', (_req, res) => void res.send('a'));
+  app.use('/r', router);
+  expect(await answersOf(app as never, ['/r/A', '/r/a', '/r/a/'])).toEqual([['/r/A', 200, 'A'], ['/r/a', 200, 'a'], ['/r/a/', 404, '']]);
+  router.caseSensitive = undefined;
+  expect(router.caseSensitive).toBe(true);
+});
+
+describe('where request signatures are checked', () => {
+  const secret = 'correct horse battery staple 0123456789';
+  const signed = (method: string, url: string): Record<string, string> => signRequest({ secret, method, url });
+  const guarded = { logging: { level: 'silent' }, security: { requestSignature: { secret }, routeConfig: { requestSignature: { excludeRoutes: ['/open'] } } } } as const;
+
+  test('an application\'s router lets nothing through unsigned, whoever calls it, and however', async () => {
+    const app = createServer(guarded);
+    app.get('/closed', (_req, res) => res.send('closed'));
+    app.get('/open', (req, res, next) => {
+      req.url = '/closed';
+      app.router.handle(req, res, next);
+    });
+    const calls: ((req: IncomingMessage, res: ServerResponse) => void)[] = [
+      app, app.router, (req, res) => app.router.handle(req, res, () => void res.end('left')), (req, res) => app.router(req, res, () => void res.end('left')),
+    ];
+    const around = createServer({ logging: { level: 'silent' } }).use(app.router);
+    for (const listener of [...calls, around, express({ logging: { level: 'silent' } }).use('/', app.router)]) {
+      const port = await running.serve(listener as never);
+      expect((await ask(port, '/closed')).status).toBe(401);
+      expect((await ask(port, '/open')).status).toBe(401);
+      expect(await ask(port, '/closed', { headers: signed('GET', '/closed') })).toMatchObject({ status: 200, body: 'closed' });
+    }
+  });
+
+  test('what stands in the place of the router\'s handle is behind the check', async () => {
+    const app = createServer(guarded);
+    app.get('/closed', (_req, res) => res.send('closed'));
+    app.post('/body', (req, res) => res.json(req.body));
+    let calls = 0;
+    const { handle } = app.router;
+    app.router.handle = function (req, res, next) {
+      calls++;
+      handle.call(this, req, res, next);
+    };
+    const port = await running.start(app);
+    expect([(await ask(port, '/closed')).status, calls]).toEqual([401, 0]);
+    expect(await ask(port, '/closed', { headers: signed('GET', '/closed') })).toMatchObject({ status: 200, body: 'closed' });
+    const body = '{"a":1}';
+    const headers = { ...signRequest({ secret, method: 'POST', url: '/body', body }), 'Content-Type': 'application/json' };
+    expect(await ask(port, '/body', { method: 'POST', body, headers })).toMatchObject({ status: 200, body });
+    expect(calls).toBe(2);
+  });
+
+  test('what a stack may not hold answers nobody', async () => {
+    const app = createServer({ ...guarded, routing: { caseSensitive: true } });
+    app.get('/open', (_req, res) => res.send('open'));
+    const list = [...app.router.stack];
+    app.router.stack = list;
+    const port = await running.start(app);
+    expect((await ask(port, '/open')).status).toBe(200);
+    const loose = Router({ caseSensitive: false });
+    loose.get('/closed', (_req, res) => res.send('closed'));
+    const holder = Router().use(loose) as Router;
+    list.push(...holder.stack);
+    expect((await ask(port, '/open')).status).toBe(500);
+    list.pop();
+    expect((await ask(port, '/open')).status).toBe(200);
+  });
+});

@@ -1,0 +1,98 @@
+import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import theirs from 'express';
+import fc from 'fast-check';
+import { createServer, express, Router } from 'waypost';
+import { LogRecorder, Running } from './support/running';
+import { runs } from './support/runs';
+import { ask, Wire } from './support/wire';
+
+const running = new Running();
+afterAll(() => running.close());
+
+const silent = { logging: { level: 'silent' } } as const;
+const answer = (_req: unknown, res: ServerResponse): void => void res.end('answered');
+
+/** What any server of Node is given, and what it throws: in a program that ends the process. */
+const thrown: unknown[] = [];
+function guarded(listener: (req: never, res: never) => unknown): RequestListener {
+  return (req, res) => {
+    try {
+      listener(req as never, res as never);
+    } catch (error) {
+      thrown.push(error);
+      res.destroy();
+    }
+  };
+}
+
+function around(): [name: string, listener: RequestListener][] {
+  const listeners: [string, (req: never, res: never) => unknown][] = [
+    ['node:http', answer],
+    ['createServer()', createServer(silent).use(answer) as never],
+    ['express()', express(silent).use(answer) as never],
+    ['a Router', Router().use(answer) as never],
+    ['express() in express()', express(silent).use(express(silent).use(answer)) as never],
+    ['createServer() in a Router in express()', express(silent).use(Router().use(createServer(silent).use(answer))) as never],
+    ['in Express', theirs().use(express(silent).use(answer) as never) as never],
+    ['a Router in Express', theirs().use(Router().use(answer) as never) as never],
+  ];
+  return listeners.map(([name, listener]) => [name, guarded(listener)]);
+}
+
+describe('whatever a client writes in the head', () => {
+  let ports: [name: string, port: number][];
+  beforeAll(async () => {
+    ports = await Promise.all(around().map(async ([name, listener]): Promise<[string, number]> => [name, await running.serve(listener)]));
+    ports.push(['start()', await running.start(createServer(silent).use(answer))], ['start() of express()', await running.start(express(silent).use(answer))]);
+  });
+
+  const versions = [...Array(100).keys()].map((number) => `HTTP/${Math.floor(number / 10)}.${number % 10}`);
+  const fields = fc.constantFrom(
+    'Host: a', 'Host: b', 'Connection: close', 'Connection: keep-alive', 'Connection: Upgrade, HTTP2-Settings', 'HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA', 'Expect: 100-continue',
+    'Content-Length: 0', 'TE: trailers', 'X-Forwarded-For: ,', 'X-Forwarded-Proto: ', 'Cookie: ', 'X-HTTP-Method-Override: GET', 'Accept: ', 'If-None-Match: *', 'Range: bytes=0-', 'Keep-Alive: timeout=5',
+  );
+  const heads = fc.record({
+    method: fc.oneof({ weight: 3, arbitrary: fc.constantFrom('GET', 'POST', 'HEAD', 'OPTIONS') }, { weight: 1, arbitrary: fc.constantFrom(...METHODS.filter((method) => method !== 'CONNECT')) }),
+    target: fc.constantFrom('/', '/a', '/a?b', '*', 'http://a/b', '/%', '/a/../b', '/a//b', '/?%', '/a;b'),
+    version: fc.oneof({ weight: 3, arbitrary: fc.constantFrom('HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'HTTP/0.9') }, { weight: 1, arbitrary: fc.constantFrom(...versions) }),
+    fields: fc.array(fields, { maxLength: 4 }),
+  });
+
+  const statusOf = async (port: number, text: string): Promise<string> => /^HTTP\/1\.1 (?:100 Continue\r\n\r\nHTTP\/1\.1 )?(\d+)/.exec(await Wire.tell(port, text))?.[1] ?? 'none';
+
+  async function same(line: string, given: readonly string[]): Promise<void> {
+    const text = `${line}\r\n${[...given, 'Connection: close'].join('\r\n')}\r\n\r\n`;
+    const [[, node], ...others] = ports as [[string, number], ...[string, number][]];
+    const wanted = await statusOf(node, text);
+    const statuses = await Promise.all(others.map(async ([name, port]): Promise<[string, string]> => [name, await statusOf(port, text)]));
+    expect({ text, thrown, statuses }).toEqual({ text, thrown: [], statuses: others.map(([name]) => [name, wanted]) });
+  }
+
+  test('of every version, it is answered as by node:http, and ends no process', async () => {
+    for (const version of versions) await same(`GET / ${version}`, ['Host: a']);
+    expect(await statusOf((ports[1] as [string, number])[1], 'GET / HTTP/2.0\r\nHost: a\r\nConnection: close\r\n\r\n')).toBe('200');
+  });
+
+  test('by chance', async () => {
+    await fc.assert(fc.asyncProperty(heads, ({ method, target, version, fields: given }) => same(`${method} ${target} ${version}`, given)), { numRuns: runs(300) });
+  });
+});
+
+test('a request of HTTP/2 is answered by 505, and the log says why; HTTP/1 goes on', async () => {
+  const log = new LogRecorder();
+  const app = createServer({ logging: { logger: log } }).use(answer);
+  for (const listener of [app, express({ logging: { logger: log } }).use(app), Router().use(answer)]) {
+    const server = createHttp2Server(guarded(listener as never) as never);
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const client = connectHttp2(`http://127.0.0.1:${port}`);
+    const status = await new Promise((resolve) => void client.request({ ':path': '/' }).on('response', (headers) => resolve(headers[':status'])).resume());
+    client.close();
+    await new Promise((resolve) => void server.close(resolve));
+    expect([status, thrown]).toEqual([505, []]);
+  }
+  expect(log.messages('error')).toEqual(Array(2).fill('A request came by HTTP/2, which waypost does not speak: hand the application to http.createServer or https.createServer'));
+  const port = await running.serve((req: IncomingMessage, res: ServerResponse) => app(req, res));
+  expect((await ask(port, '/')).body).toBe('answered');
+});
