@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { type Application, type CreateServerOptions, type Handler, type RequestSignatureConfig, signedFetch, type SignedFetchOptions } from 'waypost';
+import { type Application, type CreateServerOptions, type Handler, MemoryReplayStore, type RequestSignatureConfig, signedFetch, type SignedFetchOptions } from 'waypost';
 import { ChildProgram } from './support/child-program';
 import { Running } from './support/running';
 
@@ -410,6 +410,37 @@ test('demo/signed-fetch.mjs is let in by demo/signed-server.mjs', async () => {
     'form: 201 {"created":{"name":"edsger dijkstra"}}',
     'patch: 404 {"error":"Not Found","message":"Cannot PATCH /api/users"}',
   ]);
+});
+
+describe('where each signature is good for one request', () => {
+  const once = (): Partial<RequestSignatureConfig> => ({ replay: { store: new MemoryReplayStore() } });
+
+  test.each([[{}], [{ algorithm: 'sha512' }], [{ includeBody: false, includeQuery: false }], [{ version: 2 }]] as const)('equal requests of one millisecond are all let in, %j', async (options) => {
+    const origin = await serve({ ...once(), ...options });
+    const send = signedFetch({ secret: SECRET, ...options });
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+    const bodies = [undefined, undefined, 'a', 'a', 'b'];
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all([...bodies, ...bodies].map((body) => send(`${origin}/a?b=c`, body === undefined ? {} : { method: 'POST', body })));
+      expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    }
+  });
+
+  test('others are signed for the millisecond that it is, and equal ones for the next that is free', async () => {
+    const calls: Parameters<typeof fetch>[] = [];
+    const send = signedFetch({ secret: SECRET, fetch: noting(calls) });
+    const origin = await serve(once());
+    const now = jest.spyOn(Date, 'now');
+    const sentAt = async (time: number, path: string): Promise<number> => {
+      now.mockReturnValue(time);
+      expect((await send(`${origin}/${path}`)).status).toBe(200);
+      return Number((calls.at(-1)?.[1]?.headers as Headers).get('x-timestamp'));
+    };
+    const start = 1_800_000_000_000;
+    const times: number[] = [];
+    for (const [time, path] of [[0, 'a'], [0, 'b'], [0, 'a'], [0, 'a'], [1, 'a'], [1, 'b'], [2, 'b'], [3, 'a'], [9, 'a'], [9, 'b']] as const) times.push((await sentAt(start + time, path)) - start);
+    expect(times).toEqual([0, 0, 1, 2, 3, 1, 2, 4, 9, 9]);
+  });
 });
 
 test('options that cannot sign are refused by its own name, and what was given is told by its kind alone', () => {

@@ -40,6 +40,7 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
   const { fetch: given, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
   const signing: Signing = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
   checkSigning(signing);
+  const signatures = new Signatures(signing);
   return async (input: Input, init?: Init) => {
     const own = copied(init);
     // Where fetch itself would make one: it settles URL, method, headers and the bytes of the body.
@@ -47,7 +48,7 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     const url = withoutEmptyQuery(request.url);
     const body = await bytesOf(request);
     const { headers } = request;
-    for (const [name, value] of Object.entries(sign(signing, request, url, body))) headers.set(name, value);
+    for (const [name, value] of Object.entries(signatures.sign(request, url, body))) headers.set(name, value);
     const settled: Init = { ...own, method: request.method.toUpperCase(), headers, redirect: request.redirect === 'manual' ? 'manual' : 'error' };
     if (body !== undefined) settled.body = body;
     const send = given ?? globalThis.fetch;
@@ -76,9 +77,43 @@ function withoutEmptyQuery(href: string): string {
   return url.href;
 }
 
-function sign(signing: Signing, { method, headers }: Request, url: string, body: Uint8Array | undefined): Record<string, string> {
-  const sent = signing.version === 2 ? { host: new URL(url).host, ...Object.fromEntries(headers) } : undefined;
-  return signRequest({ ...signing, method, url, body: body ?? null, headers: sent });
+/**
+ * Signs what one client sends. By version 1 equal requests of one millisecond
+ * bear one signature, and where each signature is good for one request a server
+ * refuses all but the first. So an equal one is signed for the next millisecond
+ * that none was signed for: servers take a clock that is ahead by `clockSkew`.
+ */
+class Signatures {
+  readonly #signing: Signing;
+  /** Those that an equal request might meet again, each with the millisecond that is the next to be tried. */
+  readonly #given = new Map<string, number>();
+  /** The last millisecond that has been signed for. */
+  #last = 0;
+
+  constructor(signing: Signing) {
+    this.#signing = signing;
+  }
+
+  sign({ method, headers }: Request, url: string, body: Uint8Array | undefined): Record<string, string> {
+    const options = { ...this.#signing, method, url, body: body ?? null };
+    // It has a nonce.
+    if (this.#signing.version === 2) return signRequest({ ...options, headers: { host: new URL(url).host, ...Object.fromEntries(headers) } });
+    let timestamp = Date.now();
+    if (timestamp > this.#last) this.#given.clear();
+    const met: string[] = [];
+    for (;;) {
+      const signed = signRequest({ ...options, timestamp });
+      const signature = Object.values(signed).join(' ');
+      const next = this.#given.get(signature);
+      met.push(signature);
+      if (next === undefined) {
+        for (const each of met) this.#given.set(each, timestamp + 1);
+        this.#last = Math.max(this.#last, timestamp);
+        return signed;
+      }
+      timestamp = next;
+    }
+  }
 }
 
 /** What the caller gave, as it is at the time of the call, with the method in upper case: Node's parser takes no `patch`. */
