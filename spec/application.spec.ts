@@ -118,10 +118,11 @@ describe('start', () => {
     try {
       const app = named('a', { server: { host: '127.0.0.1' } });
       expect(portOf(await app.start())).toBe(free);
-      await app.close();
+      // While that one listens: a port that is free again may be given out at once.
       const other = named('b', { server: { port: 0, host: '127.0.0.1' } });
       expect(portOf(await other.start())).not.toBe(free);
       await other.close();
+      await app.close();
     } finally {
       if (kept === undefined) delete process.env['PORT'];
       else process.env['PORT'] = kept;
