@@ -219,6 +219,70 @@ test('another router defined in the place of an application\'s is called, and re
   });
 });
 
+test('an application that is mounted in one with another router knows where, as in one without', async () => {
+  await onBoth(async (lib) => {
+    const outcomes: unknown[] = [];
+    for (const change of [
+      (app: Loose): void => { Object.defineProperty(app, 'router', { value: lib.Router() }); },
+      (app: Loose): void => {
+        const { use } = app.router;
+        app.router.use = function (this: unknown, path: string, handler: unknown) { return use.call(this, path, handler); };
+      },
+      (app: Loose): void => {
+        const { handle } = app.router;
+        app.router.handle = function (this: unknown, ...given: unknown[]) { return handle.apply(this, given); };
+      },
+    ]) {
+      const [app, sub] = [lib(), lib()] as [Loose, Loose];
+      app.set('trust proxy', true).set('json spaces', 1);
+      app.locals.who = 'app';
+      let mounts = 0;
+      sub.on('mount', () => mounts++);
+      change(app);
+      app.request.marker = 'of app';
+      sub.get('/show', show);
+      app.use('/sub', sub, (req: Loose, res: Loose) => res.send(String(req.app === app)));
+      app.use((_req: Loose, _res: Loose, next: () => void) => next(), [(_req: Loose, res: Loose) => res.send('last')]);
+      const answers = await answersOf(app, [['/sub/show', { headers: { 'X-Forwarded-For': '9.9.9.9', 'X-Forwarded-Proto': 'https' } }], '/sub/none', '/none']);
+      outcomes.push(mounts, sub.parent === app, sub.mountpath, answers);
+    }
+    return outcomes;
+  });
+});
+
+test('the router of another application is a router, by the settings of who calls it', async () => {
+  await onBoth(async (lib) => {
+    const [app, sub] = [lib(), lib()] as [Loose, Loose];
+    app.set('trust proxy', true).set('json spaces', 1);
+    sub.get('/show', show);
+    sub.get('/app', (req: Loose, res: Loose) => res.send(String([req.app === app, res.app === app, req.baseUrl, sub.parent === undefined])));
+    app.use('/sub', sub.router);
+    app.get('/again', (req: Loose, res: Loose, next: unknown) => {
+      req.url = '/sub/app';
+      app.router.handle(req, res, next);
+    });
+    return answersOf(app, [['/sub/show', { headers: { 'X-Forwarded-For': '9.9.9.9' } }], '/sub/app', '/sub/none', '/again']);
+  });
+});
+
+test('a router that is defined once there were requests counts, and what is assigned does not', async () => {
+  await onBoth(async (lib) => {
+    const [app, other] = [lib(), lib()] as [Loose, Loose];
+    app.get('/a', (_req: Loose, res: Loose) => res.send('a'));
+    app.get('/close', (_req: Loose, res: Loose) => {
+      const closed = lib.Router();
+      closed.use(deny);
+      Object.defineProperty(app, 'router', { value: closed, configurable: true });
+      app.get('/late', (_same: Loose, answer: Loose) => answer.send('late'));
+      res.send('closed');
+    });
+    Reflect.set(other, 'router', lib.Router());
+    other.router.use(deny);
+    other.get('/a', (_req: Loose, res: Loose) => res.send('a'));
+    return [await answersOf(app, ['/a', '/close', '/a', '/late']), await answersOf(other, ['/a'])];
+  });
+});
+
 test.each(['req', 'res'] as const)('%s.app, made another application, brings its settings', async (which) => {
   await onBoth(async (lib) => {
     const [app, tenant] = [lib(), lib()] as [Loose, Loose];
@@ -324,6 +388,60 @@ describe('where request signatures are checked', () => {
       expect((await ask(port, '/open')).status).toBe(401);
       expect(await ask(port, '/closed', { headers: signed('GET', '/closed') })).toMatchObject({ status: 200, body: 'closed' });
     }
+  });
+
+  // A path of its own in the application leads to its routes by another target than the one that was checked.
+  test.each([
+    ['an alias by the router', (app: Loose) => app.use('/v1', (req: Loose, res: Loose, next: unknown) => app.router(req, res, next))],
+    ['an alias by its handle', (app: Loose) => app.use('/v1', (req: Loose, res: Loose, next: unknown) => app.router.handle(req, res, next))],
+    ['an alias of the request\'s application', (app: Loose) => app.use('/v1', Router().use((req, res, next) => (req.app as Loose).router(req, res, next)))],
+    ['an alias that is late', (app: Loose) => app.use('/v1', (req: Loose, res: Loose, next: unknown) => void setImmediate(() => app.router.handle(req, res, next)))],
+    ['an alias in a mounted application', (app: Loose) => app.use('/v1', express({ logging: { level: 'silent' } }).use((req: Loose, res: Loose, next: unknown) => app.router.handle(req, res, next)))],
+    ['an alias by another request', (app: Loose) => app.use('/v1', (req: Loose, res: Loose, next: unknown) => app.router.handle(Object.create(req), res, next))],
+    ['an alias behind a handle of the program\'s', (app: Loose) => {
+      const { handle } = app.router;
+      app.router.handle = function (this: unknown, ...given: unknown[]) { return handle.apply(this, given); };
+      app.use('/v1', (req: Loose, res: Loose, next: unknown) => app.router.handle(req, res, next));
+    }],
+    ['a handle of the program\'s that takes off a prefix', (app: Loose) => {
+      const { handle } = app.router;
+      app.router.handle = function (this: unknown, req: Loose, res: Loose, next: unknown) {
+        if (req.url.startsWith('/v1/')) Object.assign(req, { url: req.url.slice(3) });
+        return handle.call(this, req, res, next);
+      };
+    }],
+    ['a handle of the program\'s that makes it a base', (app: Loose) => {
+      const { handle } = app.router;
+      app.router.handle = function (this: unknown, req: Loose, res: Loose, next: unknown) {
+        if (req.url.startsWith('/v1/')) Object.assign(req, { url: req.url.slice(3), baseUrl: '/v1' });
+        return handle.call(this, req, res, next);
+      };
+    }],
+    ['a handle of the program\'s that makes another method', (app: Loose) => {
+      const { handle } = app.router;
+      app.router.handle = function (this: unknown, req: Loose, res: Loose, next: unknown) {
+        if (req.method === 'POST' && req.url === '/api/secret') req.method = 'GET';
+        return handle.call(this, req, res, next);
+      };
+      app.use('/v1', (req: Loose, res: Loose, next: unknown) => app(req, res, next));
+    }],
+    ['a router defined anew, that calls it', (app: Loose) => {
+      const { router } = app;
+      const defined = Router().use('/v1', (req, res, next) => router.handle(req, res, next)) as Loose;
+      defined.use(router);
+      Object.defineProperty(app, 'router', { value: defined });
+    }],
+  ])('%s leads to no route unsigned', async (name, change: (app: Loose) => unknown) => {
+    const requestSignature = { includeRoutes: [{ path: '/api/**', methods: ['GET'] }] };
+    const app = createServer({ ...guarded, security: { ...guarded.security, routeConfig: { requestSignature } } });
+    app.get('/api/secret', (_req, res) => res.send('secret'));
+    app.get('/open', (_req, res) => res.send('open'));
+    change(app);
+    const port = await running.start(app);
+    for (const path of ['/api/secret', '/v1/api/secret']) expect([path, (await ask(port, path)).body.includes('"Missing')]).toEqual([path, true]);
+    if (name.includes('method')) expect((await ask(port, '/api/secret', { method: 'POST' })).status).toBe(401);
+    for (const path of ['/open', '/v1/open']) expect([path, (await ask(port, path)).body]).toEqual([path, 'open']);
+    expect((await ask(port, '/api/secret', { headers: signed('GET', '/api/secret') })).body).toBe('secret');
   });
 
   test('what stands in the place of the router\'s handle is behind the check', async () => {

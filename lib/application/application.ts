@@ -18,15 +18,16 @@ import { inheriting, type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
-import type { FallbackListener, NextFunction } from '../routing/handler';
-import { type Path, type Paths, refuseStars } from '../routing/given-path';
+import type { FallbackListener, Handler, NextFunction } from '../routing/handler';
+import { isPaths, type Path, type Paths, refuseStars } from '../routing/given-path';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { optionsAnswers } from '../routing/express-options-answer';
 import { RouteTable } from '../routing/route-table';
 import { kChanged, kUsed, kVetPaths } from '../routing/registration';
-import { kRun, Router } from '../routing/router';
+import { kRun, kShownRouter, Router } from '../routing/router';
 import { callOnSelf, selfOf } from '../routing/self';
-import type { Travelling } from '../routing/walk';
+import { handling, isApplication } from '../routing/stack';
+import { kWalk, type Travelling } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer } from './server';
 import { signatureHooks } from '../signature/configured-hooks';
@@ -53,6 +54,9 @@ export interface Application {
   /** Told of an event of the program's own. */
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
+
+// eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
+const { use: OWN_USE } = Router.prototype;
 
 /** What of an emitter's may change whether anybody listens for upgrades. */
 const LISTENING = ['addListener', 'off', 'on', 'prependListener', 'removeAllListeners', 'removeListener'] as const;
@@ -255,9 +259,10 @@ export class Application extends ConfiguredRouter {
     }
   }
 
-  /** @internal By its router: of what has come through the application already, its routes alone, as in Express. Anything else goes the whole way, signatures and all. */
+  /** @internal By its router: of a request that is on its way through some application, the routes alone, as in Express. Where signatures are checked it goes the whole way, but for the one call by which the application itself gets to its routes. */
   protected override [kRun](req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
-    if (this.#way.has(req as Travelling)) super[kRun](req, res, next);
+    const walk = (req as Travelling)[kWalk];
+    if (walk !== undefined && (!this.#way.isChecking || this.#way.isAtRouter(walk, this[kShownRouter], req as Travelling))) super[kRun](req, res, next);
     else this.#way.take(req as Travelling, res as Response, next);
   }
 
@@ -273,7 +278,33 @@ export class Application extends ConfiguredRouter {
     return #way in self ? self : undefined;
   }
 
+  /** As in Express by the router's `use`: function by function, where a program has put its own in the place of that, or of the router. */
+  #use(given: readonly unknown[]): void {
+    const router = this[kRegistrar];
+    const isOwn = router === this[kShownRouter];
+    const isPathGiven = isPaths(given[0]);
+    const handlers = (isPathGiven ? given.slice(1) : given).flat(Infinity);
+     
+    if ((isOwn && router.use === OWN_USE) || handlers.length === 0) {
+      router.use(...(given as Handler[]));
+      return;
+    }
+    const path = isPathGiven ? (given[0] as Paths) : '/';
+    for (const handler of handlers) {
+      if (isOwn || !isApplication(handler)) {
+        router.use(path, handler as Handler);
+      } else {
+        router.use(path, handling(handler));
+        this[kUsed](path, handler);
+      }
+    }
+  }
+
   static {
+    Object.defineProperty(this.prototype, 'use', { value: function use(this: Application, ...given: unknown[]): unknown {
+      selfOf(this).#use(given);
+      return this;
+    }, writable: true, configurable: true });
     for (const name of LISTENING) {
       // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of the application
       const method = EventEmitter.prototype[name] as (this: unknown, ...given: unknown[]) => unknown;
@@ -290,7 +321,7 @@ export class Application extends ConfiguredRouter {
 }
 
 callOnSelf(Application.prototype, { except: ['handle', 'listen', 'start'] });
-delegate(Application.prototype, (app) => selfOf(app)[kRegistrar], ['param', 'route', 'use']);
+delegate(Application.prototype, (app) => selfOf(app)[kRegistrar], ['param', 'route']);
 giveMembers(Application.prototype, ConfiguredRouter.prototype, Router.prototype);
 makeAssignable(Application.prototype, ['server', 'log', 'caseSensitive', 'strict', 'mergeParams']);
 

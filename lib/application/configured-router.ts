@@ -93,9 +93,9 @@ export class ConfiguredRouter extends Router implements ViewHost {
     return (this.#assigned as Router | undefined) ?? this.#shown;
   }
 
-  /** As in Express, what is assigned is no router of the application's: that would have to be defined. */
+  /** As in Express what is assigned counts for nothing: a router would have to be defined. In `createServer` it is the program's own. */
   set router(given: Router) {
-    this.#assigned = given;
+    if (!this.#asExpress) this.#assigned = given;
   }
 
   /** @internal */

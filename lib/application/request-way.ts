@@ -59,6 +59,8 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   #table: RouteTable | null = null;
   /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
   #isInstrumented = false;
+  /** Whether a program had defined another router in the place of the application's by then, which nothing tells of. */
+  #isRouterDefined = false;
 
   /** @param makeTable Works out anew all that is registered, in the place of the table before. */
   constructor(
@@ -80,7 +82,9 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** All that is registered, worked out when it is first asked for. */
   table(): RouteTable {
-    if (this.#table?.era.isOver === false) return this.#table;
+    const isRouterDefined = Object.hasOwn(this.mounted, 'router');
+    if (this.#table?.era.isOver === false && isRouterDefined === this.#isRouterDefined) return this.#table;
+    this.#isRouterDefined = isRouterDefined;
     this.#isInstrumented = hasOpenTelemetry();
     return (this.#table = this.#makeTable(this.#table));
   }
@@ -105,11 +109,15 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     this.#adoption.replace(request, response);
   }
 
-  /** Whether a request is on its way through the application. */
-  has(req: Travelling): boolean {
-    let walk = req[kWalk];
-    while (walk !== undefined && walk.host !== this) walk = walk.parent;
-    return walk !== undefined;
+  /**
+   * Whether a request is where the application's own walk has got to its router, or what a program has put in the place of that, with
+   * the target that was checked. What is not told apart here is asked about by the walk of the router, as for any that is called by hand.
+   */
+  isAtRouter(last: Walk, router: unknown, { baseUrl, method, url }: Request): boolean {
+    let own: Walk | undefined = last;
+    while (own !== undefined && own.host !== this) own = own.parent;
+    if (own === undefined || own.reached?.handler !== router) return false;
+    return baseUrl === own.view.base && method === own.method && (own === last || url === own.url);
   }
 
   get isChecking(): boolean {

@@ -40,7 +40,9 @@ export function finish<R extends ConfiguredResponse>(res: R, body: string | Buff
     }
   }
   if (validator && isStillGood(res)) res.statusCode = 304;
-  endWith(res, stripContent(res) ? '' : body);
+  const isStripped = stripContent(res);
+  if (isStripped && !isBodiless(res)) res.end('', 'utf8');
+  else endWith(res, isStripped ? undefined : body);
   return res;
 }
 
@@ -51,10 +53,10 @@ function isStillGood(res: ConfiguredResponse): boolean {
 }
 
 /** Ends a response with the body, or without it where the request is HEAD. */
-export function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
+function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
   if (body === undefined || isBodiless(res)) res.end();
   // As Express gives it: loggers that put themselves in the place of `end` join what they hear as buffers.
-  else if (typeof body === 'string' && body !== '' && (res.end !== res[kOwn].end || !isEndOwn())) res.end(Buffer.from(body));
+  else if (typeof body === 'string' && (res.end !== res[kOwn].end || !isEndOwn())) res.end(Buffer.from(body));
   else res.end(body, 'utf8');
 }
 

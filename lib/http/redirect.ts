@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { inspect } from 'node:util';
 import { statuses } from '../packages';
-import { endWith, forgetFraming } from './answer';
+import { forgetFraming } from './answer';
 import { acceptedOf } from './media-type';
+import { isBodiless } from './own-answer';
 import { checkStatus, type ResponseHead } from './response-head';
 import { type ConfiguredResponse, kSettings } from './response-state';
 
@@ -26,7 +27,9 @@ export function sendRedirect(res: ConfiguredResponse & ResponseHead, given: read
   const body = redirectBody(form, status, String(res.getHeader('Location')));
   forgetFraming(res);
   res.setHeader('Content-Length', String(Buffer.byteLength(body)));
-  endWith(res, body);
+  // As text, as Express gives it.
+  if (isBodiless(res)) res.end();
+  else res.end(body);
 }
 
 /**

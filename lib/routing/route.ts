@@ -9,6 +9,7 @@ import { kAssigned, kOnChange, type RouteEntry } from './registration';
 import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import type { Params } from './pattern-params';
 import { callOnSelf, heard, knowSelf, selfOf } from './self';
+import { WeakList } from './weak-list';
 import { addVerbs, type RouteVerbs } from './verb';
 
 /** What a route gives the router that lays it out. */
@@ -25,7 +26,7 @@ export class Route<P = Params> {
   /** The path as it was registered. */
   readonly path: Path | readonly Path[];
   readonly #entries: RouteEntry[] = [];
-  readonly #hearers = new Set<() => void>();
+  readonly #hearers = new WeakList<StackOwner>();
   readonly #owner: StackOwner = { changed: () => this.#changed() };
   #stack: StackLayer[] | null = null;
   #assigned: AssignedStack | null = null;
@@ -36,12 +37,12 @@ export class Route<P = Params> {
   }
 
   /** @internal To be called when its handlers have changed. */
-  [kOnChange](hearer: () => void): void {
+  [kOnChange](hearer: StackOwner): void {
     this.#hearers.add(hearer);
   }
 
   #changed(): void {
-    for (const hearer of this.#hearers) hearer();
+    for (const hearer of this.#hearers) hearer.changed();
   }
 
   /** @internal In the order they were registered. */

@@ -8,7 +8,6 @@ import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { AnyHandler, Handler, MixedHandlers, NextFunction, ParamHandler } from './handler';
 import type { PathParams } from './params-type';
 import { Mountable } from './mountable';
-import { Outers } from './outers';
 import { readParam } from './param';
 import { AssignedStack } from './assigned-stack';
 import { kAssigned, kChanged, kJoins, kOnChange, kParamHandlers, kRegister, kRegistrations, kUsed, kVet, kVetPaths, type Registration, type RoutingRules } from './registration';
@@ -18,6 +17,7 @@ import { RouterCall } from './router-call';
 import { compareAlike, readRouterOptions, type RouterOptions, rulesOf } from './router-options';
 import { areLayers, dispatching, handling, isApplication, type ListedPath, pathsOf, pictured, pictureOf, registrationOf, replaced, type StackLayer, type StackOwner, watched, watchedLayer } from './stack';
 import { callOnSelf, heard, knowSelf, selfOf } from './self';
+import { WeakList } from './weak-list';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 
@@ -47,7 +47,7 @@ export class Router extends Mountable {
   readonly #options: RouterOptions;
   readonly #registrations: Own[] = [];
   /** The routers that it is mounted in. */
-  readonly #outers = new Outers<Router>();
+  readonly #outers = new WeakList<Router>();
   readonly #params = new Map<string, ParamHandler[]>();
   #stack: StackLayer[] | null = null;
   #assigned: AssignedStack | null = null;
@@ -332,7 +332,7 @@ export class Router extends Mountable {
   /** What is registered here is to tell of what changes in it. */
   #take(registration: Own | undefined): void {
     if (registration !== undefined) for (const router of Router.#routersOf(registration)) if (!router[kStandsAlone]) router.#outers.add(this);
-    if (registration?.kind === 'route') registration.route[kOnChange](this.#owner.changed);
+    if (registration?.kind === 'route') registration.route[kOnChange](this.#owner);
   }
 
   #add(registration: Own): void {

@@ -3,6 +3,7 @@ import type { Path, Paths } from './given-path';
 import type { Dispatched } from './dispatch';
 import type { Registration, RouteEntry } from './registration';
 import type { AnyHandler, Handler, NextFunction } from './handler';
+import { WeakList } from './weak-list';
 
 /** A route with its handlers in layers, which a program may change as those of a router. */
 interface PicturedRoute extends MatchedRoute {
@@ -51,7 +52,7 @@ export class StackLayer {
   /** @internal */
   [kWatched]: StackLayer | undefined = undefined;
   /** @internal */
-  readonly [kHearers] = new Set<() => void>();
+  readonly [kHearers] = new WeakList<StackOwner>();
 
   constructor(path: Paths, handle: AnyHandler, pictured: Pictured) {
     this.handle = handle;
@@ -76,7 +77,7 @@ export class StackLayer {
 
 /** Whose stack it is. */
 export interface StackOwner {
-  /** To be called when what is in the stack has changed. The same function each time. */
+  /** To be called when what is in the stack has changed. */
   readonly changed: () => void;
   /** Told of each layer that comes into the stack, from whatever other, before it does. */
   readonly taken?: (layer: StackLayer) => void;
@@ -88,12 +89,12 @@ export function watched(layers: readonly StackLayer[], owner: StackOwner): Stack
 }
 
 /** The same of one layer. As in Express it is the same object in each stack that a program puts it in. */
-export function watchedLayer(layer: StackLayer, { changed, taken }: StackOwner): StackLayer {
+export function watchedLayer(layer: StackLayer, owner: StackOwner): StackLayer {
   const self = layer[kSelf];
-  taken?.(self);
-  self[kHearers].add(changed);
+  owner.taken?.(self);
+  self[kHearers].add(owner);
   return (self[kWatched] ??= watch(self, () => {
-    for (const hearer of self[kHearers]) hearer();
+    for (const hearer of self[kHearers]) hearer.changed();
   }));
 }
 
