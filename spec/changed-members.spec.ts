@@ -366,6 +366,45 @@ test('caseSensitive and strict of a router count once they are set', async () =>
   expect(router.caseSensitive).toBe(true);
 });
 
+describe('what stands in the place of a router\'s handle is called once, whatever it makes of the request', () => {
+  const CHANGES_OF_REQUEST: Record<string, (req: Loose) => unknown> = {
+    nothing: (req) => req,
+    'another base': (req) => Object.assign(req, { baseUrl: `${req.baseUrl}/t1` }),
+    'another method': (req) => Object.assign(req, { method: req.method === 'GET' ? 'POST' : 'GET' }),
+    'a prefix that is taken off': (req) => Object.assign(req, { url: '/open' }),
+    'a prefix that is made the base': (req) => Object.assign(req, { url: '/open', baseUrl: '/t1' }),
+    'a request by inheritance': (req) => Object.create(req),
+    'a copy by inheritance': (req) => Object.assign(Object.create(Object.getPrototypeOf(req) as object), req),
+    'a request made anew': ({ url, method, headers, socket }) => Object.assign(Object.create(http.IncomingMessage.prototype), { url, method, headers, socket, rawHeaders: [] }),
+  };
+  const secret = 'correct horse battery staple 0123456789';
+  const makes: [string, () => Loose][] = [
+    ['Express', () => theirs()], ['express()', () => express({ logging: { level: 'silent' } })],
+    ['createServer()', () => createServer({ logging: { level: 'silent' } })],
+    ['with signatures', () => createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/closed'] } } } })],
+    ['express() with signatures', () => express({ logging: { level: 'silent' }, security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/closed'] } } } })],
+  ];
+
+  test.each(Object.keys(CHANGES_OF_REQUEST).flatMap((name) => [[name, false], [name, true]] as const))('%s, late: %p', async (name, isLate) => {
+    const outcomes = await Promise.all(makes.map(async ([, make]) => {
+      const app = make();
+      let calls = 0;
+      const { handle } = app.router;
+      app.router.handle = function (this: unknown, req: Loose, res: Loose, next: unknown) {
+        calls++;
+        const other = (CHANGES_OF_REQUEST[name] as (req: Loose) => unknown)(req);
+        if (isLate) setImmediate(() => handle.call(this, other, res, next));
+        else handle.call(this, other, res, next);
+      };
+      app.all('/open', (_req: Loose, res: Loose) => res.end('open'));
+      const answers = await answersOf(app, [name.startsWith('a prefix') ? '/t1/open' : '/open']);
+      return [answers, calls];
+    }));
+    expect(outcomes).toEqual(makes.map(() => outcomes[0]));
+    expect((outcomes[0] as unknown[])[1]).toBe(1);
+  });
+});
+
 describe('where request signatures are checked', () => {
   const secret = 'correct horse battery staple 0123456789';
   const signed = (method: string, url: string): Record<string, string> => signRequest({ secret, method, url });
@@ -425,12 +464,6 @@ describe('where request signatures are checked', () => {
       };
       app.use('/v1', (req: Loose, res: Loose, next: unknown) => app(req, res, next));
     }],
-    ['a router defined anew, that calls it', (app: Loose) => {
-      const { router } = app;
-      const defined = Router().use('/v1', (req, res, next) => router.handle(req, res, next)) as Loose;
-      defined.use(router);
-      Object.defineProperty(app, 'router', { value: defined });
-    }],
   ])('%s leads to no route unsigned', async (name, change: (app: Loose) => unknown) => {
     const requestSignature = { includeRoutes: [{ path: '/api/**', methods: ['GET'] }] };
     const app = createServer({ ...guarded, security: { ...guarded.security, routeConfig: { requestSignature } } });
@@ -442,6 +475,22 @@ describe('where request signatures are checked', () => {
     if (name.includes('method')) expect((await ask(port, '/api/secret', { method: 'POST' })).status).toBe(401);
     for (const path of ['/open', '/v1/open']) expect([path, (await ask(port, path)).body]).toEqual([path, 'open']);
     expect((await ask(port, '/api/secret', { headers: signed('GET', '/api/secret') })).body).toBe('secret');
+  });
+
+  test('another router can\'t be defined: nothing is registered, and nothing answered', async () => {
+    const message = 'Another router can\'t be defined where request signatures are checked; write app.use(router)';
+    for (const isLate of [false, true]) {
+      const app = createServer(guarded);
+      app.get('/open', (_req, res) => res.send('open'));
+      const define = (): void => { Object.defineProperty(app, 'router', { value: Router({ caseSensitive: false }).use((_req, res) => res.send('defined')), configurable: true }); };
+      if (!isLate) define();
+      const port = await running.serve(app);
+      if (isLate) expect((await ask(port, '/open')).status).toBe(200);
+      define();
+      expect(() => app.get('/other', (_req, res) => res.send('other'))).toThrow(message);
+      expect(() => app.use((_req, res) => res.send('other'))).toThrow(message);
+      for (const path of ['/open', '/closed', '/OPEN']) expect((await ask(port, path)).status).toBe(500);
+    }
   });
 
   test('what stands in the place of the router\'s handle is behind the check', async () => {

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfiguredRouter, kRegistrar, kRules, kShared } from './configured-router';
+import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
@@ -23,8 +24,8 @@ import { isPaths, type Path, type Paths, refuseStars } from '../routing/given-pa
 import { describeRoutes, type RouteDescription } from '../routing/listing';
 import { optionsAnswers } from '../routing/express-options-answer';
 import { RouteTable } from '../routing/route-table';
-import { kChanged, kUsed, kVetPaths } from '../routing/registration';
-import { kRun, kShownRouter, Router } from '../routing/router';
+import { kChanged, kUsed, kVetPaths, type RegisteredRouter } from '../routing/registration';
+import { kIsReplaced, kRun, kShownRouter, Router } from '../routing/router';
 import { callOnSelf, selfOf } from '../routing/self';
 import { handling, isApplication } from '../routing/stack';
 import { kWalk, type Travelling } from '../routing/walk';
@@ -71,10 +72,13 @@ export class Application extends ConfiguredRouter {
   readonly #logger: SafeLog;
   readonly #listener: Listener;
   readonly #classes: OwnClasses;
+  readonly #adoption: Adoption;
   readonly #hooks: readonly SignatureHook[];
   readonly #upgrades: Upgrades;
   /** No methods of the application's own, in place of which a program may put others. */
   readonly #way: RequestWay;
+  /** To the routes, past what a program has put in the place of the router's `handle`; null before it was gone. */
+  #routes: RequestWay | null = null;
   /** For `listen`, in which Express takes any free port. */
   readonly #listenDefaults: ListenDefaults;
   /** The application that it is mounted in. */
@@ -101,13 +105,15 @@ export class Application extends ConfiguredRouter {
       IncomingMessage: this.#classes.Request as unknown as typeof IncomingMessage,
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     }, () => this.rawListeners('close') as CloseListener[]);
-    this.#way = new RequestWay(this, options, logger, this.#classes, this.#hooks, this.#listener, (before) => new RouteTable(this, this[kRules], this.#apart, optionsAnswers, before));
+    this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
+    this.#way = new RequestWay(this, options, logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(this, before));
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 
   /** @internal */
   protected override [kChanged](): void {
     this.#way.changed();
+    this.#routes?.changed();
     super[kChanged]();
   }
 
@@ -115,8 +121,8 @@ export class Application extends ConfiguredRouter {
   protected override [kUsed](path: Paths, entry: unknown): void {
     const app = Application.#of(entry);
     if (app !== undefined) {
-      Object.setPrototypeOf(app.#classes.Request.prototype, this.#way.request);
-      Object.setPrototypeOf(app.#classes.Response.prototype, this.#way.response);
+      Object.setPrototypeOf(app.#classes.Request.prototype, this.#adoption.request);
+      Object.setPrototypeOf(app.#classes.Response.prototype, this.#adoption.response);
     }
     super[kUsed](path, entry);
   }
@@ -128,26 +134,26 @@ export class Application extends ConfiguredRouter {
 
   /** What its requests inherit from, as in Express: what is put there they all have. */
   get request(): object {
-    return this.#way.request;
+    return this.#adoption.request;
   }
 
   /** As in Express its requests inherit from what is assigned, if that inherits from `express.request`; anything else is the program's own. */
   set request(given: object) {
     const request = inheriting(given, this.#classes.Request.prototype as object);
     if (request === null) assign(this, 'request', given);
-    else this.#way.inherit(request, this.#way.response);
+    else this.#adoption.replace(request, this.#adoption.response);
   }
 
   /** What its responses inherit from. */
   get response(): object {
-    return this.#way.response;
+    return this.#adoption.response;
   }
 
   /** As `request`. */
   set response(given: object) {
     const response = inheriting(given, this.#classes.Response.prototype);
     if (response === null) assign(this, 'response', given);
-    else this.#way.inherit(this.#way.request, response);
+    else this.#adoption.replace(this.#adoption.request, response);
   }
 
   /** The logger, for the application's own use. */
@@ -259,11 +265,25 @@ export class Application extends ConfiguredRouter {
     }
   }
 
-  /** @internal By its router: of a request that is on its way through some application, the routes alone, as in Express. Where signatures are checked it goes the whole way, but for the one call by which the application itself gets to its routes. */
+  /**
+   * @internal By its router: the routes alone, as in Express. Where signatures are checked, the check comes before them once more: a
+   * program may have called the router by another target, and those around that are asked only what they are asked of any router.
+   * What a program has put in the place of the router's `handle` is not called again by that.
+   */
   protected override [kRun](req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
-    const walk = (req as Travelling)[kWalk];
-    if (walk !== undefined && (!this.#way.isChecking || this.#way.isAtRouter(walk, this[kShownRouter], req as Travelling))) super[kRun](req, res, next);
-    else this.#way.take(req as Travelling, res as Response, next);
+    const isReplaced = this[kIsReplaced];
+    if (!this.#way.isChecking && (isReplaced || (req as Travelling)[kWalk] !== undefined)) super[kRun](req, res, next);
+    else (isReplaced ? this.#routesWay() : this.#way).take(req as Travelling, res as Response, next);
+  }
+
+  #routesWay(): RequestWay {
+    const router = this[kShownRouter] as Router;
+    const logging = { ...this.#options.logging, requests: false } as const;
+    return (this.#routes ??= new RequestWay(router, { ...this.#options, logging }, this.#logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(router, before)));
+  }
+
+  #layOut(router: RegisteredRouter, before: RouteTable | null): RouteTable {
+    return new RouteTable(router, this[kRules], this.#apart, optionsAnswers, before);
   }
 
   /** Serves a request, as calling the application does; `next` goes on with what it has not taken. A program may put its own in the place of this. */

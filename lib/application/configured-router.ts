@@ -103,9 +103,14 @@ export class ConfiguredRouter extends Router implements ViewHost {
     return this[kRegistrar] === this.#shown ? this.#shown : this.#callDefined;
   }
 
-  /** @internal The router, or what a program has defined in its place: as in Express that is called, and registered in. */
+  /**
+   * @internal The router, or what a program has defined in its place: as in Express that is called, and registered in.
+   * @throws TypeError where signatures are checked: its paths may be others than those that the scope of the check was worked out by.
+   */
   get [kRegistrar](): Router {
-    const defined = Object.hasOwn(this, 'router') ? (this as { readonly router: unknown }).router : undefined;
+    const isDefined = Object.hasOwn(this, 'router');
+    if (isDefined && signs(this.#options)) throw new TypeError('Another router can\'t be defined where request signatures are checked; write app.use(router)');
+    const defined = isDefined ? (this as { readonly router: unknown }).router : undefined;
     return typeof defined === 'function' && defined !== this && typeof (defined as Partial<Router>).handle === 'function' ? (defined as Router) : this.#shown;
   }
 
@@ -116,12 +121,12 @@ export class ConfiguredRouter extends Router implements ViewHost {
   }
 
   /** The settings as they stand. To change one, {@link set} it: what is written here counts as it stands, and `etag` makes no `etag fn`. */
-  get settings(): Record<string, unknown> {
+  get settings(): Record<string, Unchecked> {
     return this.#settings.shown;
   }
 
   /** An object's settings are written over those that stand; anything else is the program's own. */
-  set settings(given: Record<string, unknown>) {
+  set settings(given: Record<string, Unchecked>) {
     if (typeof given === 'object' && (given as unknown) !== null) Object.assign(this.#settings.shown, given);
     else assign(this, 'settings', given);
   }

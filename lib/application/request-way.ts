@@ -2,7 +2,7 @@ import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../guarded-call';
-import { Adoption, giveOwnBody, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
+import { type Adoption, giveOwnBody, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
@@ -19,7 +19,6 @@ import { letFlow } from '../http/body/standstill';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
-import type { OwnClasses } from './own-classes';
 import { HandlerTimeout } from './handler-timeout';
 import { checkAround, isLedAstray } from '../routing/guards-around';
 import type { FallbackListener, NextFunction } from '../routing/handler';
@@ -64,7 +63,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** @param makeTable Works out anew all that is registered, in the place of the table before. */
   constructor(
-    app: object, options: ResolvedOptions, logger: SafeLog, { Request, Response }: OwnClasses, hooks: readonly SignatureHook[], listener: Listener,
+    app: object, options: ResolvedOptions, logger: SafeLog, adoption: Adoption, hooks: readonly SignatureHook[], listener: Listener,
     makeTable: (before: RouteTable | null) => RouteTable,
   ) {
     this.mounted = app;
@@ -72,7 +71,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     this.#logger = logger;
     this.#listener = listener;
     this.#makeTable = makeTable;
-    this.#adoption = new Adoption(Request.prototype as object, Response.prototype);
+    this.#adoption = adoption;
     this.#signatures = hooks.length === 0 ? null : new SignatureCheck(hooks, options.body.limit, this);
     this.#bodies = new BodyReader(options.body);
     const { requests } = options.logging;
@@ -84,40 +83,15 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   table(): RouteTable {
     const isRouterDefined = Object.hasOwn(this.mounted, 'router');
     if (this.#table?.era.isOver === false && isRouterDefined === this.#isRouterDefined) return this.#table;
-    this.#isRouterDefined = isRouterDefined;
     this.#isInstrumented = hasOpenTelemetry();
-    return (this.#table = this.#makeTable(this.#table));
+    this.#table = this.#makeTable(this.#table);
+    this.#isRouterDefined = isRouterDefined;
+    return this.#table;
   }
 
   /** To be called when something has been registered. */
   changed(): void {
     if (this.#table !== null) this.#table.era.isOver = true;
-  }
-
-  /** What requests inherit from. */
-  get request(): object {
-    return this.#adoption.request;
-  }
-
-  /** What responses inherit from. */
-  get response(): object {
-    return this.#adoption.response;
-  }
-
-  /** From now on requests and responses inherit from these. */
-  inherit(request: object, response: object): void {
-    this.#adoption.replace(request, response);
-  }
-
-  /**
-   * Whether a request is where the application's own walk has got to its router, or what a program has put in the place of that, with
-   * the target that was checked. What is not told apart here is asked about by the walk of the router, as for any that is called by hand.
-   */
-  isAtRouter(last: Walk, router: unknown, { baseUrl, method, url }: Request): boolean {
-    let own: Walk | undefined = last;
-    while (own !== undefined && own.host !== this) own = own.parent;
-    if (own === undefined || own.reached?.handler !== router) return false;
-    return baseUrl === own.view.base && method === own.method && (own === last || url === own.url);
   }
 
   get isChecking(): boolean {

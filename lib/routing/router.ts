@@ -31,6 +31,7 @@ type Own = Registration<Router, Route>;
 export const kStandsAlone = Symbol('waypost.router.standsAlone');
 /** What an application shows as its router, by which a program may change what the application does. */
 export const kShownRouter = Symbol('waypost.router.shown');
+export const kIsReplaced = Symbol('waypost.router.isReplaced');
 export const kConfigure = Symbol('waypost.router.configure');
 export const kRun = Symbol('waypost.router.run');
 const kReaches = Symbol('waypost.router.reaches');
@@ -72,12 +73,18 @@ export class Router extends Mountable {
   /** @internal What was registered, in order. */
   get [kRegistrations](): readonly Own[] {
     const shown = this[kShownRouter];
-    if (shown === null || (shown instanceof Router && shown.handle === Router.#handle)) return this.#registered();
+    if (shown === null || !this[kIsReplaced]) return this.#registered();
     if (this.#whole?.of !== shown) {
       const site = new CallSite();
       this.#whole = { of: shown, registrations: [shown instanceof Router ? { kind: 'mount', paths: ROOT, router: shown, site } : { kind: 'middleware', paths: ROOT, handlers: [shown], site }] };
     }
     return this.#whole.registrations;
+  }
+
+  /** @internal Whether a program has put its own in the place of the router of an application, or of its `handle`. */
+  protected get [kIsReplaced](): boolean {
+    const shown = this[kShownRouter];
+    return shown !== null && !(shown instanceof Router && shown.handle === Router.#handle);
   }
 
   /** @internal Null for a router: it is shown itself. A handler where a program has defined another router. */
