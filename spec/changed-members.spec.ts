@@ -2,7 +2,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import theirs from 'express';
 import { createServer, express, Router, signRequest } from 'waypost';
 import { answersOf, type Asked, type ExpressModule, onBoth } from './support/both-expresses';
-import { Running } from './support/running';
+import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -229,6 +229,12 @@ test('an application that is mounted in one with another router knows where, as 
         app.router.use = function (this: unknown, path: string, handler: unknown) { return use.call(this, path, handler); };
       },
       (app: Loose): void => {
+        const { use } = app.router;
+        app.router.use = function (this: unknown, path: string, handler: (...given: unknown[]) => unknown) {
+          return use.call(this, path, function timed(req: unknown, res: unknown, next: unknown) { return handler(req, res, next); });
+        };
+      },
+      (app: Loose): void => {
         const { handle } = app.router;
         app.router.handle = function (this: unknown, ...given: unknown[]) { return handle.apply(this, given); };
       },
@@ -364,6 +370,50 @@ test('caseSensitive and strict of a router count once they are set', async () =>
   expect(await answersOf(app as never, ['/r/A', '/r/a', '/r/a/'])).toEqual([['/r/A', 200, 'A'], ['/r/a', 200, 'a'], ['/r/a/', 404, '']]);
   router.caseSensitive = undefined;
   expect(router.caseSensitive).toBe(true);
+});
+
+describe('an application that a program has wrapped the router\'s handle of', () => {
+  const WRAPS: Record<string, (app: Loose) => unknown> = {
+    nothing: () => undefined,
+    'the handle': (app) => wrap(app.router),
+    'the handle, late': (app) => wrap(app.router, true),
+    'that of all routers': () => wrap(Router.prototype),
+    'the application\'s own': (app) => wrap(app),
+  };
+  const { handle: own } = Router.prototype;
+  function wrap(owner: Loose, isLate = false): void {
+    const { handle } = owner;
+    owner.handle = function (this: unknown, ...given: unknown[]) {
+      if (isLate) setImmediate(() => handle.apply(this, given));
+      else handle.apply(this, given);
+    };
+  }
+  afterEach(() => { (Router.prototype as Loose).handle = own; });
+
+  test.each(Object.keys(WRAPS))('lists its routes, warns at its start, and answers other methods, as without: %s', async (name) => {
+    const outcomes = await Promise.all([() => undefined, WRAPS[name] as (app: Loose) => unknown].map(async (change) => {
+      const log = new LogRecorder();
+      const app = createServer({
+        logging: { logger: log }, routing: { methodNotAllowed: true },
+        security: { requestSignature: { secret: 'correct horse battery staple 0123456789' }, routeConfig: { requestSignature: { includeRoutes: ['/api'] } } },
+      });
+      change(app);
+      app.get('/a', (_req, res) => res.send('a')).get('/api/b', (_req, res) => res.send('b')).post('/a', (_req, res) => res.send('a'));
+      app.get('/a', (_req, res) => res.send('covered'));
+      const port = await running.start(app);
+      const answers = await Promise.all((['GET', 'PUT', 'OPTIONS', 'HEAD', 'DELETE'] as const).flatMap((method) => ['/a', '/api/b', '/none'].map(async (path) => {
+        const { status, headers: { allow } } = await ask(port, path, { method });
+        return [method, path, status, allow];
+      })));
+      return [app.routes(), log.messages('warn'), answers];
+    }));
+    expect(outcomes[1]).toEqual(outcomes[0]);
+    expect(outcomes[0]).toEqual([
+      expect.arrayContaining([expect.objectContaining({ path: '/api/b' })]),
+      expect.arrayContaining([expect.stringContaining('is not covered by the signature check'), expect.stringContaining('is covered by GET /a')]),
+      expect.arrayContaining([['PUT', '/a', 405, 'GET, HEAD, POST, OPTIONS']]),
+    ]);
+  });
 });
 
 describe('what stands in the place of a router\'s handle is called once, whatever it makes of the request', () => {

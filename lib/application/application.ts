@@ -27,7 +27,7 @@ import { RouteTable } from '../routing/route-table';
 import { kChanged, kUsed, kVetPaths, type RegisteredRouter } from '../routing/registration';
 import { kIsReplaced, kRun, kShownRouter, Router } from '../routing/router';
 import { callOnSelf, selfOf } from '../routing/self';
-import { handling, isApplication } from '../routing/stack';
+import { handling, isApplication, mountedIn } from '../routing/stack';
 import { kWalk, type Travelling } from '../routing/walk';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer } from './server';
@@ -106,7 +106,10 @@ export class Application extends ConfiguredRouter {
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     }, () => this.rawListeners('close') as CloseListener[]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
-    this.#way = new RequestWay(this, options, logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(this, before));
+    this.#way = new RequestWay(this, options, logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(this, before), () => {
+      const router = this[kIsReplaced] ? this[kShownRouter] : null;
+      return router instanceof Router ? this.#routesWay(router) : null;
+    });
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 
@@ -240,7 +243,7 @@ export class Application extends ConfiguredRouter {
 
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
-    return describeRoutes(this.#way.table());
+    return describeRoutes(this.#way.routes());
   }
 
   /** @internal In Express's order it is no program of waypost's own, and may have been written for Express 4. */
@@ -255,11 +258,11 @@ export class Application extends ConfiguredRouter {
     const announced = new Map<Application, string>([[this, '']]);
     // A map hands on what is added meanwhile: those that are mounted in one that is mounted.
     for (const [app, at] of announced) {
-      const table = app.#way.table();
+      const table = app.#way.routes();
       const where = app === this ? '' : `In the application mounted at ${at || '/'}: `;
       for (const warning of registrationWarnings(table, app.#hooks)) app.#logger.warn(where + warning);
       for (const { handler, patterns: [pattern] } of table.layers) {
-        const mounted = Application.#of(handler);
+        const mounted = Application.#of(mountedIn(handler));
         if (mounted !== undefined && !announced.has(mounted)) announced.set(mounted, at + (pattern?.segments.length ? pattern.text : ''));
       }
     }
@@ -273,13 +276,12 @@ export class Application extends ConfiguredRouter {
   protected override [kRun](req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
     const isReplaced = this[kIsReplaced];
     if (!this.#way.isChecking && (isReplaced || (req as Travelling)[kWalk] !== undefined)) super[kRun](req, res, next);
-    else (isReplaced ? this.#routesWay() : this.#way).take(req as Travelling, res as Response, next);
+    else (isReplaced ? this.#routesWay(this[kShownRouter] as Router) : this.#way).take(req as Travelling, res as Response, next);
   }
 
-  #routesWay(): RequestWay {
-    const router = this[kShownRouter] as Router;
+  #routesWay(router: Router): RequestWay {
     const logging = { ...this.#options.logging, requests: false } as const;
-    return (this.#routes ??= new RequestWay(router, { ...this.#options, logging }, this.#logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(router, before)));
+    return (this.#routes ??= new RequestWay(router, { ...this.#options, logging }, this.#logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(router, before), () => null));
   }
 
   #layOut(router: RegisteredRouter, before: RouteTable | null): RouteTable {
@@ -311,7 +313,7 @@ export class Application extends ConfiguredRouter {
     }
     const path = isPathGiven ? (given[0] as Paths) : '/';
     for (const handler of handlers) {
-      if (isOwn || !isApplication(handler)) {
+      if (!isApplication(handler)) {
         router.use(path, handler as Handler);
       } else {
         router.use(path, handling(handler));

@@ -48,6 +48,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   readonly #logger: SafeLog;
   readonly #listener: Listener;
   readonly #makeTable: (before: RouteTable | null) => RouteTable;
+  readonly #beneath: () => RequestWay | null;
   readonly #adoption: Adoption;
   /** Null where no request needs a signature. */
   readonly #signatures: SignatureCheck<Walk | Retarget> | null;
@@ -61,16 +62,20 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Whether a program had defined another router in the place of the application's by then, which nothing tells of. */
   #isRouterDefined = false;
 
-  /** @param makeTable Works out anew all that is registered, in the place of the table before. */
+  /**
+   * @param makeTable Works out anew all that is registered, in the place of the table before.
+   * @param beneath Returns the way to the routes, where a program has put its own in the place of the router's `handle`: all that is registered is that then.
+   */
   constructor(
     app: object, options: ResolvedOptions, logger: SafeLog, adoption: Adoption, hooks: readonly SignatureHook[], listener: Listener,
-    makeTable: (before: RouteTable | null) => RouteTable,
+    makeTable: (before: RouteTable | null) => RouteTable, beneath: () => RequestWay | null,
   ) {
     this.mounted = app;
     this.#options = options;
     this.#logger = logger;
     this.#listener = listener;
     this.#makeTable = makeTable;
+    this.#beneath = beneath;
     this.#adoption = adoption;
     this.#signatures = hooks.length === 0 ? null : new SignatureCheck(hooks, options.body.limit, this);
     this.#bodies = new BodyReader(options.body);
@@ -87,6 +92,17 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     this.#table = this.#makeTable(this.#table);
     this.#isRouterDefined = isRouterDefined;
     return this.#table;
+  }
+
+  /** The same of the routes, whatever a program has put before them. */
+  routes(): RouteTable {
+    return (this.#beneath() ?? this).table();
+  }
+
+  /** The methods of the routes that match a walk's target. */
+  #methods({ method, url }: Walk): Set<string> {
+    const routes = this.routes();
+    return routes.methods(routes.match(method, pathOf(url)));
   }
 
   /** To be called when something has been registered. */
@@ -257,7 +273,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     // A handler has answered, or is about to, and called next() besides.
     if (res.headersSent || res[kAnswering]) return;
     if (this.fallback === null) {
-      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? walk.table.methods(walk.match) : null);
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? this.#methods(walk) : null);
       return;
     }
     // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.

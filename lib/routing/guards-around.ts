@@ -1,6 +1,7 @@
 import type { Request } from '../http/request';
 import { pathOf } from '../target';
 import { enclosingAt } from './nesting';
+import { mountedIn } from './stack';
 import { baseOf, targetBehind, type TargetView } from './target-view';
 import type { Walk } from './walk';
 
@@ -103,7 +104,7 @@ export function mayLeadPast(last: Walk | undefined, mounted: unknown, req: Reque
   const base = baseOf(req);
   let walk = enclosingAt(last, base);
   if (walk === undefined) return false;
-  if (walk.reached?.handler !== mounted) return true;
+  if (walk.reached === null || mountedIn(walk.reached.handler) !== mounted) return true;
   let targets = walk.view.hiddenAt(base, req.url, true).map((hidden) => targetBehind(hidden, url));
   for (; walk !== undefined; walk = walk.parent) {
     for (const target of targets) if (hasGuard(walk, target)) return true;

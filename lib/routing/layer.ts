@@ -47,12 +47,12 @@ const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedPars
  * @param before That of the list before, to go on from: the same is returned then. It is not where anything has been taken out of
  * that list, or put in another order: a place in it tells nothing of what stands below it now.
  */
-export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Level | null): { layers: Layer[]; outermost: Level; assigned: readonly Looked[] } {
+export function layOut(router: RegisteredRouter, rules: RoutingRules, before: Level | null, isInRequest: boolean): { layers: Layer[]; outermost: Level; assigned: readonly Looked[] } {
   const layers: Layer[] = [];
   const assigned: Looked[] = [];
   const mount = before !== null && isLonger(before.mount) ? before.mount : mountOf(router, null, parsePrefix('/', rules));
   mount.end = Infinity;
-  append({ layers, assigned, rules, isLater: before !== null }, mount);
+  append({ layers, assigned, rules, isInRequest }, mount);
   return { layers, outermost: mount.level, assigned };
 }
 
@@ -61,8 +61,8 @@ interface List {
   readonly layers: Layer[];
   readonly assigned: Looked[];
   readonly rules: RoutingRules;
-  /** Whether there was one before: then a request may have registered what is new, and its call site is to let go of that. */
-  readonly isLater: boolean;
+  /** Whether a request may have registered what is new: then its call site is to let go of that. */
+  readonly isInRequest: boolean;
 }
 
 /** Whether all that was laid out at a mount is still registered there, in the same order. */
@@ -85,7 +85,7 @@ function areAmong<T, U>(all: readonly T[], others: readonly U[], isSame: (one: T
 }
 
 function append(list: List, mount: Mount): void {
-  const { layers, rules, isLater } = list;
+  const { layers, rules, isInRequest } = list;
   list.assigned.push(...mount.router[kAssigned]);
   const before = mount.standings;
   let found = 0;
@@ -96,7 +96,7 @@ function append(list: List, mount: Mount): void {
     const paths = known?.paths ?? pathsOf(entry, mount.patterns, rules);
     const { own, whole: patterns } = paths;
     const hooks = [...hooksBeneath(mount, own), ...hooksFor(mount, own)];
-    if (isLater && known === undefined && entry.kind !== 'route') entry.site?.settle();
+    if (isInRequest && known === undefined && entry.kind !== 'route') entry.site?.settle();
     if (entry.kind === 'route') {
       const standing = (known as StandingRoute | undefined) ?? routeAt(mount, entry.route, paths);
       appendRoute(list, standing, entry, patterns, hooks);
@@ -155,13 +155,13 @@ function appendRoute(list: List, standing: StandingRoute, { entries, isReplaced 
   aside.put(standing.entries.map(({ mark }) => mark));
 }
 
-function pushRoute({ layers, isLater }: List, level: StandingRoute['level'], before: readonly StandingEntry[], entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
+function pushRoute({ layers, isInRequest }: List, level: StandingRoute['level'], before: readonly StandingEntry[], entries: readonly RouteEntry[], patterns: readonly Pattern[], hooks: readonly ParamHook[]): StandingEntry[] {
   const { mount, place } = level;
   let found = 0;
   return entries.map((entry) => {
     const { method, handler, site, origin: key = entry } = entry;
     const known = before[found]?.key === key ? before[found++] : undefined;
-    if (isLater && known === undefined) site?.settle();
+    if (isInRequest && known === undefined) site?.settle();
     const standing = known ?? { key, mark: markAt(0) };
     push(layers, standing.mark, handler, site, { patterns, place, method, mount, level, hooks, routes: false });
     return standing;

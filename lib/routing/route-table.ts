@@ -51,8 +51,9 @@ export class RouteTable {
   /**
    * @param answers Makes what stands behind each router in the plans for OPTIONS, where the rules ask for it.
    * @param before The table that this one comes in the place of.
+   * @param isInRequest Whether what is new may have been registered by a request.
    */
-  constructor(router: RegisteredRouter, rules: RoutingRules, apart = true, answers: ((table: RouteTable) => Layer[]) | null = null, before: RouteTable | null = null, era: Era = { isOver: false }) {
+  constructor(router: RegisteredRouter, rules: RoutingRules, apart = true, answers: ((table: RouteTable) => Layer[]) | null = null, before: RouteTable | null = null, era: Era = { isOver: false }, isInRequest = before !== null) {
     this.#answers = answers;
     const own = { ...rules, asExpress: !apart };
     const isAlike = before !== null && JSON.stringify(before.rules) === JSON.stringify(own);
@@ -61,7 +62,7 @@ export class RouteTable {
     this.apart = apart;
     this.#exact = rules.caseSensitive && !rules.ignoreTrailingSlash && !rules.ignoreDuplicateSlashes;
     this.#heads = new HeadRoutes(apart);
-    const { layers, outermost, assigned } = layOut(router, this.rules, isAlike ? before.outermost : null);
+    const { layers, outermost, assigned } = layOut(router, this.rules, isAlike ? before.outermost : null, isInRequest);
     this.layers = layers;
     this.outermost = outermost;
     this.era = assigned.length === 0 ? era : new AssignedEra(era, assigned);

@@ -195,7 +195,7 @@ export class RouterCall implements WalkHost {
     const known = this.#tables.get(around);
     if (known?.era.isOver === false) return known;
     const inherits = this.#options.mergeParams ?? around.mergeParams ?? true;
-    const table = new RouteTable(this.mounted, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers, known ?? before, this.#era);
+    const table = new RouteTable(this.mounted, { ...rulesOf(this.#options, around), inherits }, apart, optionsAnswers, known ?? before, this.#era, true);
     this.#tables.set(around, table);
     return table;
   }

@@ -46,7 +46,8 @@ export interface Router extends Verbs {
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
 export class Router extends Mountable {
   readonly #options: RouterOptions;
-  readonly #registrations: Own[] = [];
+  /** What was registered, in order, until somebody asks for the stack: from then on it stands there alone. */
+  #registrations: Own[] = [];
   /** The routers that it is mounted in. */
   readonly #outers = new WeakList<Router>();
   readonly #params = new Map<string, ParamHandler[]>();
@@ -106,13 +107,20 @@ export class Router extends Mountable {
 
   /** What is registered, as Express shows it. What a program puts in the place of a `handle` is called instead. */
   get stack(): StackLayer[] {
-    return this.#assigned?.layers ?? (this.#stack ??= watched(this.#registrations.map(pictureOf), this.#owner));
+    if (this.#assigned !== null) return this.#assigned.layers;
+    if (this.#stack === null) {
+      this.#stack = watched(this.#registrations.map(pictureOf), this.#owner);
+      this.#registrations = [];
+    }
+    return this.#stack;
   }
 
   /** Layers of a `stack`, in another order or fewer, are what is registered from now on; anything else is the program's own. */
   set stack(layers: StackLayer[]) {
     if (areLayers(layers)) {
       this.#assigned = new AssignedStack(layers, this.#owner);
+      this.#stack = null;
+      this.#registrations = [];
       this[kChanged]();
     } else {
       assign(this, 'stack', layers);
@@ -344,9 +352,9 @@ export class Router extends Mountable {
 
   #add(registration: Own): void {
     this.#take(registration);
-    this.#registrations.push(registration);
     if (this.#assigned !== null) this.#assigned.push(pictureOf(registration));
-    else this.#stack?.push(watchedLayer(pictureOf(registration), this.#owner));
+    else if (this.#stack !== null) this.#stack.push(watchedLayer(pictureOf(registration), this.#owner));
+    else this.#registrations.push(registration);
   }
 
   /** This router, and those mounted in it but for applications, which go by rules of their own. */

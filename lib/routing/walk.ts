@@ -18,6 +18,7 @@ import type { Pattern } from './pattern';
 import { NoParams, type Params } from './pattern-params';
 import type { Match, Step } from './plan';
 import type { RouteTable } from './route-table';
+import { mountedIn } from './stack';
 import { Position } from './position';
 import { RequestView } from './request-view';
 import { baseOf } from './target-view';
@@ -179,7 +180,7 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const enclosing = enclosingAt(parent, baseOf(req));
     this.parent = enclosing;
     if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
-    this.#isDirect = enclosing?.reached?.handler === host.mounted;
+    this.#isDirect = enclosing !== undefined && enclosing.reached !== null && mountedIn(enclosing.reached.handler) === host.mounted;
     this.view = new RequestView(req, enclosing?.view, this.#isDirect, table, outer !== undefined);
     this.before = underWay(begun);
     this.serial = begun === undefined ? 0 : begun.serial + 1;
