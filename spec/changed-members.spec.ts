@@ -286,10 +286,20 @@ test('a router that is defined once there were requests counts, and what is assi
       app.get('/late', (_same: Loose, answer: Loose) => answer.send('late'));
       res.send('closed');
     });
+    const swapped = lib() as Loose;
+    let current = swapped.router;
+    Object.defineProperty(swapped, 'router', { get: () => current });
+    swapped.get('/a', (_req: Loose, res: Loose) => res.send('a'));
+    swapped.get('/close', (_req: Loose, res: Loose) => {
+      current = lib.Router();
+      current.use(deny);
+      res.send('closed');
+    });
+    const swaps = await answersOf(swapped, ['/a', '/close', '/a']);
     Reflect.set(other, 'router', lib.Router());
     other.router.use(deny);
     other.get('/a', (_req: Loose, res: Loose) => res.send('a'));
-    return [await answersOf(app, ['/a', '/close', '/a', '/late']), await answersOf(other, ['/a'])];
+    return [swaps, await answersOf(app, ['/a', '/close', '/a', '/late']), await answersOf(other, ['/a'])];
   });
 });
 
@@ -529,6 +539,88 @@ describe('where request signatures are checked', () => {
     if (name.includes('method')) expect((await ask(port, '/api/secret', { method: 'POST' })).status).toBe(401);
     for (const path of ['/open', '/v1/open']) expect([path, (await ask(port, path)).body]).toEqual([path, 'open']);
     expect((await ask(port, '/api/secret', { headers: signed('GET', '/api/secret') })).body).toBe('secret');
+  });
+
+  // It strips a part, and puts it back: what the inner one makes of the rest is another target than the one that it can tell.
+  const stripping: Record<string, (listener: Loose, enter: Loose) => Loose> = {
+    'Express': (listener, enter) => {
+      const router = theirs.Router();
+      router.use('/p', listener);
+      return router.get(['/psecret', '/p/secret'], enter);
+    },
+    // As Express 4 does it, and 5 before its router 2.3.
+    'one that takes back its slash': (listener, enter) => (req: Loose, res: Loose, next: Loose) => {
+      const at = req.url.startsWith('/') ? 0 : req.url.indexOf('/', 8);
+      const [origin, rest] = [req.url.slice(0, at), req.url.slice(at + 2)];
+      Object.assign(req, { url: origin + (rest || '/'), baseUrl: `${req.baseUrl}/p` });
+      listener(req, res, (error: unknown) => {
+        const left = rest === '' ? req.url.slice(1) : req.url.slice(origin.length);
+        Object.assign(req, { url: `${origin}/p${left}`, baseUrl: req.baseUrl.slice(0, -2) });
+        if (error || !/secret$/.test(req.url)) next(error);
+        else enter(req, res);
+      });
+    },
+  };
+
+  describe.each(Object.keys(stripping))('a router within what is mounted, %s', (name) => {
+    const PLACES: Record<string, (app: Loose, inner: Loose, between: (listener: Loose) => Loose) => void> = {
+      'the inner application\'s handle': (app, inner, between) => {
+        const { handle } = inner;
+        inner.handle = between((...given: unknown[]) => handle.apply(inner, given));
+        app.use('/in', inner);
+      },
+      'that of its router': (app, inner, between) => {
+        const { handle } = inner.router;
+        inner.router.handle = between((...given: unknown[]) => handle.apply(inner.router, given));
+        app.use('/in', inner);
+      },
+      'the handle of a Router': (app, inner, between) => {
+        const router = Router().use(inner) as Loose;
+        const { handle } = router;
+        router.handle = between((...given: unknown[]) => handle.apply(router, given));
+        app.use('/in', router);
+      },
+      'a wrapper with the properties of what it wraps': (app, inner, between) => {
+        const { use } = app.router;
+        app.router.use = function (this: unknown, path: string, handler: Loose) { return use.call(this, path, Object.assign(between(handler), handler)); };
+        app.use('/in', inner);
+      },
+      'a wrapper by a Proxy': (app, inner, between) => {
+        const { use } = app.router;
+        app.router.use = function (this: unknown, path: string, handler: Loose) {
+          return use.call(this, path, new Proxy(handler, { apply: (_target, _this, given: unknown[]) => between(handler)(...given) }));
+        };
+        app.use('/in', inner);
+      },
+      'a layer\'s handle': (app, inner, between) => {
+        app.router.use('/in', inner);
+        const layer = app.router.stack.at(-1);
+        layer.handle = Object.assign(between(layer.handle), layer.handle);
+      },
+    };
+
+    test.each(Object.keys(PLACES))('leads to nothing unsigned: %s', async (place) => {
+      for (const [scope, target, made] of [['/in/psecret', '/in/p', '/secret'], ['/in/p/secret', 'http://hhh/in/p/x', '/XXXXXXXXX/secret'], ['/in/p/secret', 'http://hhh/in/p/XXXXXXXXX/secret', '/XXXXXXXXX/secret']] as const) {
+        for (const make of [createServer, express]) {
+          const app = make({ ...guarded, security: { ...guarded.security, routeConfig: { requestSignature: { includeRoutes: [scope] } } } });
+          const inner = createServer({ logging: { level: 'silent' } }).use((req, _res, next) => {
+            req.url = made;
+            next();
+          });
+          let entered = 0;
+          const between = (listener: Loose): Loose => {
+            const router = stripping[name]?.(listener, (_req: Loose, res: Loose): void => {
+              entered++;
+              res.end('secret');
+            });
+            return (req: Loose, res: Loose, next: Loose) => router(req, res, next);
+          };
+          (PLACES[place] as (...given: Loose[]) => void)(app, inner, between);
+          const port = await running.serve(app);
+          expect([scope, target, (await ask(port, target)).status >= 400, entered]).toEqual([scope, target, true, 0]);
+        }
+      }
+    });
   });
 
   test('another router can\'t be defined: nothing is registered, and nothing answered', async () => {

@@ -109,7 +109,7 @@ export class Application extends ConfiguredRouter {
     this.#way = new RequestWay(this, options, logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(this, before), () => {
       const router = this[kIsReplaced] ? this[kShownRouter] : null;
       return router instanceof Router ? this.#routesWay(router) : null;
-    });
+    }, () => (Object.hasOwn(this, 'router') ? this[kShownRouter] : null));
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 
@@ -281,7 +281,7 @@ export class Application extends ConfiguredRouter {
 
   #routesWay(router: Router): RequestWay {
     const logging = { ...this.#options.logging, requests: false } as const;
-    return (this.#routes ??= new RequestWay(router, { ...this.#options, logging }, this.#logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(router, before), () => null));
+    return (this.#routes ??= new RequestWay(router, { ...this.#options, logging }, this.#logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(router, before), () => null, () => null));
   }
 
   #layOut(router: RegisteredRouter, before: RouteTable | null): RouteTable {

@@ -49,6 +49,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   readonly #listener: Listener;
   readonly #makeTable: (before: RouteTable | null) => RouteTable;
   readonly #beneath: () => RequestWay | null;
+  readonly #definedRouter: () => unknown;
   readonly #adoption: Adoption;
   /** Null where no request needs a signature. */
   readonly #signatures: SignatureCheck<Walk | Retarget> | null;
@@ -59,16 +60,17 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   #table: RouteTable | null = null;
   /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
   #isInstrumented = false;
-  /** Whether a program had defined another router in the place of the application's by then, which nothing tells of. */
-  #isRouterDefined = false;
+  /** What a program had defined in the place of the application's router by then, which nothing tells of. */
+  #router: unknown = null;
 
   /**
    * @param makeTable Works out anew all that is registered, in the place of the table before.
    * @param beneath Returns the way to the routes, where a program has put its own in the place of the router's `handle`: all that is registered is that then.
+   * @param definedRouter Returns what a program has defined in the place of the router; null where it has not.
    */
   constructor(
     app: object, options: ResolvedOptions, logger: SafeLog, adoption: Adoption, hooks: readonly SignatureHook[], listener: Listener,
-    makeTable: (before: RouteTable | null) => RouteTable, beneath: () => RequestWay | null,
+    makeTable: (before: RouteTable | null) => RouteTable, beneath: () => RequestWay | null, definedRouter: () => unknown,
   ) {
     this.mounted = app;
     this.#options = options;
@@ -76,6 +78,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     this.#listener = listener;
     this.#makeTable = makeTable;
     this.#beneath = beneath;
+    this.#definedRouter = definedRouter;
     this.#adoption = adoption;
     this.#signatures = hooks.length === 0 ? null : new SignatureCheck(hooks, options.body.limit, this);
     this.#bodies = new BodyReader(options.body);
@@ -86,11 +89,11 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** All that is registered, worked out when it is first asked for. */
   table(): RouteTable {
-    const isRouterDefined = Object.hasOwn(this.mounted, 'router');
-    if (this.#table?.era.isOver === false && isRouterDefined === this.#isRouterDefined) return this.#table;
+    const router = this.#definedRouter();
+    if (this.#table?.era.isOver === false && router === this.#router) return this.#table;
     this.#isInstrumented = hasOpenTelemetry();
     this.#table = this.#makeTable(this.#table);
-    this.#isRouterDefined = isRouterDefined;
+    this.#router = router;
     return this.#table;
   }
 
@@ -165,7 +168,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     }
     const match = matchTarget(table, this.mounted, req, res, leave !== undefined, parent);
     const begun = req[kBegun] ?? parent;
-    const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch);
+    const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch, url);
     if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
     req[kWalk] = walk;
     if (begun !== undefined) req[kBegun] = walk;

@@ -105,7 +105,7 @@ export function mayLeadPast(last: Walk | undefined, mounted: unknown, req: Reque
   let walk = enclosingAt(last, base);
   if (walk === undefined) return false;
   if (walk.reached === null || mountedIn(walk.reached.handler) !== mounted) return true;
-  let targets = walk.view.hiddenAt(base, req.url, true).map((hidden) => targetBehind(hidden, url));
+  let targets = walk.view.hiddenAt(base, req.url).map((hidden) => targetBehind(hidden, url));
   for (; walk !== undefined; walk = walk.parent) {
     for (const target of targets) if (hasGuard(walk, target)) return true;
     targets = aroundOf(targets, walk.view);

@@ -45,7 +45,7 @@ export function besidesOf<W extends NestedWalk<W>>(begun: W): readonly Beside<W>
     while (around !== undefined && around.serial > walk.serial) around = around.parent;
     // One that has called nothing has not called this one.
     if (walk === around || walk.isOver || !walk.hasCalled || !walk.view.mayLeadTo(base, url)) continue;
-    found.push({ walk, hidden: walk.view.hiddenAt(base, url, false) });
+    found.push({ walk, hidden: walk.view.hiddenAt(base, url) });
   }
   return found.length === 0 ? null : found;
 }

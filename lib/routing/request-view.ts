@@ -23,11 +23,11 @@ export class RequestView extends TargetView {
   #isParam = false;
 
   /**
-   * @param outer The view of the walk around. @param isDirect Whether nothing stands between.
+   * @param outer The view of the walk around.
    * @param isMounted Whether a framework around goes on with what is left.
    */
-  constructor(req: Request, outer: TargetView | undefined, isDirect: boolean, table: RouteTable, isMounted: boolean) {
-    super(req, outer, isDirect);
+  constructor(req: Request, outer: TargetView | undefined, table: RouteTable, isMounted: boolean) {
+    super(req, outer);
     this.table = table;
     this.#outerParams = isMounted ? req.params : undefined;
     this.#outerNext = isMounted ? req.next : undefined;

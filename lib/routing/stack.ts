@@ -145,12 +145,15 @@ export function isApplication(given: unknown): given is MountedApplication {
 
 /** Calls an application by its `handle`, as Express does where one is mounted. */
 export function handling(app: MountedApplication): Handler {
-  return Object.assign(function mounted_app(req: object, res: object, next: NextFunction): void { app.handle(req, res, next); }, { [kMounted]: app });
+  const handler = function mounted_app(req: object, res: object, next: NextFunction): void { app.handle(req, res, next); };
+  // With whose it is: what copies a function's properties, or stands around it, has it too.
+  return Object.assign(handler, { [kMounted]: { app, handler } });
 }
 
 /** The application that a function calls by its `handle`; of any other the function. */
 export function mountedIn(handler: AnyHandler): AnyHandler | MountedApplication {
-  return (handler as { readonly [kMounted]?: MountedApplication })[kMounted] ?? handler;
+  const mounted = (handler as { readonly [kMounted]?: { readonly app: MountedApplication; readonly handler: unknown } })[kMounted];
+  return mounted?.handler === handler ? mounted.app : handler;
 }
 
 /** What a router's layer was registered as, whatever a program has put in the place of its `handle`; undefined of a route's. */

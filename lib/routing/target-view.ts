@@ -34,8 +34,8 @@ export class TargetView {
   /** The target on entry, and the method that was routed, once the program has made another. */
   #entered: { readonly url: string; readonly method: string } | null = null;
 
-  /** @param outer The view of the walk around. @param isDirect Whether nothing of another framework or of the program stands between. */
-  constructor(req: Request, outer: TargetView | undefined, isDirect: boolean) {
+  /** @param outer The view of the walk around. */
+  constructor(req: Request, outer: TargetView | undefined) {
     const { url } = req;
     const base = baseOf(req);
     this.req = req;
@@ -43,12 +43,17 @@ export class TargetView {
     this.base = base;
     this.#shownUrl = url;
     this.#shownBase = base;
-    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base, url, isDirect);
+    this.#outer = outer === undefined ? NOTHING_HIDDEN : outer.hiddenAt(base, url);
   }
 
   /** Whether the program has changed `req.url` since it was shown. @param req The request, or what a program has put in its place. */
   isRewritten({ url }: Pick<Request, 'url'> = this.req): boolean {
     return url !== this.#shownUrl;
+  }
+
+  /** Whether a request is as it was shown: nothing between has taken anything off, that it would put back. */
+  isShownAt(base: string, url: string): boolean {
+    return base === this.#shownBase && url === this.#shownUrl;
   }
 
   /** Whether all is shown, and `req.baseUrl` is as on entry. */
@@ -171,16 +176,16 @@ export class TargetView {
    * between may have changed both: where they tell different things, each is one that a check has to ask about.
    * @param isDirect Whether nothing stands between.
    */
-  hiddenAt(base: string, url: string, isDirect: boolean): readonly Hidden[] {
+  hiddenAt(base: string, url: string): readonly Hidden[] {
     const hides = (path: string): Hidden => ({ path, slash: pathOf(this.url) === path ? 'added' : 'none' });
-    const isShown = base === this.#shownBase && url === this.#shownUrl;
+    const isShown = this.isShownAt(base, url);
     const paths = isShown ? [this.url.slice(this.#from, this.#to)] : this.#pathsHiddenAt(base, url);
     const cut = this.given?.cut;
     if (cut !== undefined) paths.push(...paths.map((path) => cut + path));
     const all = paths.map(hides);
     if (isShown) return all;
     // Express 4, and 5 before its router 2.3, take a slash that they have put before the rest from whatever the program makes of it.
-    return isDirect || !url.startsWith('/') ? all : all.flatMap((hidden): Hidden[] => (hidden.slash === 'added' ? [hidden, { ...hidden, slash: 'cut' }] : [hidden]));
+    return !url.startsWith('/') ? all : all.flatMap((hidden): Hidden[] => (hidden.slash === 'added' ? [hidden, { ...hidden, slash: 'cut' }] : [hidden]));
   }
 
   #pathsHiddenAt(base: string, url: string): string[] {

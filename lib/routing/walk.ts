@@ -165,10 +165,10 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   #firstNext: NextFunction | null = null;
   #nexts: Map<Level, NextFunction> | null = null;
 
-  /** @param parent The walk that has the request. @param begun The one that began last. @param watch The watch over the request. */
+  /** @param parent The walk that has the request. @param begun The one that began last. @param watch The watch over the request. @param sentUrl `req.url` before its suffix was taken off. */
   constructor(
     host: WalkHost, req: Travelling, res: Response, table: RouteTable, match: Match, outer: NextFunction | undefined, parent: Walk | undefined,
-    begun?: Walk, watch: RequestWatch | null = null,
+    begun?: Walk, watch: RequestWatch | null = null, sentUrl = req.url,
   ) {
     super(table, match);
     this.host = host;
@@ -180,8 +180,9 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     const enclosing = enclosingAt(parent, baseOf(req));
     this.parent = enclosing;
     if (enclosing !== undefined && enclosing.isAboveRewriter) this.passRoutes();
-    this.#isDirect = enclosing !== undefined && enclosing.reached !== null && mountedIn(enclosing.reached.handler) === host.mounted;
-    this.view = new RequestView(req, enclosing?.view, this.#isDirect, table, outer !== undefined);
+    // A `handle` of the program's, or a copy of what is mounted, may have another framework's router in it.
+    this.#isDirect = enclosing !== undefined && enclosing.reached !== null && mountedIn(enclosing.reached.handler) === host.mounted && enclosing.view.isShownAt(baseOf(req), sentUrl);
+    this.view = new RequestView(req, enclosing?.view, table, outer !== undefined);
     this.before = underWay(begun);
     this.serial = begun === undefined ? 0 : begun.serial + 1;
     this.isBeneathCheck = begun !== undefined && (begun.isBeneathCheck || begun.host.isChecking);
