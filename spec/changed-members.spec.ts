@@ -551,10 +551,10 @@ describe('where request signatures are checked', () => {
     // As Express 4 does it, and 5 before its router 2.3.
     'one that takes back its slash': (listener, enter) => (req: Loose, res: Loose, next: Loose) => {
       const at = req.url.startsWith('/') ? 0 : req.url.indexOf('/', 8);
-      const [origin, rest] = [req.url.slice(0, at), req.url.slice(at + 2)];
-      Object.assign(req, { url: origin + (rest || '/'), baseUrl: `${req.baseUrl}/p` });
+      const [origin, rest]: string[] = [req.url.slice(0, at), req.url.slice(at + 2)];
+      Object.assign(req, { url: `${origin}${rest || '/'}`, baseUrl: `${req.baseUrl}/p` });
       listener(req, res, (error: unknown) => {
-        const left = rest === '' ? req.url.slice(1) : req.url.slice(origin.length);
+        const left = rest === '' ? req.url.slice(1) : req.url.slice(origin?.length);
         Object.assign(req, { url: `${origin}/p${left}`, baseUrl: req.baseUrl.slice(0, -2) });
         if (error || !/secret$/.test(req.url)) next(error);
         else enter(req, res);
