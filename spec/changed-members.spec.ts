@@ -550,11 +550,12 @@ describe('where request signatures are checked', () => {
     },
     // As Express 4 does it, and 5 before its router 2.3.
     'one that takes back its slash': (listener, enter) => (req: Loose, res: Loose, next: Loose) => {
-      const at = req.url.startsWith('/') ? 0 : req.url.indexOf('/', 8);
-      const [origin, rest]: string[] = [req.url.slice(0, at), req.url.slice(at + 2)];
+      const at = String(req.url).startsWith('/') ? 0 : String(req.url).indexOf('/', 8);
+      const whole = String(req.url);
+      const [origin, rest] = [whole.slice(0, at), whole.slice(at + 2)] as [string, string];
       Object.assign(req, { url: `${origin}${rest || '/'}`, baseUrl: `${req.baseUrl}/p` });
       listener(req, res, (error: unknown) => {
-        const left = rest === '' ? req.url.slice(1) : req.url.slice(origin?.length);
+        const left = rest === '' ? req.url.slice(1) : req.url.slice(origin.length);
         Object.assign(req, { url: `${origin}/p${left}`, baseUrl: req.baseUrl.slice(0, -2) });
         if (error || !/secret$/.test(req.url)) next(error);
         else enter(req, res);
