@@ -18,7 +18,7 @@ import { delegate, giveMembers } from './members';
 import { inheriting, type OwnClasses, ownClasses } from './own-classes';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
-import { RequestWay } from './request-way';
+import { type Registered, RequestWay } from './request-way';
 import type { FallbackListener, Handler, NextFunction } from '../routing/handler';
 import { isPaths, type Path, type Paths, refuseStars } from '../routing/given-path';
 import { describeRoutes, type RouteDescription } from '../routing/listing';
@@ -106,10 +106,13 @@ export class Application extends ConfiguredRouter {
       ServerResponse: this.#classes.Response as unknown as typeof ServerResponse,
     }, () => this.rawListeners('close') as CloseListener[]);
     this.#adoption = new Adoption(this.#classes.Request.prototype as object, this.#classes.Response.prototype);
-    this.#way = new RequestWay(this, options, logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(this, before), () => {
-      const router = this[kIsReplaced] ? this[kShownRouter] : null;
-      return router instanceof Router ? this.#routesWay(router) : null;
-    }, () => (Object.hasOwn(this, 'router') ? this[kShownRouter] : null));
+    this.#way = this.#makeWay(this, options, {
+      beneath: () => {
+        const router = this[kIsReplaced] ? this[kShownRouter] : null;
+        return router instanceof Router ? this.#routesWay(router) : null;
+      },
+      definedRouter: () => (Object.hasOwn(this, 'router') ? this[kShownRouter] : null),
+    });
     for (const warning of options.warnings) this.#logger.warn(warning);
   }
 
@@ -279,13 +282,17 @@ export class Application extends ConfiguredRouter {
     else (isReplaced ? this.#routesWay(this[kShownRouter] as Router) : this.#way).take(req as Travelling, res as Response, next);
   }
 
+  /** The way to what is registered in the router alone, of which the access log has been told already. */
   #routesWay(router: Router): RequestWay {
     const logging = { ...this.#options.logging, requests: false } as const;
-    return (this.#routes ??= new RequestWay(router, { ...this.#options, logging }, this.#logger, this.#adoption, this.#hooks, this.#listener, (before) => this.#layOut(router, before), () => null, () => null));
+    return (this.#routes ??= this.#makeWay(router, { ...this.#options, logging }, { beneath: () => null, definedRouter: () => null }));
   }
 
-  #layOut(router: RegisteredRouter, before: RouteTable | null): RouteTable {
-    return new RouteTable(router, this[kRules], this.#apart, optionsAnswers, before);
+  #makeWay(router: RegisteredRouter, options: ResolvedOptions, replaced: Pick<Registered, 'beneath' | 'definedRouter'>): RequestWay {
+    const layOut = (before: RouteTable | null): RouteTable => new RouteTable(router, this[kRules], this.#apart, optionsAnswers, before);
+    return new RequestWay(router, { ...replaced, layOut }, {
+      options, logger: this.#logger, listener: this.#listener, adoption: this.#adoption, hooks: this.#hooks,
+    });
   }
 
   /** Serves a request, as calling the application does; `next` goes on with what it has not taken. A program may put its own in the place of this. */

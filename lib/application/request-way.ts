@@ -33,6 +33,25 @@ import type { SignatureHook } from '../signature/hook';
 import { isDisputed, pathOf } from '../target';
 import { matchTarget, restoreSuffix } from './xjson-suffix';
 
+/** What is registered where a way leads, and where a program has put its own in the place of that. */
+export interface Registered {
+  /** Works out anew all that is registered, in the place of the table before. */
+  layOut(before: RouteTable | null): RouteTable;
+  /** Returns the way to the routes, where a program has put its own in the place of the router's `handle`: all that is registered is that then. */
+  beneath(): RequestWay | null;
+  /** Returns what a program has defined in the place of the router; null where it has not. */
+  definedRouter(): unknown;
+}
+
+/** What a way takes from its application. */
+export interface RequestWayParts {
+  readonly options: ResolvedOptions;
+  readonly logger: SafeLog;
+  readonly listener: Listener;
+  readonly adoption: Adoption;
+  readonly hooks: readonly SignatureHook[];
+}
+
 /**
  * A request's way through an application: adopted, matched, checked for its
  * signature (headers, then bytes), its body captured and parsed when a route
@@ -47,9 +66,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #listener: Listener;
-  readonly #makeTable: (before: RouteTable | null) => RouteTable;
-  readonly #beneath: () => RequestWay | null;
-  readonly #definedRouter: () => unknown;
+  readonly #registered: Registered;
   readonly #adoption: Adoption;
   /** Null where no request needs a signature. */
   readonly #signatures: SignatureCheck<Walk | Retarget> | null;
@@ -63,22 +80,13 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** What a program had defined in the place of the application's router by then, which nothing tells of. */
   #router: unknown = null;
 
-  /**
-   * @param makeTable Works out anew all that is registered, in the place of the table before.
-   * @param beneath Returns the way to the routes, where a program has put its own in the place of the router's `handle`: all that is registered is that then.
-   * @param definedRouter Returns what a program has defined in the place of the router; null where it has not.
-   */
-  constructor(
-    app: object, options: ResolvedOptions, logger: SafeLog, adoption: Adoption, hooks: readonly SignatureHook[], listener: Listener,
-    makeTable: (before: RouteTable | null) => RouteTable, beneath: () => RequestWay | null, definedRouter: () => unknown,
-  ) {
+  /** @param app The application, or its router. */
+  constructor(app: object, registered: Registered, { options, logger, listener, adoption, hooks }: RequestWayParts) {
     this.mounted = app;
+    this.#registered = registered;
     this.#options = options;
     this.#logger = logger;
     this.#listener = listener;
-    this.#makeTable = makeTable;
-    this.#beneath = beneath;
-    this.#definedRouter = definedRouter;
     this.#adoption = adoption;
     this.#signatures = hooks.length === 0 ? null : new SignatureCheck(hooks, options.body.limit, this);
     this.#bodies = new BodyReader(options.body);
@@ -89,17 +97,17 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** All that is registered, worked out when it is first asked for. */
   table(): RouteTable {
-    const router = this.#definedRouter();
+    const router = this.#registered.definedRouter();
     if (this.#table?.era.isOver === false && router === this.#router) return this.#table;
     this.#isInstrumented = hasOpenTelemetry();
-    this.#table = this.#makeTable(this.#table);
+    this.#table = this.#registered.layOut(this.#table);
     this.#router = router;
     return this.#table;
   }
 
   /** The same of the routes, whatever a program has put before them. */
   routes(): RouteTable {
-    return (this.#beneath() ?? this).table();
+    return (this.#registered.beneath() ?? this).table();
   }
 
   /** The methods of the routes that match a walk's target. */
