@@ -4,7 +4,7 @@ import { requestOf } from './logged-request';
 import { fieldsOf, isAscii } from './node/header-fields';
 import { isEndOwn } from './node/own-end';
 import { isBodiless } from './own-answer';
-import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings } from './response-state';
+import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings, settingsOf } from './response-state';
 
 /** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
@@ -98,7 +98,7 @@ export function stripContent(res: ServerResponse): boolean {
  */
 export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error: Error) => void }): void {
   // The settings are taken at once: by the time it is raised, another framework may have put its own prototype on.
-  const report = (res[kLateWrite] ??= reportLateWrite.bind(undefined, res, res[kSettings]));
+  const report = (res[kLateWrite] ??= reportLateWrite.bind(undefined, res, settingsOf(res)));
   if (!res.listeners('error').includes(report)) res.on('error', report);
   // Of one that is closed, Node raises nothing.
   if (res.destroyed) report(Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }));

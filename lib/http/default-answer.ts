@@ -8,7 +8,7 @@ import { JSON_TYPE } from './media-type';
 import { forgetHead } from './node/head-marks';
 import { type AnswerField, cutOff, sendOwn } from './own-answer';
 import { type ErrorWatch, kOriginalMethod, kOriginalUrl, kWatch } from './request-state';
-import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings } from './response-state';
+import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings, settingsOf } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
 
 /** What the answer to a request that nothing has taken speaks of. */
@@ -115,7 +115,7 @@ export class SerializationReport implements FailureReport {
 
   constructor(res: ConfiguredResponse) {
     this.#res = res;
-    this.#settings = res[kSettings];
+    this.#settings = settingsOf(res);
   }
 
   get development(): boolean {

@@ -276,6 +276,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
    */
   stream(source: StreamSource): void {
+    if (isOthers(this)) return void sendByOther(this, 'stream', [source]);
     new StreamedBody(this, source, this[kFailing]()).start();
   }
 
@@ -330,7 +331,7 @@ function isOthers(res: Partial<Pick<Response, typeof kSettings>>): boolean {
 }
 
 /** @throws TypeError for a response that has no such method. */
-function sendByOther<R extends object>(res: R, name: 'download' | 'format' | 'json' | 'jsonp' | 'redirect' | 'render' | 'send' | 'sendFile', given: readonly unknown[]): R {
+function sendByOther<R extends object>(res: R, name: 'download' | 'format' | 'json' | 'jsonp' | 'redirect' | 'render' | 'send' | 'sendFile' | 'stream', given: readonly unknown[]): R {
   const method: unknown = Reflect.get(Object.getPrototypeOf(res) as object, name);
   if (typeof method !== 'function' || method === Response.prototype[name]) throw new TypeError(`res.${name} was called with a response of no application: call it on the response that the handler was given`);
   Reflect.apply(method, res, given);
