@@ -52,12 +52,11 @@ describe('a request and a response of node:http', () => {
     await supertest(server).get('/own/7?a=1').expect(200, OWN);
   });
 
-  test('are given back as they were when the application has nothing for them', async () => {
+  test('are given back as they were to a framework around when the application has nothing for them', async () => {
     const app = silent(own);
-    const port = await running.serve((req, res) => app(req, res, () => {
-      res.end(JSON.stringify([Object.getPrototypeOf(req) === IncomingMessage.prototype, Object.getPrototypeOf(res) === ServerResponse.prototype, req.url]));
-    }));
-    expect((await ask(port, '/none?x=1')).json).toEqual([true, true, '/none?x=1']);
+    const around = express();
+    around.use(app as never, (req, res) => void res.json([Object.getPrototypeOf(req) === around.request, Object.getPrototypeOf(res) === around.response, req.url]));
+    expect((await ask(await running.serve(around), '/none?x=1')).json).toEqual([true, true, '/none?x=1']);
   });
 
   test('of two applications in turn', async () => {

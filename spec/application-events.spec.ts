@@ -29,7 +29,7 @@ describe('an application is an emitter', () => {
   test('whose listeners are its own', () => {
     const [one, other] = [silent(), silent()];
     one.on('a', () => undefined);
-    expect([one.listenerCount('a'), other.listenerCount('a'), silent().eventNames()]).toEqual([1, 0, []]);
+    expect([one.listenerCount('a'), other.listenerCount('a'), silent().eventNames()]).toEqual([1, 0, express().eventNames()]);
   });
 
   test('that tells of a mount with the application around, Express\'s and waypost\'s', () => {

@@ -85,6 +85,7 @@ export class ConfiguredRouter extends Router implements ViewHost {
     });
     const rules = (): PathRules => this[kRules];
     this.#shown = Router.shownFor(this, { get caseSensitive() { return rules().caseSensitive; }, get strict() { return !rules().ignoreTrailingSlash; } });
+    EventEmitter.prototype.on.call(this, 'mount', (parent: unknown) => this.#mountedIn(parent));
     this.locals = Object.assign(Object.create(null) as Record<string, unknown>, { settings: this.#settings.shown });
   }
 
@@ -238,6 +239,15 @@ export class ConfiguredRouter extends Router implements ViewHost {
     else renderView(this, name, second, third);
   }
 
+  /** As in Express, one that is mounted in an application of that takes on its settings and engines: the event is how it is told. */
+  #mountedIn(parent: unknown): void {
+    if (parent instanceof ConfiguredRouter || !isForeign(parent)) return;
+    const { settings, engines } = parent;
+    if (isObject(settings)) this.#settings.inheritForeign(settings);
+    if (isObject(engines)) Object.setPrototypeOf(this.engines, engines);
+    this[kChanged]();
+  }
+
   /** @internal An application that is mounted learns where, and takes on the settings that it has not set itself. */
   protected override [kUsed](path: Paths, entry: unknown): void {
     if (entry instanceof ConfiguredRouter && #settings in selfOf(entry)) {
@@ -264,6 +274,10 @@ function get(this: ConfiguredRouter, ...given: [unknown, ...unknown[]]): unknown
 callOnSelf(ConfiguredRouter.prototype, { except: [] });
 giveMembers(ConfiguredRouter.prototype, EventEmitter.prototype);
 Object.defineProperty(ConfiguredRouter.prototype, 'get', { value: get, writable: true, configurable: true });
+
+function isObject(given: unknown): given is object {
+  return typeof given === 'object' && given !== null;
+}
 
 function isOfRoutes(name: string | symbol): name is 'case sensitive routing' | 'strict routing' {
   return name === 'case sensitive routing' || name === 'strict routing';

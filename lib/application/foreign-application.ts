@@ -9,6 +9,8 @@ interface ForeignApplication extends MountedApplication {
   parent: unknown;
   request?: object;
   response?: object;
+  settings?: unknown;
+  engines?: unknown;
 }
 
 /** Whether it is an application of Express. */

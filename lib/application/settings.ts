@@ -71,6 +71,9 @@ export interface SettingsHost {
 /** What requests and responses look at: one object that stands on their prototypes, changed in place. */
 export type SharedSettings = RequestSettings & ResponseSettings;
 
+/** What follows from the settings that a program changes. */
+type Meaning = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'>;
+
 /**
  * The settings of one application, by name. What they mean for requests is
  * worked out when they are set, so that no request has to ask.
@@ -84,6 +87,8 @@ export class Settings {
   readonly #children = new WeakList<Settings>();
   /** Whether `trust proxy` is only the default, and gives way to a parent's. */
   #trustsByDefault: boolean;
+  /** Whether an application of Express stands around. */
+  #asks = false;
   /** Whether `etag` is more than the default. */
   #setsEtag = false;
   readonly #showing: readonly string[];
@@ -157,21 +162,40 @@ export class Settings {
   /** Takes on what a parent has set and this one has not, from now on. */
   inherit(parent: Settings): void {
     parent.#children.add(this);
-    if (this.#trustsByDefault) {
-      delete this.values['trust proxy'];
-      delete this.values['trust proxy fn'];
-    }
+    if (this.#trustsByDefault) this.#forgetTrust();
     Object.setPrototypeOf(this.values, parent.values);
-    this.#share();
+    if (parent.#asks) this.#ask();
+    else this.#share();
+  }
+
+  /** The same of an application of Express. What is set there later nobody tells: it is asked whenever it counts, as in Express. */
+  inheritForeign(values: object): void {
+    if (this.#trustsByDefault && typeof (values as Record<string, unknown>)['trust proxy fn'] === 'function') this.#forgetTrust();
+    Object.setPrototypeOf(this.values, values);
+    this.#ask();
+  }
+
+  #forgetTrust(): void {
+    delete this.values['trust proxy'];
+    delete this.values['trust proxy fn'];
+  }
+
+  #ask(): void {
+    this.#asks = true;
+    for (const name of Object.keys(this.#meaning()) as (keyof Meaning)[]) {
+      Object.defineProperty(this.shared, name, { get: () => this.#meaning()[name], enumerable: true, configurable: true });
+    }
+    for (const child of this.#children) child.#ask();
   }
 
   /** Tells requests and responses of the settings, here and in what is mounted here. */
   #share(): void {
+    if (this.#asks) return;
     Object.assign(this.shared, this.#meaning());
     for (const child of this.#children) child.#share();
   }
 
-  #meaning(): Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'> {
+  #meaning(): Meaning {
     const { values } = this;
     const made = values['etag fn'];
     return {

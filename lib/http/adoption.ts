@@ -62,9 +62,10 @@ export class Adoption {
     if (typeof res.setHeader !== 'function') {
       throw new TypeError('the application was called with what is no request and response of HTTP; hand it to http.createServer or https.createServer');
     }
-    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
+    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, { readonly send?: unknown }];
     this.#put(req, res);
-    if (next === undefined) return undefined;
+    // As in Express: behind an application in connect, what is logged or sent late finds their methods still. Another framework's, which stands around, are given back.
+    if (next === undefined || typeof outer[1].send !== 'function') return next;
     return (error) => {
       Object.setPrototypeOf(req, outer[0]);
       Object.setPrototypeOf(res, outer[1]);
