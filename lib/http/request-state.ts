@@ -16,9 +16,9 @@ export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 export const kWatch = Symbol('waypost.request.watch');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
-/** Value of `req.query`, once it was asked for or assigned. */
+/** Value of `req.query`, once it was asked for. */
 export const kQuery = Symbol('waypost.request.query');
-/** Target that the query was made of; undefined where it was assigned. */
+/** Target that the query was made of. */
 export const kQueryUrl = Symbol('waypost.request.queryUrl');
 /** What followed its `?`. */
 export const kQueryText = Symbol('waypost.request.queryText');

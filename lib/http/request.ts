@@ -98,7 +98,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   get query(): Query {
     const { url } = this;
     const known = this[kQuery];
-    if (known !== undefined && (this[kQueryUrl] === undefined || this[kQueryUrl] === url)) return known;
+    if (known !== undefined && this[kQueryUrl] === url) return known;
     this[kQueryUrl] = url;
     const text = queryOf(url);
     // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
@@ -109,10 +109,9 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     return (this[kQuery] = queryParser(text) as Query);
   }
 
+  // A property of its own: an application of Express that has the request later would make another of the target.
   set query(query: Query) {
-    this[kQueryUrl] = undefined;
-    this[kQueryText] = undefined;
-    this[kQuery] = query;
+    assign(this, 'query', query);
   }
 
   /** Path without query, as sent: not decoded. It follows `url` until something is assigned. */

@@ -59,3 +59,8 @@ declare module 'hbs' {
   export function registerPartial(name: string, text: string): void;
   export function registerHelper(name: string, helper: (...given: never[]) => unknown): void;
 }
+
+declare module 'express4' {
+  import express from 'express';
+  export = express;
+}

@@ -1,0 +1,73 @@
+import express from 'express';
+import express4 from 'express4';
+import { createServer, express as waypostExpress } from 'waypost';
+import { Running } from './support/running';
+import { ask } from './support/wire';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+type Make = () => express.Express;
+const silent = { logging: { level: 'silent' } } as const;
+const MAKES: Readonly<Record<string, Make>> = {
+  'express()': () => waypostExpress(silent) as unknown as express.Express,
+  'createServer()': () => createServer(silent) as unknown as express.Express,
+};
+const TARGETS = ['?term=x', '?a[b]=1&a[c]=2', '?a=1&a=2', '?', '', '?%', '?__proto__=1&a=b'];
+
+/** An application that shows its query, twice, since programs put things into it. */
+function shown(inner: express.Express): express.Express {
+  inner.get('/search', (req, _res, next) => {
+    Object.assign(req.query, { put: 'in' });
+    next();
+  });
+  inner.get('/search', (req, res) => void res.json({ ...req.query }));
+  return inner;
+}
+
+async function answers(outer: express.Express, path: string, targets = TARGETS): Promise<unknown[]> {
+  const port = await running.serve(outer);
+  return Promise.all(targets.map(async (query) => {
+    const { status, body } = await ask(port, path + query);
+    return [query, status, body];
+  }));
+}
+
+describe.each(Object.entries(MAKES))('an application of Express 4 in %s', (_, make) => {
+  test.each(['extended', 'simple', false, (text: string | null) => ({ text: text ?? '' })])('has the query that its own parser makes: %s', async (parser) => {
+    const inner = (): express.Express => shown(express4().set('query parser', parser));
+    expect(await answers(make().use('/in', inner()), '/in/search')).toEqual(await answers(express4().set('query parser', parser).use('/in', inner()), '/in/search'));
+  });
+
+  test('has it as the fallback too', async () => {
+    const outer = make();
+    (outer as unknown as { fallback(listener: unknown): void }).fallback(shown(express4()));
+    expect(await answers(outer, '/search')).toEqual(await answers(shown(express4()), '/search'));
+  });
+
+  test('leaves it to what stands behind', async () => {
+    const answer: express.RequestHandler = (req, res) => void res.json({ ...req.query });
+    // Waypost's own parser keeps no such key.
+    const targets = TARGETS.filter((target) => !target.includes('__proto__'));
+    const found = (outer: express.Express): Promise<unknown[]> => answers(outer.use('/in', shown(express4()), answer), '/in/none', targets);
+    expect(await found(make())).toEqual(await found(express()));
+  });
+});
+
+/** In Express 5 nothing can be assigned to `req.query`: there middleware that cleans it puts a property in its place. */
+describe.each(Object.entries(MAKES))('what middleware of %s has assigned to the query', (_, make) => {
+  const clean: express.RequestHandler = (req, _res, next) => {
+    req.query = { term: 'clean' };
+    next();
+  };
+
+  test.each(Object.entries({ 'Express 4': express4, 'Express 5': express, 'waypost': MAKES['express()'] as Make }))('an application of %s finds', async (_name, inner) => {
+    for (const place of [(app: express.Express) => make().use(clean).use('/in', app), (app: express.Express) => make().use('/in', clean, (req, res, next) => app(req, res, next))]) {
+      const app = inner();
+      app.get('/search', (req, res) => void res.json(req.query));
+      const port = await running.serve(place(app));
+      expect((await ask(port, '/in/search?term=x&other=y')).json).toEqual({ term: 'clean' });
+    }
+  });
+});
