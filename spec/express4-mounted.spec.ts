@@ -27,10 +27,14 @@ function shown(inner: express.Express): express.Express {
 }
 
 async function answers(outer: express.Express, path: string, targets = TARGETS): Promise<unknown[]> {
+  return answersOf(outer, targets.map((query) => path + query));
+}
+
+async function answersOf(outer: express.Express, targets: readonly string[]): Promise<unknown[]> {
   const port = await running.serve(outer);
-  return Promise.all(targets.map(async (query) => {
-    const { status, body } = await ask(port, path + query);
-    return [query, status, body];
+  return Promise.all(targets.map(async (target) => {
+    const { status, body } = await ask(port, target);
+    return [target, status, body];
   }));
 }
 
@@ -44,6 +48,28 @@ describe.each(Object.entries(MAKES))('an application of Express 4 in %s', (_, ma
     const outer = make();
     (outer as unknown as { fallback(listener: unknown): void }).fallback(shown(express4()));
     expect(await answers(outer, '/search')).toEqual(await answers(shown(express4()), '/search'));
+  });
+
+  test('keeps what its middleware has made of it, wherever a router or an application within takes a part of the path', async () => {
+    const cleaning: express.RequestHandler = (req, _res, next) => {
+      req.query['limit'] = '100';
+      delete req.query['role'];
+      next();
+    };
+    const found: express.RequestHandler = (req, res) => void res.json([req.url, req.query]);
+    const old = (within: Make): express.Express => {
+      const app = express4();
+      const router = express4.Router();
+      router.use(cleaning);
+      app.use('/api', router.get('/list', found), within().get('/deep', found), within().use('/deeper', within().get('/:id', found)));
+      return app.use(cleaning, found);
+    };
+    const targets = ['/in/api/list', '/in/api/deep', '/in/api/deeper/7', '/in/other'].map((path) => `${path}?limit=1000&role=admin&a[b]=1`);
+    const wanted = await answersOf(express4().use('/in', old(express4)), targets);
+    expect(await answersOf(make().use('/in', old(express4)), targets)).toEqual(wanted);
+    expect(await answersOf(make().use('/in', old(make)), targets)).toEqual(wanted);
+    const behind = (outer: express.Express): express.Express => outer.use(cleaning).use('/in', old(express4)).use(found);
+    expect(await answersOf(behind(make().set('query parser', 'extended')), targets)).toEqual(await answersOf(behind(express4()), targets));
   });
 
   test('leaves it to what stands behind', async () => {

@@ -96,3 +96,14 @@ describe.each(Object.entries(MAKES))('%s, behind which another goes on', (_, mak
     });
   });
 });
+
+test.each(Object.entries(MAKES))('behind several of %s the last one\'s methods and settings stay, as of Express', async (_, make) => {
+  const shown = async (of: () => express.Express): Promise<string> => {
+    const [first, second] = [1, 2].map((spaces) => of().set('json spaces', spaces).set('trust proxy', spaces === 2)) as [express.Express, express.Express];
+    const port = await running.serve((req, res) => first(req as express.Request, res as express.Response, (() => {
+      second(req as express.Request, res as express.Response, (() => void (res as express.Response).json({ ip: (req as express.Request).ip, app: (req as express.Request).app === second })) as never);
+    }) as never));
+    return (await ask(port, '/', { headers: { 'x-forwarded-for': '192.0.2.7' } })).body;
+  };
+  expect(await shown(make)).toBe(await shown(() => express()));
+});

@@ -284,6 +284,9 @@ describe('one application in another', () => {
     const second = silent();
     app.use(second);
     expect(second.get('trust proxy')).toBe(true);
+    const third = silent({ server: { trustProxy: false } });
+    app.use(third);
+    expect(third.get('trust proxy')).toBe(false);
   });
 
   test('may be mounted elsewhere, and then follows that one alone', () => {

@@ -6,7 +6,6 @@ import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
-import { giveQuery, isForeign } from './foreign-application';
 import { answerHabits, warningOf } from './foreign-habits';
 import { inject, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
@@ -232,8 +231,7 @@ export class Application extends ConfiguredRouter {
    */
   fallback(listener: FallbackListener): this {
     if (typeof listener !== 'function') throw new TypeError(`fallback() needs a function (req, res), got ${typeof listener}`);
-    if (isForeign(listener)) giveQuery(listener);
-    this.#way.fallback = listener;
+    this.#way.fallback = isApplication(listener) && Application.#of(listener) === undefined ? (handling(listener) as FallbackListener) : listener;
     return this;
   }
 

@@ -1,9 +1,6 @@
-import { assign } from '../http/assignable';
-import { parseQuery } from '../http/query';
 import type { Paths } from '../routing/given-path';
 import { Router } from '../routing/router';
 import { isApplication, type MountedApplication } from '../routing/stack';
-import { queryOf } from '../target';
 
 /** What Express knows an application by, and what it does with one that is mounted. */
 interface ForeignApplication extends MountedApplication {
@@ -39,31 +36,6 @@ export function mountForeign(entry: ForeignApplication, path: Paths, parent: obj
   entry.emit?.('mount', parent);
   if (request !== undefined) Object.setPrototypeOf(request, forRequests);
   if (response !== undefined) Object.setPrototypeOf(response, forResponses);
-  giveQuery(entry);
-}
-
-/**
- * Gives the requests of an application of Express 4 their `query`: its first middleware parses none where there is one, as there is
- * here, and its second takes off the prototype that this stands on. In an application of Express 5 they inherit that one's.
- */
-export function giveQuery({ request, settings }: ForeignApplication): void {
-  if (typeof request !== 'object' || 'query' in request) return;
-  const known = new WeakMap<object, { readonly url: string; readonly query: unknown }>();
-  Object.defineProperty(request, 'query', {
-    get(this: { readonly url: string }) {
-      const { url } = this;
-      const before = known.get(this);
-      if (before?.url === url) return before.query;
-      const { 'query parser fn': parse } = (settings ?? {}) as { readonly 'query parser fn'?: (text: string) => unknown };
-      const query = (parse ?? parseQuery)(queryOf(url));
-      known.set(this, { url, query });
-      return query;
-    },
-    set(this: object, query: unknown) {
-      assign(this, 'query', query);
-    },
-    configurable: true,
-  });
 }
 
 function prototypeOf(object: object | undefined): object | null {

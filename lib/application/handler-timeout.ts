@@ -31,12 +31,12 @@ export class HandlerTimeout implements Watchman {
     return this.#limit > 0;
   }
 
-  begun(watch: RequestWatch): void {
-    if (this.#slowAfter > 0) watch.timers.push(setTimeout(() => this.#slow(watch), this.#slowAfter).unref());
+  begun(watch: RequestWatch): NodeJS.Timeout | undefined {
+    return this.#slowAfter > 0 ? setTimeout(() => this.#slow(watch), this.#slowAfter).unref() : undefined;
   }
 
-  called(watch: RequestWatch): void {
-    if (this.#limit > 0) watch.timers.push(setTimeout(() => this.#late(watch), this.#limit).unref());
+  called(watch: RequestWatch): NodeJS.Timeout | undefined {
+    return this.#limit > 0 ? setTimeout(() => this.#late(watch), this.#limit).unref() : undefined;
   }
 
   returned(run: HandlerTrace): void {

@@ -129,7 +129,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   take(req: Travelling, res: Response, next: NextFunction | undefined): void {
     if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
     const parent = req[kWalk];
-    const leave = this.#adoption.adopt(req, res, next);
+    const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
     // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
     if (!this.#listener.carriesOut(req, res)) return;
@@ -164,7 +164,8 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     } else {
       this.#accessLog?.begin(req, res);
       if (this.#options.body.parse) giveOwnBody(req);
-      watch = parent === undefined ? this.#watch(req, res) : parent.watch?.request;
+      watch = parent?.watch?.request ?? this.#watch(req, res);
+      if (parent?.watch) watch?.limitBy(this.#handlerTimeout);
     }
     const { url } = req;
     if (isDisputed(url)) {
@@ -258,6 +259,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     if (outer !== undefined) {
       restoreSuffix(walk);
       walk.giveBack();
+      walk.watch?.request.leave(this.#handlerTimeout);
       const given = failed ? error : undefined;
       // Who goes on may answer: Node takes that for an error of a response that has just ended, and drops it a turn later, when Express goes on.
       if (read(walk.res, 'writableEnded') === true) setImmediate(outer, given);

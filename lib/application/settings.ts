@@ -99,7 +99,7 @@ export class Settings {
     this.#host = host;
     this.shown = this.#show();
     this.#showing = asExpress ? SHOWING : ['development'];
-    this.#trustsByDefault = server.trustProxy === false;
+    this.#trustsByDefault = server.trustsByDefault;
     Object.assign(this.values, {
       env,
       etag,

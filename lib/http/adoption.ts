@@ -52,9 +52,10 @@ export class Adoption {
 
   /**
    * Adopts what the application is called with, and returns how to leave it again.
+   * @param isWithin Whether another application of waypost's stands around.
    * @throws TypeError for what is no request and response of HTTP.
    */
-  adopt(req: Request, res: Response, next: Next | undefined): Next | undefined {
+  adopt(req: Request, res: Response, next: Next | undefined, isWithin: boolean): Next | undefined {
     if (this.#isOwn(req)) {
       if (!this.#answers(res)) this.#put(req, res);
       return next;
@@ -62,10 +63,9 @@ export class Adoption {
     if (typeof res.setHeader !== 'function') {
       throw new TypeError('the application was called with what is no request and response of HTTP; hand it to http.createServer or https.createServer');
     }
-    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, { readonly send?: unknown }];
+    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
     this.#put(req, res);
-    // As in Express: behind an application in connect, what is logged or sent late finds their methods still. Another framework's, which stands around, are given back.
-    if (next === undefined || typeof outer[1].send !== 'function') return next;
+    if (next === undefined || !(isWithin || isOfFramework(outer[1]))) return next;
     return (error) => {
       Object.setPrototypeOf(req, outer[0]);
       Object.setPrototypeOf(res, outer[1]);
@@ -104,6 +104,14 @@ export class Adoption {
     if (typeof req.headers !== 'object' || req.headers === null) give(req, 'headers', {});
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
   }
+}
+
+/**
+ * Whether a prototype of responses is another framework's, which stands around and is to have it back. Where there is none, as in connect, or
+ * that of an application which has had its turn, what is logged or sent late finds the methods still, as in Express.
+ */
+function isOfFramework(prototype: object): boolean {
+  return typeof (prototype as { readonly send?: unknown }).send === 'function' && !(prototype instanceof Response);
 }
 
 /** Whether a request is one of Node's HTTP/2. What a client of HTTP/1 has written in its first line tells nothing: Node takes `GET / HTTP/2.0` there. */

@@ -7,7 +7,7 @@ import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
-import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
@@ -58,7 +58,8 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare [kCaptured]: CaptureOutcome | undefined;
   private declare [kQuery]: Query | undefined;
   private declare [kQueryUrl]: string | undefined;
-  private declare [kQueryText]: string | undefined;
+  /** @internal */
+  declare [kQueryText]: string | undefined;
 
   /** Path and query. Middleware sees them relative to its mount, route handlers whole. */
   declare url: string;
@@ -143,6 +144,21 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     this[kIntake]?.abort();
     super._destroy(error, callback);
   }
+}
+
+/**
+ * Gives a request its query as a property of its own, for who looks for no other; returns what takes that back again.
+ * @param parse Makes it where nobody has read it before.
+ */
+export function lendQuery(req: Request, parse: QueryParser): () => void {
+  const text = queryOf(req.url);
+  if (Object.hasOwn(req, 'query')) return () => undefined;
+  const query = req[kQueryText] === text ? req.query : parse(text);
+  assign(req, 'query', query);
+  return () => {
+    // What has been assigned meanwhile stays.
+    if (req.query === query) delete (req as { query?: unknown }).query;
+  };
 }
 
 const DEFAULTS: [PropertyKey, unknown][] = [

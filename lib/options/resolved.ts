@@ -45,6 +45,8 @@ export interface ResolvedServer {
   readonly handleSignals: boolean;
   /** As given. */
   readonly trustProxy: TrustProxy;
+  /** Whether none was given. */
+  readonly trustsByDefault: boolean;
   /** `trustProxy` as a test. */
   readonly trusts: TrustFunction;
   readonly https: Readonly<HttpsOptions> | undefined;

@@ -120,7 +120,7 @@ const SERVER = {
   writeTimeout: otherwise(60_000, milliseconds),
   handlerTimeout: otherwise(0, milliseconds),
   handleSignals: otherwise(false, flag),
-  trustProxy: otherwise(false, trustProxy),
+  trustProxy: optional(trustProxy),
   https: optional(https),
 };
 
@@ -131,9 +131,10 @@ export const server = refined(section(SERVER, strayHome), (given, name) => {
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
     refuse(`${name}.headersTimeout`, `at most ${name}.requestTimeout (${requestTimeout})`, describe(headersTimeout));
   }
-  const { host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls } = given;
+  const { host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls } = given;
   return {
     host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
+    trustsByDefault: given.trustProxy === undefined,
     trusts: trustFunction(trusted, `${name}.trustProxy`),
     http: onlyGiven(given, HTTP),
     properties: onlyGiven(given, PROPERTIES),

@@ -69,7 +69,7 @@ export class RouterCall implements WalkHost {
     const around = req[kWalk];
     // Within an application they are that one's.
     if (around === undefined) {
-      this.#adoption.adopt(req, res, undefined);
+      this.#adoption.adopt(req, res, undefined, false);
       req[kAdoption] = this.#adoption;
       if (isClosedTo(req) || isBehindLast(req)) {
         req.resume();

@@ -1,4 +1,6 @@
-import type { MatchedRoute } from '../http/request';
+import { parseQuery } from '../http/query';
+import { lendQuery, type MatchedRoute, type Request } from '../http/request';
+import type { QueryParser } from '../http/request-state';
 import type { Path, Paths } from './given-path';
 import type { Dispatched } from './dispatch';
 import type { Registration, RouteEntry } from './registration';
@@ -136,6 +138,8 @@ export interface MountedApplication {
   (...given: never[]): unknown;
   handle(...given: unknown[]): unknown;
   set(...given: unknown[]): unknown;
+  readonly request?: unknown;
+  readonly settings?: object;
 }
 
 /** Whether Express takes it for an application. */
@@ -145,9 +149,30 @@ export function isApplication(given: unknown): given is MountedApplication {
 
 /** Calls an application by its `handle`, as Express does where one is mounted. */
 export function handling(app: MountedApplication): Handler {
-  const handler = function mounted_app(req: object, res: object, next: NextFunction): void { app.handle(req, res, next); };
+  const handler = function mounted_app(req: object, res: object, next: NextFunction): void {
+    if (isOfExpress4(app)) handleWithQuery(app, req as Request, res, next);
+    else app.handle(req, res, next);
+  };
   // With whose it is: what copies a function's properties, or stands around it, has it too.
   return Object.assign(handler, { [kMounted]: { app, handler } });
+}
+
+/** In an application of Express 5, or of waypost, requests inherit it. */
+function isOfExpress4({ request }: MountedApplication): boolean {
+  return typeof request === 'object' && request !== null && !('query' in request);
+}
+
+/**
+ * An application of Express 4 makes its query a property of the request, once, and puts things into it; where there is one, as here on
+ * the prototype, it makes none, and takes off the prototype.
+ */
+function handleWithQuery(app: MountedApplication, req: Request, res: object, next: NextFunction | undefined): void {
+  const { 'query parser fn': parse } = (app.settings ?? {}) as { readonly 'query parser fn'?: QueryParser };
+  const takeBack = lendQuery(req, typeof parse === 'function' ? parse : parseQuery);
+  app.handle(req, res, next && ((error?: unknown) => {
+    takeBack();
+    next(error);
+  }));
 }
 
 /** The application that a function calls by its `handle`; of any other the function. */

@@ -19,12 +19,19 @@ type WatchedRequest = Request & { [kWatch]?: RequestWatch };
 export interface Watchman {
   /** Whether it may answer in the place of a handler, which is then done in that one's async context. */
   readonly mayAnswer: boolean;
-  /** Called when a request comes. */
-  begun(watch: RequestWatch): void;
-  /** Called before the first function of the program's is that is to answer a request. */
-  called(watch: RequestWatch): void;
+  /** Called when a request comes that no other application has. Returns a timer that ends with the request, or when the application has passed that on. */
+  begun(watch: RequestWatch): NodeJS.Timeout | undefined;
+  /** Called before the first function of the program's is that is to answer a request. As `begun`. */
+  called(watch: RequestWatch): NodeJS.Timeout | undefined;
   /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
   returned(run: HandlerTrace): void;
+}
+
+/** One application that has a request. */
+interface Post {
+  readonly watchman: Watchman;
+  readonly timers: (NodeJS.Timeout | undefined)[];
+  hasCalled: boolean;
 }
 
 /**
@@ -34,34 +41,33 @@ export interface Watchman {
 export class RequestWatch implements ErrorWatch {
   readonly request: Request;
   readonly response: Response;
-  /** Timers that end with the request. */
-  readonly timers: NodeJS.Timeout[] = [];
   /** The pattern of the route that was reached last. */
   route: string | undefined = undefined;
-  readonly #watchman: Watchman | null;
+  /** Of several applications, the innermost last. */
+  #posts: Post[] = [];
   /** The handlers that have the request, of several the last within the others. */
   readonly #runs: HandlerTrace[] = [];
   readonly #rpc: RpcMetadata | undefined;
-  #hasCalled = false;
+  #isClosed = false;
   /** Runs a function in the async context of the handler that was called last. */
   #inContext: ((act: () => void) => void) | null = null;
   #error: unknown = undefined;
 
-  private constructor(request: Request, response: Response, watchman: Watchman | null) {
+  private constructor(request: Request, response: Response) {
     this.request = request;
     this.response = response;
-    this.#watchman = watchman;
     this.#rpc = rpcMetadata();
     response.once('close', () => this.#closed());
     if (tracing.start.hasSubscribers) tracing.start.publish({ request, response });
-    watchman?.begun(this);
   }
 
-  /** The watch over a request; begins with it, for the first application that has it. Null where nobody would hear of its end. */
+  /** The watch over a request; begins with it. Null where nobody would hear of its end. */
   static of(request: WatchedRequest, response: Response, watchman: Watchman | null): RequestWatch | null {
     // What is called by hand, as in tests without a server, may be given what emits no events.
     if (typeof response.once !== 'function') return null;
-    return (request[kWatch] ??= new RequestWatch(request, response, watchman));
+    const watch = (request[kWatch] ??= new RequestWatch(request, response));
+    if (watchman !== null) watch.#post(watchman)?.timers.push(watchman.begun(watch));
+    return watch;
   }
 
   /** The same where somebody has subscribed to events, or the http instrumentation of OpenTelemetry waits for the route; else null. @param isInstrumented Whether it may. */
@@ -72,6 +78,25 @@ export class RequestWatch implements ErrorWatch {
   /** The one over a request, where there is one. */
   static over(request: WatchedRequest): RequestWatch | undefined {
     return request[kWatch];
+  }
+
+  /** Another application has the request, within one that watches it: its own limit counts too. */
+  limitBy(watchman: Watchman): void {
+    if (watchman.mayAnswer) this.#post(watchman);
+  }
+
+  /** An application has passed the request on: from there it is no longer its own. */
+  leave(watchman: Watchman): void {
+    for (const { timers } of this.#posts.filter((post) => post.watchman === watchman)) for (const timer of timers) clearTimeout(timer);
+    this.#posts = this.#posts.filter((post) => post.watchman !== watchman);
+  }
+
+  /** Undefined where it is there, or the request has gone. */
+  #post(watchman: Watchman): Post | undefined {
+    if (this.#isClosed || this.#posts.some((post) => post.watchman === watchman)) return undefined;
+    const post: Post = { watchman, timers: [], hasCalled: false };
+    this.#posts.push(post);
+    return post;
   }
 
   /** The handler that has the request. */
@@ -86,9 +111,11 @@ export class RequestWatch implements ErrorWatch {
 
   /** Something of the program's is about to be called. */
   begins(): void {
-    if (this.#hasCalled) return;
-    this.#hasCalled = true;
-    this.#watchman?.called(this);
+    for (const post of this.#posts) {
+      if (post.hasCalled) continue;
+      post.hasCalled = true;
+      post.timers.push(post.watchman.called(this));
+    }
   }
 
   /** Acts in the place of the handler that has the request. */
@@ -100,7 +127,7 @@ export class RequestWatch implements ErrorWatch {
   /** Calls a handler, in the async contexts that subscribers have bound to its start. */
   call(run: HandlerTrace, layer: Layer, given: readonly unknown[]): unknown {
     this.begins();
-    if (this.#watchman?.mayAnswer === true) this.#inContext = AsyncLocalStorage.snapshot();
+    if (this.#posts.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
     this.#runs.push(run);
     return tracing.handlerStart.runStores(run, layer.handler as (...given: unknown[]) => unknown, undefined, ...given);
   }
@@ -109,7 +136,7 @@ export class RequestWatch implements ErrorWatch {
   returned(run: HandlerTrace): void {
     if (!this.#runs.includes(run)) return;
     if (run.state === 'resolved' || this.isAnswered) run.end();
-    if (!this.isAnswered) this.#watchman?.returned(run);
+    if (!this.isAnswered) this.#posts[0]?.watchman.returned(run);
   }
 
   /** A handler has gone on, or failed. */
@@ -142,8 +169,8 @@ export class RequestWatch implements ErrorWatch {
 
   #closed(): void {
     // What begins from here on answers nobody.
-    this.#hasCalled = true;
-    for (const timer of this.timers) clearTimeout(timer);
+    this.#isClosed = true;
+    for (const { watchman } of this.#posts) this.leave(watchman);
     for (const run of this.#runs.splice(0)) run.leave(undefined);
     const { request, response, route } = this;
     if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
