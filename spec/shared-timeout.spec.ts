@@ -69,3 +69,28 @@ describe.each(Object.entries(HOSTS))('of applications that have a request %s', (
     expect(app.late).toBe(1);
   });
 });
+
+test('it counts on where an application has called itself and passed that on', async () => {
+  const { app } = new Limited(20, false);
+  let isWithin = false;
+  app.use((req, res, next) => {
+    if (isWithin) return next();
+    isWithin = true;
+    app(req, res, () => undefined);
+  });
+  expect((await ask(await running.serve((req, res) => app(req, res)), '/')).status).toBe(503);
+});
+
+test('one that refuses a target and passes that on counts no more', async () => {
+  const [refusing, around] = [new Limited(20, false), new Limited(60, false)];
+  around.app.use((req, res, next) => {
+    req.url = '/a\\b#';
+    refusing.app(req, res, () => {
+      req.url = '/open';
+      next();
+    });
+  });
+  around.app.get('/open', () => undefined);
+  expect((await ask(await running.serve((req, res) => around.app(req, res)), '/')).status).toBe(503);
+  expect([refusing.late, around.late]).toEqual([0, 1]);
+});

@@ -170,7 +170,10 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     const { url } = req;
     if (isDisputed(url)) {
       const error = HttpError.of('DISPUTED_PATH');
-      if (leave !== undefined) return leave(error);
+      if (leave !== undefined) {
+        watch?.leave(this.#handlerTimeout);
+        return leave(error);
+      }
       if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
       this.failed({ req, res }, error);
       return;

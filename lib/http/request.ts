@@ -147,18 +147,29 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
 }
 
 /**
- * Gives a request its query as a property of its own, for who looks for no other; returns what takes that back again.
+ * Gives a request its query as a property of its own, for who looks for no other; returns what takes that back again, and never throws.
  * @param parse Makes it where nobody has read it before.
  */
 export function lendQuery(req: Request, parse: QueryParser): () => void {
-  const text = queryOf(req.url);
   if (Object.hasOwn(req, 'query')) return () => undefined;
-  const query = req[kQueryText] === text ? req.query : parse(text);
+  const { url } = req;
+  const text = queryOf(url);
+  if (req[kQueryText] !== text) Object.assign(req, { [kQuery]: parse(text), [kQueryText]: text, [kQueryUrl]: url });
+  const { query } = req;
   assign(req, 'query', query);
   return () => {
-    // What has been assigned meanwhile stays.
-    if (req.query === query) delete (req as { query?: unknown }).query;
+    // What has been put in its place meanwhile stays. It is called where a throw would end the process.
+    if (ownValue(req, 'query') === query) Reflect.deleteProperty(req, 'query');
   };
+}
+
+/** The value of a property of an object's own, but for an accessor's. */
+function ownValue(owner: object, name: string): unknown {
+  try {
+    return Object.getOwnPropertyDescriptor(owner, name)?.value;
+  } catch {
+    return undefined;
+  }
 }
 
 const DEFAULTS: [PropertyKey, unknown][] = [

@@ -32,6 +32,8 @@ interface Post {
   readonly watchman: Watchman;
   readonly timers: (NodeJS.Timeout | undefined)[];
   hasCalled: boolean;
+  /** How often it has the request: it may have called itself. */
+  times: number;
 }
 
 /**
@@ -87,14 +89,26 @@ export class RequestWatch implements ErrorWatch {
 
   /** An application has passed the request on: from there it is no longer its own. */
   leave(watchman: Watchman): void {
-    for (const { timers } of this.#posts.filter((post) => post.watchman === watchman)) for (const timer of timers) clearTimeout(timer);
-    this.#posts = this.#posts.filter((post) => post.watchman !== watchman);
+    const post = this.#posts.find((each) => each.watchman === watchman);
+    if (post === undefined) return;
+    post.times -= 1;
+    if (post.times === 0) this.#dismiss(post);
+  }
+
+  #dismiss(post: Post): void {
+    for (const timer of post.timers) clearTimeout(timer);
+    this.#posts = this.#posts.filter((each) => each !== post);
   }
 
   /** Undefined where it is there, or the request has gone. */
   #post(watchman: Watchman): Post | undefined {
-    if (this.#isClosed || this.#posts.some((post) => post.watchman === watchman)) return undefined;
-    const post: Post = { watchman, timers: [], hasCalled: false };
+    if (this.#isClosed) return undefined;
+    const known = this.#posts.find((each) => each.watchman === watchman);
+    if (known !== undefined) {
+      known.times += 1;
+      return undefined;
+    }
+    const post: Post = { watchman, timers: [], hasCalled: false, times: 1 };
     this.#posts.push(post);
     return post;
   }
@@ -170,7 +184,7 @@ export class RequestWatch implements ErrorWatch {
   #closed(): void {
     // What begins from here on answers nobody.
     this.#isClosed = true;
-    for (const { watchman } of this.#posts) this.leave(watchman);
+    for (const post of this.#posts) this.#dismiss(post);
     for (const run of this.#runs.splice(0)) run.leave(undefined);
     const { request, response, route } = this;
     if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
