@@ -205,7 +205,7 @@ export class Settings {
       fileEtag: !this.#setsEtag || Boolean(values['etag']),
       stringify: jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape'])),
       jsonpCallback: String(values['jsonp callback name']),
-      queryParser: (values['query parser fn'] ?? (() => Object.create(null) as object)) as QueryParser,
+      queryParser: (values['query parser fn'] ?? parseNone) as QueryParser,
       subdomainOffset: values['subdomain offset'] as number,
       trustProxy: values['trust proxy fn'] as TrustFunction,
     };
@@ -238,6 +238,15 @@ function trustOf(given: unknown): TrustFunction {
   return resolveOptions({ server: { trustProxy: given || false } }, {}).server.trusts;
 }
 
+/** One function for all: applications by which queries are read alike have one query in common. */
+function parseExtended(text: string): Record<string, unknown> {
+  return qs().parse(text, { allowPrototypes: true });
+}
+
+function parseNone(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>;
+}
+
 function queryParserOf(given: unknown): QueryParser | undefined {
   if (typeof given === 'function') return given as QueryParser;
   switch (given) {
@@ -247,7 +256,7 @@ function queryParserOf(given: unknown): QueryParser | undefined {
     case false:
       return undefined;
     case 'extended':
-      return (text) => qs().parse(text, { allowPrototypes: true });
+      return parseExtended;
     default:
       throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }

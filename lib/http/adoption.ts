@@ -1,8 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { type BodyStream, kCaptured } from './body/capture';
 import { READS } from './node/injected-message';
-import { Request } from './request';
-import { kSettings as kRequestSettings } from './request-state';
+import { forgetQuery, Request } from './request';
+import { kQuery, kSettings as kRequestSettings } from './request-state';
 import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
 import type { SafeLog } from '../safe-log';
@@ -63,12 +63,18 @@ export class Adoption {
     if (typeof res.setHeader !== 'function') {
       throw new TypeError('the application was called with what is no request and response of HTTP; hand it to http.createServer or https.createServer');
     }
-    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [object, object];
+    const outer = [Object.getPrototypeOf(req), Object.getPrototypeOf(res)] as [Partial<Request>, object];
+    const isAround = isWithin || (typeof req.next === 'function' && isOfFramework(outer[1]));
     this.#put(req, res);
-    if (next === undefined || !(isWithin || isOfFramework(outer[1]))) return next;
+    const readsAlike = outer[0][kRequestSettings]?.queryParser === req[kRequestSettings].queryParser;
+    // As in Express, what is read by an application with another parser is for that one alone; one within finds what was read before, and cleaned.
+    if (!isWithin && !readsAlike) forgetQuery(req);
+    if (next === undefined || !isAround) return next;
+    const { [kQuery]: query } = req;
     return (error) => {
       Object.setPrototypeOf(req, outer[0]);
       Object.setPrototypeOf(res, outer[1]);
+      if (!readsAlike && req[kQuery] !== query) forgetQuery(req);
       next(error);
     };
   }
@@ -107,8 +113,8 @@ export class Adoption {
 }
 
 /**
- * Whether a prototype of responses is another framework's, which stands around and is to have it back. Where there is none, as in connect, or
- * that of an application which has had its turn, what is logged or sent late finds the methods still, as in Express.
+ * Whether a prototype of responses is another framework's. Where that stands around it is given back; in connect, and behind an application
+ * which has had its turn, what is logged or sent late finds the methods still, as in Express.
  */
 function isOfFramework(prototype: object): boolean {
   return typeof (prototype as { readonly send?: unknown }).send === 'function' && !(prototype instanceof Response);

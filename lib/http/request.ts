@@ -13,6 +13,9 @@ import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
+/** What an application of Express 4 was given as its query. */
+const kLent = Symbol('waypost.request.lentQuery');
+
 /** What `req.route` shows of a route. */
 export interface MatchedRoute {
   /** The pattern, or the patterns, as registered: behind `req.baseUrl`, and not the request's own path. */
@@ -56,8 +59,10 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare [kRawBody]: Buffer | undefined;
   /** @internal */
   declare [kCaptured]: CaptureOutcome | undefined;
-  private declare [kQuery]: Query | undefined;
-  private declare [kQueryUrl]: string | undefined;
+  /** @internal */
+  declare [kQuery]: unknown;
+  /** @internal */
+  declare [kQueryUrl]: string | undefined;
   /** @internal */
   declare [kQueryText]: string | undefined;
 
@@ -99,11 +104,11 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   get query(): Query {
     const { url } = this;
     const known = this[kQuery];
-    if (known !== undefined && this[kQueryUrl] === url) return known;
+    if (known !== undefined && this[kQueryUrl] === url) return known as Query;
     this[kQueryUrl] = url;
     const text = queryOf(url);
     // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
-    if (known !== undefined && text === this[kQueryText]) return known;
+    if (known !== undefined && text === this[kQueryText]) return known as Query;
     this[kQueryText] = text;
     // Out of the settings: as their method a program's own parser would have them for its `this`.
     const { queryParser } = this[kSettings];
@@ -146,16 +151,25 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   }
 }
 
+/** Has the query of a request made anew: what has made it reads queries otherwise than who has the request now. */
+export function forgetQuery(req: Request): void {
+  if (req[kQuery] === undefined) return;
+  req[kQuery] = undefined;
+  req[kQueryUrl] = undefined;
+  req[kQueryText] = undefined;
+}
+
 /**
- * Gives a request its query as a property of its own, for who looks for no other; returns what takes that back again, and never throws.
- * @param parse Makes it where nobody has read it before.
+ * Gives a request its query as a property of its own, for who looks for no other: what has been read before, else what the parser makes
+ * of the target, once for each parser. Returns what takes that back again, and never throws.
  */
-export function lendQuery(req: Request, parse: QueryParser): () => void {
+export function lendQuery(req: Request & { [kLent]?: { readonly parse: QueryParser; readonly text: string; readonly query: unknown } }, parse: QueryParser): () => void {
   if (Object.hasOwn(req, 'query')) return () => undefined;
-  const { url } = req;
-  const text = queryOf(url);
-  if (req[kQueryText] !== text) Object.assign(req, { [kQuery]: parse(text), [kQueryText]: text, [kQueryUrl]: url });
-  const { query } = req;
+  const text = queryOf(req.url);
+  const { [kLent]: lent } = req;
+  const isKnown = req[kQueryText] === text;
+  const query = isKnown ? req.query : lent?.parse === parse && lent.text === text ? lent.query : parse(text);
+  if (!isKnown) req[kLent] = { parse, text, query };
   assign(req, 'query', query);
   return () => {
     // What has been put in its place meanwhile stays. It is called where a throw would end the process.
