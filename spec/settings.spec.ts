@@ -78,6 +78,31 @@ describe('"etag" means what it means in Express', () => {
 });
 
 describe('"query parser" means what it means in Express', () => {
+  test('one that throws for a target leaves nothing of the target before', async () => {
+    const seen = async (app: express.Express): Promise<unknown> => {
+      app.set('query parser', (text: string) => {
+        if (text === 'b') throw new Error('no such query');
+        return { text };
+      });
+      const read = (req: express.Request): unknown => {
+        try {
+          return req.query;
+        } catch (error) {
+          return (error as Error).message;
+        }
+      };
+      app.get('/', (req, res) => {
+        const first = read(req);
+        req.url = '/?b';
+        res.json([first, read(req), read(req)]);
+      });
+      return (await ask(await running.serve(app), '/?a')).json;
+    };
+    const wanted = await seen(express());
+    expect(wanted).toEqual([{ text: 'a' }, 'no such query', 'no such query']);
+    expect(await seen(silent() as never)).toEqual(wanted);
+  });
+
   const queries = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'a[]', 'a[b]', 'a[b][c]', 'a.b', 'ä', 'c%20d', ''), fc.constantFrom('1', '', 'x+y', '%C3%A4', '%', 'a,b')), { maxLength: 5 })
     .map((pairs) => pairs.map(([name, value]) => `${encodeURI(name).replace(/%25/g, '%')}=${value}`).join('&'));
 

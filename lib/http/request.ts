@@ -105,14 +105,16 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     const { url } = this;
     const known = this[kQuery];
     if (known !== undefined && this[kQueryUrl] === url) return known as Query;
-    this[kQueryUrl] = url;
     const text = queryOf(url);
     // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
-    if (known !== undefined && text === this[kQueryText]) return known as Query;
-    this[kQueryText] = text;
-    // Out of the settings: as their method a program's own parser would have them for its `this`.
-    const { queryParser } = this[kSettings];
-    return (this[kQuery] = queryParser(text) as Query);
+    if (known === undefined || text !== this[kQueryText]) {
+      // Out of the settings: as their method a program's own parser would have them for its `this`. It may throw, and nothing is known then.
+      const { queryParser } = this[kSettings];
+      this[kQuery] = queryParser(text);
+      this[kQueryText] = text;
+    }
+    this[kQueryUrl] = url;
+    return this[kQuery] as Query;
   }
 
   // A property of its own: an application of Express that has the request later would make another of the target.
