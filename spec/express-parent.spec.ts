@@ -2,6 +2,7 @@ import express from 'express';
 import { createServer, express as waypostExpress } from 'waypost';
 import { Folder } from './support/folder';
 import { Running } from './support/running';
+import { type MakeApplication, SILENT_KINDS } from './support/silent-kinds';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -10,10 +11,8 @@ const files = new Folder({ 'v.t': '' });
 afterAll(() => files.close());
 afterEach(() => running.close());
 
-type Make = () => express.Express;
-const MAKES: Readonly<Record<string, Make>> = {
-  'express()': () => waypostExpress({ logging: { level: 'silent' } }) as unknown as express.Express,
-  'createServer()': () => createServer({ logging: { level: 'silent' } }) as unknown as express.Express,
+const MAKES: Readonly<Record<string, MakeApplication>> = {
+  ...SILENT_KINDS,
   'an application in one of waypost\'s': () => {
     const app = waypostExpress({ logging: { level: 'silent' } });
     app.use(within(waypostExpress({ logging: { level: 'silent' } }) as unknown as express.Express) as never);
@@ -45,7 +44,7 @@ function within(app: express.Express, names: readonly string[] = Object.keys(SET
 const HEADERS = { 'host': 'a.b.example.com', 'x-forwarded-for': '198.51.100.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'c.d.example.org' };
 
 /** What is answered within an application of Express that has set one thing, before or behind the mount, or while it serves. */
-async function answers(make: Make, name: string, value: unknown, time: string, shown: readonly string[]): Promise<unknown[]> {
+async function answers(make: MakeApplication, name: string, value: unknown, time: string, shown: readonly string[]): Promise<unknown[]> {
   const outer = express().set('env', 'test');
   outer.engine('t', (_path, _options, done) => done(null, 'rendered'));
   if (time === 'before') outer.set(name, value);

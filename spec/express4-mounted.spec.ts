@@ -1,19 +1,13 @@
 import express from 'express';
 import express4 from 'express4';
-import { createServer, express as waypostExpress } from 'waypost';
 import { Running } from './support/running';
+import { SILENT_KINDS } from './support/silent-kinds';
 import { ask } from './support/wire';
 
 const running = new Running();
 
 afterEach(() => running.close());
 
-type Make = () => express.Express;
-const silent = { logging: { level: 'silent' } } as const;
-const MAKES: Readonly<Record<string, Make>> = {
-  'express()': () => waypostExpress(silent) as unknown as express.Express,
-  'createServer()': () => createServer(silent) as unknown as express.Express,
-};
 const TARGETS = ['?term=x', '?a[b]=1&a[c]=2', '?a=1&a=2', '?', '', '?%', '?__proto__=1&a=b'];
 
 /** An application that shows its query, twice, since programs put things into it. */
@@ -38,7 +32,7 @@ async function answersOf(outer: express.Express, targets: readonly string[]): Pr
   }));
 }
 
-describe.each(Object.entries(MAKES))('an application of Express 4 in %s', (_, make) => {
+describe.each(Object.entries(SILENT_KINDS))('an application of Express 4 in %s', (_, make) => {
   test.each(['extended', 'simple', false, (text: string | null) => ({ text: text ?? '' })])('has the query that its own parser makes: %s', async (parser) => {
     const inner = (): express.Express => shown(express4().set('query parser', parser));
     expect(await answers(make().use('/in', inner()), '/in/search')).toEqual(await answers(express4().set('query parser', parser).use('/in', inner()), '/in/search'));
@@ -57,7 +51,7 @@ describe.each(Object.entries(MAKES))('an application of Express 4 in %s', (_, ma
       next();
     };
     const found: express.RequestHandler = (req, res) => void res.json([req.url, req.query]);
-    const old = (within: Make): express.Express => {
+    const old = (within: () => express.Express): express.Express => {
       const app = express4();
       const router = express4.Router();
       router.use(cleaning);
@@ -98,13 +92,13 @@ function raise(error: Error): never {
 }
 
 /** In Express 5 nothing can be assigned to `req.query`: there middleware that cleans it puts a property in its place. */
-describe.each(Object.entries(MAKES))('what middleware of %s has assigned to the query', (_, make) => {
+describe.each(Object.entries(SILENT_KINDS))('what middleware of %s has assigned to the query', (_, make) => {
   const clean: express.RequestHandler = (req, _res, next) => {
     req.query = { term: 'clean' };
     next();
   };
 
-  test.each(Object.entries({ 'Express 4': express4, 'Express 5': express, 'waypost': MAKES['express()'] as Make }))('an application of %s finds', async (_name, inner) => {
+  test.each(Object.entries({ 'Express 4': express4, 'Express 5': express, 'waypost': SILENT_KINDS['express()'] }))('an application of %s finds', async (_name, inner) => {
     for (const place of [(app: express.Express) => make().use(clean).use('/in', app), (app: express.Express) => make().use('/in', clean, (req, res, next) => app(req, res, next))]) {
       const app = inner();
       app.get('/search', (req, res) => void res.json(req.query));

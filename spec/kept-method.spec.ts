@@ -1,8 +1,9 @@
 import { type RequestListener, ServerResponse } from 'node:http';
 import express from 'express';
-import { createServer, express as waypostExpress } from 'waypost';
+import { express as waypostExpress } from 'waypost';
 import { Folder } from './support/folder';
 import { LogRecorder, Running } from './support/running';
+import { SILENT_KINDS } from './support/silent-kinds';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -32,10 +33,6 @@ const RAISING: readonly string[] = ['end', 'write'];
 const OF_FILES: readonly string[] = ['download', 'sendFile'];
 
 type Make = () => express.Express;
-const MAKES: Readonly<Record<string, (logger: LogRecorder) => express.Express>> = {
-  'express()': (logger) => waypostExpress({ logging: { logger } }) as unknown as express.Express,
-  'createServer()': (logger) => createServer({ logging: { logger } }) as unknown as express.Express,
-};
 /** Who has the response behind an application. */
 const HOSTS: Readonly<Record<string, (app: express.Express, other: express.RequestHandler) => RequestListener>> = {
   'Express around it': (app, other) => express().use(app).use(other),
@@ -83,11 +80,11 @@ async function outcome(make: Make, host: string, time: string, name: string): Pr
 
 describe.each(Object.keys(HOSTS))('%s has the response', (host) => {
   describe.each(Object.keys(TIMES))('a method that was kept does what it does of Express\'s: called %s', (time) => {
-    test.each(Object.entries(MAKES))('%s', async (_, make) => {
+    test.each(Object.entries(SILENT_KINDS))('%s', async (_, make) => {
       const warn = jest.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
       const log = new LogRecorder();
       for (const name of Object.keys(METHODS)) {
-        const got = await outcome(() => make(log), host, time, name);
+        const got = await outcome(() => make({ logger: log }), host, time, name);
         const isCompared = !OWN.includes(name) && !RAISING.includes(name) && (hasPrototype(host) || !OF_FILES.includes(name));
         // Of these Express would end the process, or has none.
         const wanted = isCompared ? await outcome(() => express().set('env', 'test'), host, time, name) : { thrown: name === 'stream' ? thrownByStream(host, time) : '', body: 'whole' };

@@ -1,6 +1,6 @@
 import express from 'express';
-import { createServer, express as waypostExpress } from 'waypost';
 import { Running } from './support/running';
+import { SILENT_KINDS } from './support/silent-kinds';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -57,10 +57,6 @@ const TIMES: Readonly<Record<string, (res: express.Response, act: () => void, ne
     next();
   },
 };
-const MAKES: Readonly<Record<string, () => express.Express>> = {
-  'express()': () => waypostExpress({ logging: { level: 'silent' } }) as unknown as express.Express,
-  'createServer()': () => createServer({ logging: { level: 'silent' } }) as unknown as express.Express,
-};
 
 /** What comes of the work, and what the client is answered, where a server of node:http goes on behind the application, as connect does. */
 async function outcome(make: () => express.Express, work: Work, time: string, isBehind: boolean): Promise<unknown> {
@@ -89,7 +85,7 @@ async function outcome(make: () => express.Express, work: Work, time: string, is
   return [await made, status, body, headers['x-late'], headers['x-set'], headers['set-cookie'], headers['location']];
 }
 
-describe.each(Object.entries(MAKES))('%s, behind which another goes on', (_, make) => {
+describe.each(Object.entries(SILENT_KINDS))('%s, behind which another goes on', (_, make) => {
   describe.each(Object.keys(TIMES))('as of Express: %s', (time) => {
     test.each(Object.keys(WORKS))('%s', async (name) => {
       // In front may have stood one of Express, whose methods stay as well.
@@ -101,7 +97,7 @@ describe.each(Object.entries(MAKES))('%s, behind which another goes on', (_, mak
   });
 });
 
-test.each(Object.entries(MAKES))('behind several of %s the last one\'s methods and settings stay, as of Express', async (_, make) => {
+test.each(Object.entries(SILENT_KINDS))('behind several of %s the last one\'s methods and settings stay, as of Express', async (_, make) => {
   const shown = async (of: () => express.Express): Promise<string> => {
     const [first, second] = [1, 2].map((spaces) => of().set('json spaces', spaces).set('trust proxy', spaces === 2)) as [express.Express, express.Express];
     const port = await running.serve((req, res) => first(req as express.Request, res as express.Response, (() => {

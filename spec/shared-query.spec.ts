@@ -1,7 +1,7 @@
 import express from 'express';
 import express4 from 'express4';
-import { createServer, express as waypostExpress } from 'waypost';
 import { Running } from './support/running';
+import { SILENT_KINDS } from './support/silent-kinds';
 import { ask } from './support/wire';
 
 const running = new Running();
@@ -9,13 +9,8 @@ const running = new Running();
 afterEach(() => running.close());
 
 type Make = () => express.Express;
-const silent = { logging: { level: 'silent' } } as const;
-const OUTERS: Readonly<Record<string, Make>> = {
-  'express()': () => waypostExpress(silent) as unknown as express.Express,
-  'createServer()': () => createServer(silent) as unknown as express.Express,
-};
 /** Applications of every kind. */
-const INNERS: Readonly<Record<string, Make>> = { ...OUTERS, 'Express 4': () => express4(), 'Express 5': () => express() };
+const INNERS: Readonly<Record<string, Make>> = { ...SILENT_KINDS, 'Express 4': () => express4(), 'Express 5': () => express() };
 const PARSERS: readonly unknown[] = ['simple', 'extended', false, (text: string | null) => ({ given: text ?? '' })];
 const TARGET = '/a?role=admin&password[$ne]=x&role=user';
 
@@ -40,7 +35,7 @@ const PLACES: Readonly<Record<string, (outer: express.Express, inner: express.Ex
   },
 };
 
-describe.each(Object.entries(OUTERS))('%s reads the query by its own parser', (_, make) => {
+describe.each(Object.entries(SILENT_KINDS))('%s reads the query by its own parser', (_, make) => {
   describe.each(Object.entries(INNERS))('behind an application of %s', (kind, inner) => {
     test.each(Object.entries(PLACES))('%s', async (name, place) => {
       for (const parser of PARSERS) {
@@ -60,7 +55,7 @@ describe.each(Object.entries(OUTERS))('%s reads the query by its own parser', (_
 });
 
 /** What stands within finds what was read, and cleaned, before it. */
-test.each(Object.entries(OUTERS))('what %s has cleaned in place stays clean within, whatever the parsers', async (_, make) => {
+test.each(Object.entries(SILENT_KINDS))('what %s has cleaned in place stays clean within, whatever the parsers', async (_, make) => {
   for (const inner of ['express()', 'createServer()', 'Express 4']) {
     for (const parser of PARSERS.slice(0, 3)) {
       const app = make().use((req, _res, next) => {
