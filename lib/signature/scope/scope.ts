@@ -113,7 +113,11 @@ export class SignatureScope {
     const routed = pathOf(path);
     // RFC 9112 section 3.2: a target may be `*` or `host:port`. Neither holds a path to judge by.
     if (!sent.startsWith('/') || !routed.startsWith('/')) return true;
-    if (path !== '' && !path.startsWith('/') && !ORIGIN.test(path)) return true;
+    if (path !== '' && !path.startsWith('/')) {
+      if (!ORIGIN.test(path)) return true;
+      // Behind `http://host`, where programs put what they take for a path, the authority is its first part.
+      if (this.#includesOther(verb, path.slice(path.indexOf('/')))) return true;
+    }
     const form = canonical(sent);
     const pieces = form.ambiguous ? tokens(form.text) : undefined;
     const own = new Path(routed, this.#rules);
