@@ -7,6 +7,7 @@ import { STATUS_CODES } from 'node:http';
  */
 export const ERRORS = {
   DISPUTED_PATH: { status: 400, message: 'The request target can be read as two paths' },
+  INVALID_HOST: { status: 400, message: 'The Host header must be one host, with or without a port' },
   MALFORMED_PATH: { status: 400, message: 'The request path holds malformed percent-encoding' },
   MALFORMED_BODY: { status: 400, message: 'The request body could not be parsed' },
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { errorBody, HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade } from '../http/connection';
+import { answerSocket } from '../http/default-answer';
+import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
 import type { SentTarget, SignatureHook } from '../signature/hook';
@@ -25,6 +28,7 @@ interface Upgrade {
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
   readonly #logger: SafeLog;
+  readonly #hosts = new HostCheck();
   readonly #listeners: () => readonly UpgradeListener[];
 
   /** @param listeners Returns those that listen by now. */
@@ -39,6 +43,7 @@ export class Upgrades {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
     if (leavesUpgrade(message)) return;
+    if (!this.#hosts.admits(message)) return answerSocket(socket, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false));
     const req = message as Request;
     giveOwnTarget(req);
     const upgrade: Upgrade = { req, socket, head, sent: { method: req.method, url: req.url }, passed: [] };

@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { inspect } from 'node:util';
 import { accepts, proxyAddr, rangeParser, typeIs } from '../packages';
 import { makeAssignable } from './assignable';
+import { isHost } from './host';
 import { kSettings, type RequestSettings } from './request-state';
 import type { Presumed } from './unchecked';
 
@@ -108,10 +109,10 @@ export class RequestHead extends IncomingMessage {
     return addresses.reverse();
   }
 
-  /** `http` or `https`: of the socket, or as a trusted proxy says. */
+  /** `http` or `https`: of the socket, or the scheme that a trusted proxy says (RFC 3986 section 3.1). */
   get protocol(): string {
     const own = 'encrypted' in this.socket && this.socket.encrypted ? 'https' : 'http';
-    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Proto'))) || own;
+    return forwarded(this, 'X-Forwarded-Proto', isScheme) ?? own;
   }
 
   /** Whether `protocol` is `https`. */
@@ -119,9 +120,9 @@ export class RequestHead extends IncomingMessage {
     return this.protocol === 'https';
   }
 
-  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
+  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`, where that is one (RFC 9110 section 7.2). */
   get host(): Presumed<string> {
-    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
+    return forwarded(this, 'X-Forwarded-Host', isHost) ?? (this.headers.host || undefined);
   }
 
   /** Host without its port; an IPv6 address keeps its brackets. */
@@ -153,12 +154,15 @@ function listed(asked: readonly (string | readonly string[])[]): string[] {
   return asked[0] ? asked.flat() : [];
 }
 
-function isForwarded(request: RequestHead): boolean {
+/** The first of a list in a header, which the outermost trusted proxy wrote; undefined where no proxy is trusted, and for what is none. */
+function forwarded(request: RequestHead, name: string, isOne: (text: string) => boolean): string | undefined {
   const { trustProxy } = request[kSettings];
-  return trustProxy(request.socket.remoteAddress as string, 0);
+  if (!trustProxy(request.socket.remoteAddress as string, 0)) return undefined;
+  const first = request.get(name)?.split(',', 1)[0]?.trim();
+  return first !== undefined && isOne(first) ? first : undefined;
 }
 
-/** The first of a list in a header: what the outermost trusted proxy wrote. */
-function firstOf(value: string | undefined): string | undefined {
-  return value?.split(',', 1)[0]?.trim();
+/** RFC 3986 section 3.1. */
+function isScheme(text: string): boolean {
+  return /^[a-z][a-z\d+.-]*$/i.test(text);
 }
