@@ -109,7 +109,7 @@ export class RequestHead extends IncomingMessage {
     return addresses.reverse();
   }
 
-  /** `http` or `https`: of the socket, or the scheme that a trusted proxy says (RFC 3986 section 3.1). */
+  /** `http` or `https`: of the socket, or as a trusted proxy says, which may say `ws` and `wss` too. */
   get protocol(): string {
     const own = 'encrypted' in this.socket && this.socket.encrypted ? 'https' : 'http';
     return forwarded(this, 'X-Forwarded-Proto', isScheme) ?? own;
@@ -162,7 +162,7 @@ function forwarded(request: RequestHead, name: string, isOne: (text: string) => 
   return first !== undefined && isOne(first) ? first : undefined;
 }
 
-/** RFC 3986 section 3.1. */
+/** Whether a text is a scheme that a request can have come by. */
 function isScheme(text: string): boolean {
-  return /^[a-z][a-z\d+.-]*$/i.test(text);
+  return /^(?:http|ws)s?$/i.test(text);
 }

@@ -115,8 +115,8 @@ export class SignatureScope {
     if (!sent.startsWith('/') || !routed.startsWith('/')) return true;
     if (path !== '' && !path.startsWith('/')) {
       if (!ORIGIN.test(path)) return true;
-      // Behind `http://host`, where programs put what they take for a path, the authority is its first part.
-      if (this.#includesOther(verb, path.slice(path.indexOf('/')))) return true;
+      // Behind `http://host`, where programs put what they take for a path, the authority is its first segment but for empty ones.
+      if (this.#includesOther(verb, path.slice(path.indexOf('/') + 1))) return true;
     }
     const form = canonical(sent);
     const pieces = form.ambiguous ? tokens(form.text) : undefined;
