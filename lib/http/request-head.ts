@@ -22,7 +22,7 @@ export interface ByteRanges extends Array<ByteRange> {
 export type RangeResult = ByteRanges | -1 | -2;
 
 /** Most entries of `X-Forwarded-For` that are read: each is compared with each trusted address. */
-const MOST_ADDRESSES = 100;
+const MOST_ADDRESSES = 32;
 /** What `req.ip` and `req.ips` were made of, and what they came to. */
 const kAddresses = Symbol('waypost.request.addresses');
 
@@ -109,7 +109,7 @@ export class RequestHead extends IncomingMessage {
 
   /**
    * Address of the client: of the socket, or behind trusted proxies the nearest one that is not trusted. Of `X-Forwarded-For` the last
-   * 100 entries are read, those that the nearest proxies have written.
+   * 32 entries are read, those that the nearest proxies have written.
    */
   get ip(): string | undefined {
     const addresses = addressesOf(this);
