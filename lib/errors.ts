@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { types } from 'node:util';
 
 /**
  * Every error that waypost itself raises while it serves a request: its code,
@@ -91,10 +92,15 @@ export function asFailure(status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 }
 
+/** Whether it is an error, of whatever realm: another object that is thrown may be a client's, such as a parsed body. */
+export function isError(thrown: unknown): boolean {
+  return types.isNativeError(thrown) || thrown instanceof Error;
+}
+
 /** The header fields that an error brings for its answer, such as `Retry-After`. */
 export function headersOf(error: unknown): [name: string, value: unknown][] {
   const headers = read(error, 'headers');
-  if (typeof headers !== 'object' || headers === null) return [];
+  if (typeof headers !== 'object' || headers === null || !isError(error)) return [];
   try {
     return Object.entries(headers);
   } catch {

@@ -9,6 +9,7 @@ import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
 import type { SentTarget, SignatureHook } from '../signature/hook';
+import { TargetViews } from '../signature/scope/target-views';
 import { guardedPart } from '../target';
 
 /** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
@@ -58,8 +59,8 @@ export class Upgrades {
   /** Calls back once the hooks let it through that its target needs, as it is by then. */
   #check(upgrade: Upgrade, admitted: () => void): void {
     const { req, socket, sent, passed } = upgrade;
-    const path = guardedPart(req.url);
-    const hook = this.#hooks.find((each) => !passed.includes(each) && each.scope.requires(req.method, path));
+    const views = new TargetViews(guardedPart(req.url));
+    const hook = this.#hooks.find((each) => !passed.includes(each) && each.scope.requires(req.method, views));
     if (hook === undefined) {
       admitted();
       return;

@@ -5,11 +5,11 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
-import { isPlain } from './scope/scope';
+import { TargetViews } from './scope/target-views';
 
 /**
- * Characters that are looked through at most for one request, of long targets that servers may read in several ways: 16 KB take a scope
- * milliseconds, and are looked through by each, in each application of several in one another, and again for each rewrite.
+ * Characters that are looked through at most for one request, of long targets that servers may read in several ways: 16 KB take
+ * milliseconds, in each application of several in one another, and again for each rewrite, however many hooks there are.
  */
 const MOST_CHARACTERS = 200_000;
 /** Length from which a target counts. */
@@ -59,11 +59,12 @@ export class SignatureCheck<C extends Checked> {
   run(target: C): void {
     const { req, res } = target;
     const path = guardedPart(target.url);
-    if (path.length >= LONG && !this.#mayLookThrough(req, path)) {
+    const views = new TargetViews(path);
+    if (path.length >= LONG && !mayLookThrough(req, views)) {
       letFlow(req);
       return this.#host.failed(target, new Error(`The path of ${path.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
     }
-    const hook = this.#next(target, path);
+    const hook = this.#next(target, views);
     if (hook === undefined) return this.#host.admitted(target);
     const pending = hook.begin(req, res);
     if (pending === undefined) return letFlow(req);
@@ -84,18 +85,10 @@ export class SignatureCheck<C extends Checked> {
     startCapture(req, this.#limit, this.#captured.bind(this, target, hook, pending));
   }
 
-  /** Counts a long target; returns whether there were few enough. */
-  #mayLookThrough(req: Request & { [kLookedThrough]?: number }, path: string): boolean {
-    if (isPlain(path)) return true;
-    const looked = (req[kLookedThrough] ?? 0) + path.length * this.#hooks.length;
-    req[kLookedThrough] = looked;
-    return looked <= MOST_CHARACTERS;
-  }
-
   /** The next hook whose scope the request is in, and which has not checked it. */
-  #next({ method, checked }: C, path: string): SignatureHook | undefined {
+  #next({ method, checked }: C, views: TargetViews): SignatureHook | undefined {
     for (const hook of this.#hooks) {
-      if (checked?.includes(hook) !== true && hook.scope.requires(method, path)) return hook;
+      if (checked?.includes(hook) !== true && hook.scope.requires(method, views)) return hook;
     }
     return undefined;
   }
@@ -143,4 +136,12 @@ export class SignatureCheck<C extends Checked> {
     (target.checked ??= []).push(hook);
     this.run(target);
   }
+}
+
+/** Counts a long target; returns whether there were few enough. */
+function mayLookThrough(req: Request & { [kLookedThrough]?: number }, { isPlain, target }: TargetViews): boolean {
+  if (isPlain) return true;
+  const looked = (req[kLookedThrough] ?? 0) + target.length;
+  req[kLookedThrough] = looked;
+  return looked <= MOST_CHARACTERS;
 }
