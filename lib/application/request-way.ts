@@ -5,7 +5,7 @@ import { guardedCall } from '../guarded-call';
 import { type Adoption, giveOwnBody, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
-import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
+import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -128,6 +128,11 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
   take(req: Travelling, res: Response, next: NextFunction | undefined): void {
     if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
+    if (res.socket === null && req[kOriginalUrl] === undefined) beginInPipeline(req, res, this.#options.server, () => this.#begin(req, res, next));
+    else this.#begin(req, res, next);
+  }
+
+  #begin(req: Travelling, res: Response, next: NextFunction | undefined): void {
     const parent = req[kWalk];
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
     // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
@@ -151,7 +156,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
         req.resume();
         return;
       }
-      if (res.socket === null) closeWithConnection(req, res);
       giveOwnProperties(req, res, this.#options.body.parse);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] ??= receivedMethod(req, res);
