@@ -219,6 +219,7 @@ describe.each(Object.entries(HOSTS))('requests pipelined to %s', (_, host) => {
     jest.useFakeTimers({ doNotFake: [...OTHER_TIMERS] });
     const [left, served] = [await flooded('left'), await flooded('served')];
     gate.response('/served').write('a part');
+    await turns();
     jest.advanceTimersByTime(99);
     expect([left.destroyed, served.destroyed]).toEqual([false, false]);
     jest.advanceTimersByTime(1);

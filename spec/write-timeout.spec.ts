@@ -87,6 +87,27 @@ describe('a client that stops reading', () => {
     expect(read).toEqual(Object.keys(answers).map((name) => [name, 0, true]));
   });
 
+  const upgrade = head('GET /upgrade', { Connection: 'Upgrade', Upgrade: 'echo' });
+
+  describe.each([false, true])('TLS %s', (secure) => {
+    test.each<[string, string, string]>([
+      ['requests', head('GET /').repeat(20), ''],
+      ['a request to upgrade', upgrade, ''],
+      ['requests, and one to upgrade behind them', head('GET /').repeat(20) + upgrade, ''],
+      ['a request to upgrade, and bytes that come for ever', upgrade, 'x'],
+      ['a body that comes for ever', head('POST /', { 'Content-Length': 1_000_000_000 }), 'x'],
+    ])('is cut off though there wait %s', async (_, behind, trickle) => {
+      const { port, app, closed } = await serve(answers['send'] as () => unknown, secure ? { https: tls } : {});
+      app.on('upgrade', () => undefined);
+      const client = await ask(port, secure);
+      client.write(behind);
+      const timer = trickle === '' ? undefined : setInterval(() => client.write(trickle), 5);
+      await closed;
+      clearInterval(timer);
+      expect(await readAll(client, LENGTH, 0)).toBeLessThan(LENGTH);
+    });
+  });
+
   test('is cut off though another timeout of the server is longer', async () => {
     const { port, closed } = await serve(answers['send'] as () => unknown, { timeout: 1_000_000 });
     const client = await ask(port);
