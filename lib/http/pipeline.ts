@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeUnassigned } from './node/connection-work';
 
-/** Most bytes that are read once a request is held, before the connection is paused. While it is read, a client that leaves is noticed. */
+/** Most requests that are held, and bytes read since the first came, before the connection is paused: of one that is read, a client that leaves is noticed. */
+const MOST_HELD = 64;
 const READ_AHEAD = 16_384;
 
 /** The bounds of a pipeline. */
@@ -62,7 +63,7 @@ export class Pipeline {
     if (this.#held.size === 0) this.#heldSince = bytesRead;
     this.#held.set(res, AsyncResource.bind(begin, 'waypost.pipeline'));
     // A stream in a socket's place may count nothing.
-    if (!(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause(limits.stallTimeout);
+    if (this.#held.size > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause(limits.stallTimeout);
   }
 
   /** Lets go of the held requests: the connection closes, and what the client still sends is read and dropped. */
