@@ -167,6 +167,21 @@ describe.each(Object.entries(HOSTS))('requests pipelined to %s', (_, host) => {
     expect(begun).toEqual(['/0']);
   });
 
+  test.each(LIMITS)('nor behind one that is answered, and then destroys it: %s', async (limit) => {
+    const begun: string[] = [];
+    const app = createServer(silent(limit));
+    app.use((req, res) => {
+      begun.push(req.url);
+      if (begun.length > 1) return;
+      const { socket } = req;
+      res.once('close', () => socket.destroy()).end('answered');
+    });
+    const { port } = await host(app);
+    await Wire.tell(port, gets(targets(COUNT)));
+    await turns();
+    expect(begun).toEqual(targets(limit === 100 ? COUNT : limit));
+  });
+
   test('none begins behind one that closes the connection', async () => {
     const { app, gate } = gated(2);
     const wire = await send(await host(app), COUNT);

@@ -128,8 +128,13 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
   take(req: Travelling, res: Response, next: NextFunction | undefined): void {
     if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
-    if (res.socket === null && req[kOriginalUrl] === undefined) beginInPipeline(req, res, this.#options.server, () => this.#begin(req, res, next));
+    if (res.socket === null && req[kOriginalUrl] === undefined) this.#wait(req, res, next);
     else this.#begin(req, res, next);
+  }
+
+  /** Apart from `take`, which would make room for the closure at each request. */
+  #wait(req: Travelling, res: Response, next: NextFunction | undefined): void {
+    beginInPipeline(req, res, this.#options.server, () => this.#begin(req, res, next));
   }
 
   #begin(req: Travelling, res: Response, next: NextFunction | undefined): void {

@@ -53,7 +53,7 @@ export class Pipeline {
   /** Begins a request at once, or holds it while the limit is reached. */
   admit(res: ServerResponse, limits: PipelineLimits, begin: () => void): void {
     this.#limits = limits;
-    if (this.#held.size === 0 && this.#hasRoom(limits)) {
+    if (this.#hasRoom(limits)) {
       this.add(res);
       begin();
       return;
