@@ -1,5 +1,5 @@
 import { HttpError, read } from '../errors';
-import { kBody } from '../http/body/request-body';
+import { kBody, type RequestBody } from '../http/body/request-body';
 import type { Request } from '../http/request';
 import { kSettings } from '../http/request-state';
 import { forgetRefusedHead } from '../http/default-answer';
@@ -446,22 +446,22 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (step === null) return this.#end();
     if (step.isPlain && this.#isPlain && this.failure === null) return this.#callPlain(step);
     const { layer } = step;
-    if (layer.place !== null && this.failure === null) {
-      if (this.watch !== null) this.watch.routed(layer);
-      const body = this.req[kBody];
-      if (body !== undefined && !layer.parses) {
-        if (!body.parse(Walk.#parsed.bind(undefined, this))) {
-          this.held = true;
-          return;
-        }
-        const error = body.takeError();
-        if (error !== undefined) return this.#raise(error);
-      }
-    }
+    if (this.watch !== null && layer.place !== null && this.failure === null) this.watch.routed(layer);
     this.#call(step);
   }
 
-  /** Comes to the route again that has waited for its body to be inflated. */
+  /** Parses the body before a route's handler is called. Returns whether that may be: not where it waits, or where an error is raised in its place. */
+  #hasBody(body: RequestBody): boolean {
+    if (!body.parse(Walk.#parsed.bind(undefined, this))) {
+      this.held = true;
+      return false;
+    }
+    const error = body.takeError();
+    if (error !== undefined) this.#raise(error);
+    return error === undefined;
+  }
+
+  /** Comes again to the handler that has waited for the body to be inflated. */
   static #parsed(this: void, walk: Walk): void {
     walk.held = false;
     if (walk.#over) return;
@@ -653,6 +653,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   #invoke(layer: Layer): void {
     const { req, res } = this;
+    const body = req[kBody];
+    if (body !== undefined && layer.place !== null && this.failure === null && !layer.parses && !this.#hasBody(body)) return;
     // Out of its layer: called as the layer's method it would have that for its `this`.
     const { handler, level } = layer;
     this.reach(layer);
