@@ -4,6 +4,7 @@ import { descriptors } from './descriptors';
 import type { Drill } from './drill';
 import { halfHead } from './half-head';
 import { inflate } from './inflate';
+import { refused } from './refused';
 import { reset } from './reset';
 import { restart } from './restart';
 import { rolling } from './rolling';
@@ -11,4 +12,4 @@ import { scope } from './scope';
 import { upload } from './upload';
 
 /** All drills, in the order of their table. */
-export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes, rolling, scope];
+export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, refused, bytes, rolling, scope];
