@@ -78,7 +78,7 @@ export class RouterCall implements WalkHost {
       if (res.socket === null) closeWithConnection(req, res);
       if (hasBody(req)) announceClose(req, res, req[kSettings].discardLimit);
     }
-    giveOwnProperties(req, res, false);
+    giveOwnProperties(req, res);
     req.res = res;
     // Adapters of others make responses without one.
     if (res.req !== req) (res as unknown as { req: Request }).req = req;
@@ -139,11 +139,6 @@ export class RouterCall implements WalkHost {
     const host = applicationAround(walk);
     if (host === undefined) walk.resume(walk.match);
     else host.read(walk);
-  }
-
-  /** @internal */
-  obstacle(walk: Walk): unknown {
-    return applicationAround(walk)?.obstacle(walk);
   }
 
   /** @internal */

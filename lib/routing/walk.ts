@@ -1,4 +1,5 @@
 import { HttpError, read } from '../errors';
+import { kBody, type RequestBody } from '../http/body/request-body';
 import type { Request } from '../http/request';
 import { kSettings } from '../http/request-state';
 import { forgetRefusedHead } from '../http/default-answer';
@@ -46,8 +47,6 @@ export interface WalkHost {
   tableNow(walk: Walk): RouteTable;
   /** Resumes a walk, of the application or within it: at once, or when a body that a route of it can take has been read. */
   read(walk: Walk): void;
-  /** Called before the first handler of a route: an error that stands in its way, raised at that place. */
-  obstacle(walk: Walk): unknown;
   /** Called when middleware has changed `req.url` or `req.method`; calls `walk.resume` when the new target may go on. */
   rewritten(walk: Walk): void;
   /** Called when what is mounted in the application has made another target of a walk's; calls back when that may go on. */
@@ -142,8 +141,6 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
   bodyRead = false;
   /** The parameters around that all layers see with their own; null for none, or where the patterns capture them. */
   inherited: Params | null = null;
-  /** An error that stands before the first route; raised there unless something else has read the body. */
-  bodyError: unknown = undefined;
 
   /** Whether nothing of another framework or of the program stands between this walk and the one around. */
   readonly #isDirect: boolean;
@@ -449,17 +446,27 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
     if (step === null) return this.#end();
     if (step.isPlain && this.#isPlain && this.failure === null) return this.#callPlain(step);
     const { layer } = step;
-    if (layer.place !== null && this.failure === null) {
-      const obstacle = this.#reachRoute(layer);
-      if (obstacle !== undefined) return this.#raise(obstacle);
-    }
+    if (this.watch !== null && layer.place !== null && this.failure === null) this.watch.routed(layer);
     this.#call(step);
   }
 
-  /** Returns the error that stands in the way of a route's handler; undefined for none. */
-  #reachRoute(layer: Layer): unknown {
-    if (this.watch !== null) this.watch.routed(layer);
-    return layer.parses ? undefined : this.host.obstacle(this);
+  /** Parses the body before a route's handler is called. Returns whether that may be: not where it waits, or where an error is raised in its place. */
+  #hasBody(body: RequestBody): boolean {
+    if (!body.parse(Walk.#parsed.bind(undefined, this))) {
+      this.held = true;
+      return false;
+    }
+    const error = body.takeError();
+    if (error !== undefined) this.#raise(error);
+    return error === undefined;
+  }
+
+  /** Comes again to the handler that has waited for the body to be inflated. */
+  static #parsed(this: void, walk: Walk): void {
+    walk.held = false;
+    if (walk.#over) return;
+    walk.stepBack();
+    walk.#goOn(walk.isRewritten);
   }
 
   /** Raises an error that nothing called has raised. */
@@ -646,6 +653,8 @@ export class Walk extends Position implements ParamListener, NestedWalk<Walk> {
 
   #invoke(layer: Layer): void {
     const { req, res } = this;
+    const body = req[kBody];
+    if (body !== undefined && layer.place !== null && this.failure === null && !layer.parses && !this.#hasBody(body)) return;
     // Out of its layer: called as the layer's method it would have that for its `this`.
     const { handler, level } = layer;
     this.reach(layer);
