@@ -4,8 +4,9 @@ import { Adoption, giveOwnProperties, isOfHttp2, refuseHttp2 } from '../http/ado
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
-import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
-import { answerError, answerUnmatched } from '../http/default-answer';
+import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
+import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
+import { HostCheck } from '../http/host';
 import { cutOff } from '../http/own-answer';
 import { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -29,6 +30,9 @@ const kAdoption = Symbol('waypost.request.adoption');
 
 type Adopted = Travelling & { [kAdoption]?: Adoption };
 
+/** The defaults of the options `server.pipelining` and `server.requestTimeout`, which a router outside of any application goes by. */
+const PIPELINE = Object.freeze({ pipelining: 8, stallTimeout: 300_000 });
+
 /** What a router gives back of a request that it leaves, as in Express. */
 interface Outer {
   readonly baseUrl: string;
@@ -50,6 +54,7 @@ export class RouterCall implements WalkHost {
   /** By the rules of what it was called in. */
   readonly #tables = new WeakMap<RoutingRules, RouteTable>();
   #era: Era = { isOver: false };
+  readonly #hosts = new HostCheck();
 
   constructor(router: RegisteredRouter, options: RouterOptions) {
     this.mounted = router;
@@ -66,6 +71,11 @@ export class RouterCall implements WalkHost {
   answer(message: IncomingMessage, response: ServerResponse): void {
     if (isOfHttp2(message)) return refuseHttp2(response, DEFAULT_SETTINGS.logger);
     const [req, res] = [message as Adopted, response as Response];
+    if (res.socket === null && req[kOriginalUrl] === undefined) beginInPipeline(req, res, PIPELINE, () => this.#answer(req, res));
+    else this.#answer(req, res);
+  }
+
+  #answer(req: Adopted, res: Response): void {
     const around = req[kWalk];
     // Within an application they are that one's.
     if (around === undefined) {
@@ -75,7 +85,7 @@ export class RouterCall implements WalkHost {
         req.resume();
         return;
       }
-      if (res.socket === null) closeWithConnection(req, res);
+      if (!this.#hosts.admits(req)) return refuseHead(req, res, HttpError.of('INVALID_HOST'));
       if (hasBody(req)) announceClose(req, res, req[kSettings].discardLimit);
     }
     giveOwnProperties(req, res);
