@@ -32,7 +32,7 @@ export type { Path, Paths } from './routing/given-path';
 export type { RouteVerb, Verb } from './routing/verb-types';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/handler';
-export type { Params } from './routing/pattern-params';
+export type { Params } from './routing/patterns/params';
 export type { Route } from './routing/route';
 export type { RouterConstructor } from './routing/router-constructor';
 export type { RouterOptions } from './routing/router-options';

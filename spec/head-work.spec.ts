@@ -4,8 +4,8 @@ import { Request, Router } from 'waypost';
 import { isFresh } from '../lib/http/etag';
 import { parseForm } from '../lib/http/query';
 import { kSettings } from '../lib/http/request-state';
-import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern, type Pattern } from '../lib/routing/pattern';
+import { Path, type PathRules } from '../lib/routing/patterns/path';
+import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
 import { RouteTable } from '../lib/routing/route-table';
 import { growth, workOf } from './support/work-meter';
 

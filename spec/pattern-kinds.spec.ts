@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { match as matchOf, type ParamData } from 'path-to-regexp';
 import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
-import type { PathRules } from '../lib/routing/path';
+import type { PathRules } from '../lib/routing/patterns/path';
 import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';
 import { Walk, type WalkHost } from '../lib/routing/walk';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
 import type { Path } from '../lib/routing/given-path';
-import type { PathRules } from '../lib/routing/path';
+import type { PathRules } from '../lib/routing/patterns/path';
 import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';
 import { Walk, type WalkHost } from '../lib/routing/walk';

@@ -1,7 +1,7 @@
 import { createServer, Router } from 'waypost';
 import { HttpError } from '../lib/errors';
-import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern, parsePrefix } from '../lib/routing/pattern';
+import { Path, type PathRules } from '../lib/routing/patterns/path';
+import { parsePattern, parsePrefix } from '../lib/routing/patterns/pattern';
 import { joinPatterns } from '../lib/routing/pattern-join';
 import { kRegistrations } from '../lib/routing/registration';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';

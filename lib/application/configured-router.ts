@@ -9,7 +9,7 @@ import type { RoutingOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
 import type { Handler, NextFunction } from '../routing/handler';
 import type { Path, Paths } from '../routing/given-path';
-import type { PathRules } from '../routing/path';
+import type { PathRules } from '../routing/patterns/path';
 import { kChanged, kUsed, kVet, kVetPaths, type RoutingRules } from '../routing/registration';
 import { kConfigure, kShownRouter, kStandsAlone, Router } from '../routing/router';
 import { callOnSelf, selfOf } from '../routing/self';

@@ -5,7 +5,7 @@ import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { CreateServerOptions } from '../options/options';
 import type { CookieOptions as OwnCookieOptions } from '../http/cookie';
 import type { ErrorHandler as OwnErrorHandler, Handler as OwnHandler, NextFunction as OwnNextFunction } from '../routing/handler';
-import type { Params } from '../routing/pattern-params';
+import type { Params } from '../routing/patterns/params';
 import { Route } from '../routing/route';
 import type { Router as OwnRouter } from '../routing/router';
 import { Router } from '../routing/router-constructor';

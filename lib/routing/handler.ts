@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /**
  * Goes on with the walk: `next()` to what is registered below, `next('route')`

@@ -1,8 +1,8 @@
 import { Engine, type Shape } from './engine';
 import type { Layer } from './layer';
 import { judge, LayerIndex } from './overlap';
-import type { Pattern } from './pattern';
-import { structureOf } from './pattern-segment';
+import type { Pattern } from './patterns/pattern';
+import { structureOf } from './patterns/segment';
 import type { RouteTable } from './route-table';
 
 /** One route, as a row. */

@@ -1,4 +1,4 @@
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /**
  * The parameters of a router and those around it in one object. Of two with a

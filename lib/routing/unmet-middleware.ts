@@ -4,9 +4,9 @@ import type { Mount } from './mount';
 import { homeOf, meetsRoute } from './sibling';
 import type { ListedRoute, RouteDescription } from './listing';
 import { LayerIndex } from './overlap';
-import type { Pattern } from './pattern';
+import type { Pattern } from './patterns/pattern';
 import { NestedTail } from './pattern-nest';
-import { type Segment, structureOf, type Tail } from './pattern-segment';
+import { type Segment, structureOf, type Tail } from './patterns/segment';
 import type { RouteTable } from './route-table';
 
 /** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */

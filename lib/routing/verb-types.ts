@@ -2,7 +2,7 @@ import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { ForeignHandler, Handler, MixedHandlers } from './handler';
 import type { PathParams } from './params-type';
 import type { Path, Paths } from './given-path';
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /** Handlers that take more of a request than its path tells, typed alike, and what has types of its own among them. */
 export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =

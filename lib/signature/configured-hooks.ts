@@ -1,8 +1,8 @@
 import type { SafeLog } from '../safe-log';
 import type { ResolvedSecurity } from '../options/resolved';
-import { Path, type PathRules } from '../routing/path';
-import { parsePattern, Pattern } from '../routing/pattern';
-import type { Segment } from '../routing/pattern-segment';
+import { Path, type PathRules } from '../routing/patterns/path';
+import { parsePattern, Pattern } from '../routing/patterns/pattern';
+import type { Segment } from '../routing/patterns/segment';
 import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
 import { MessageSignatureScheme } from './v2/message-signature';

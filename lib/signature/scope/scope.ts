@@ -1,8 +1,8 @@
 import type { ScopeEntry } from '../../options/options';
-import { Path, type PathRules } from '../../routing/path';
+import { Path, type PathRules } from '../../routing/patterns/path';
 import { pathOf, pathStart } from '../../target';
-import { parsePattern, type Pattern } from '../../routing/pattern';
-import type { Segment } from '../../routing/pattern-segment';
+import { parsePattern, type Pattern } from '../../routing/patterns/pattern';
+import type { Segment } from '../../routing/patterns/segment';
 import { canonical, tokens } from './canonical';
 import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
 

@@ -1,7 +1,7 @@
-import type { Tail } from './pattern-segment';
-import { decoded } from './pattern-decoding';
-import type { Params } from './pattern-params';
-import { UnicodeCase } from './pattern-case';
+import type { Tail } from './segment';
+import { decoded } from './decoding';
+import type { Params } from './params';
+import { UnicodeCase } from './case';
 import type { Path } from './path';
 
 /** An escape, a bracket of a class, or what opens a group that captures. */
@@ -43,16 +43,12 @@ export class RegExpTail implements Tail {
     return isDecoded ? path.endOf(from + taken[0].split('/').length - 1 - slash) : path.endOf(from) + taken[0].length - slash;
   }
 
-  capture(path: Path, from: number, prefix: boolean, _atMount: boolean, strict: boolean, params: Params): void {
+  capture(path: Path, from: number, prefix: boolean, strict: boolean, params: Params): void {
     const { taken } = this.#look(path, from, prefix) as Look;
     this.names.forEach((name, index) => {
       const value = taken[index + 1];
       if (value !== undefined) params[name] = decoded(value, strict);
     });
-  }
-
-  mountEnd(): number {
-    return 0;
   }
 
   /** As it was sent, and where it does not match so, decoded as text of patterns is: an escape must lead past no guard. */

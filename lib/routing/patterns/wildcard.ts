@@ -1,6 +1,6 @@
-import type { Segment, Tail } from './pattern-segment';
-import { decoded } from './pattern-decoding';
-import type { Params } from './pattern-params';
+import type { Segment, Tail } from './segment';
+import { decoded } from './decoding';
+import type { Params } from './params';
 import type { Path, PathRules } from './path';
 
 /** A piece of a path that an expression takes: text, or a parameter, which as a wildcard may hold slashes. */
@@ -35,8 +35,8 @@ export class ExpressionTail implements Tail {
     this.mayBeBare = this.#whole.test('/') || this.#prefix.test('/');
   }
 
-  end(path: Path, from: number, prefix: boolean, atMount: boolean): number {
-    const found = this.#find(path, from, prefix, atMount);
+  end(path: Path, from: number, prefix: boolean): number {
+    const found = this.#find(path, from, prefix);
     if (found === null) return -1;
     if (!prefix) return path.sent.length;
     if (!path.isPath) return path.sent.length;
@@ -44,21 +44,16 @@ export class ExpressionTail implements Tail {
     return path.endOf(from + (found[0].endsWith('/') ? taken - 1 : taken));
   }
 
-  capture(path: Path, from: number, prefix: boolean, atMount: boolean, strict: boolean, params: Params): void {
-    const found = this.#find(path, from, prefix, atMount) as RegExpExecArray;
+  capture(path: Path, from: number, prefix: boolean, strict: boolean, params: Params): void {
+    const found = this.#find(path, from, prefix) as RegExpExecArray;
     this.#captures.forEach(({ name, wild }, index) => {
       const value = found[index + 1] as string;
       (params as Record<string, string | string[]>)[name] = wild ? value.split('/').map((segment) => decoded(segment, strict)) : decoded(value, strict);
     });
   }
 
-  mountEnd(): number {
-    return 0;
-  }
-
-  #find(path: Path, from: number, prefix: boolean, atMount: boolean): RegExpExecArray | null {
-    const rest = path.behind(from);
-    return (prefix ? this.#prefix : this.#whole).exec(rest === '' && atMount ? '/' : rest);
+  #find(path: Path, from: number, prefix: boolean): RegExpExecArray | null {
+    return (prefix ? this.#prefix : this.#whole).exec(path.behind(from));
   }
 }
 

@@ -1,5 +1,5 @@
-import { foldLetters } from './pattern-case';
-import { decodeStatic, isWellEncoded } from './pattern-decoding';
+import { foldLetters } from './case';
+import { decodeStatic, isWellEncoded } from './decoding';
 
 /** How strictly paths are compared; the `routing` options of createServer. */
 export interface PathRules {
@@ -35,11 +35,9 @@ export class Path {
   readonly plain: boolean;
   /** Whether it begins with a slash: a target such as `*` is no path, whatever follows in it. */
   readonly isPath: boolean;
-  /** What was asked for behind some number of segments or of characters, and by other rules: many patterns ask for the same. */
+  /** What was asked for behind some number of segments, and by other rules: many patterns ask for the same. */
   #behind: Map<number, string> | null = null;
-  #after: Map<number, Path> | null = null;
   #others: Path[] | null = null;
-  #ends: Map<object, number> | null = null;
 
   constructor(path: string, rules: PathRules) {
     const raw = splitPath(path, rules);
@@ -78,15 +76,6 @@ export class Path {
     return this.#isSlashCut ? text + '/' : text;
   }
 
-  /** What stands behind the first `length` characters, as a path. */
-  after(length: number): Path {
-    const known = this.#after?.get(length);
-    if (known !== undefined) return known;
-    const found = new Path(this.sent.slice(length) || '/', this.rules);
-    (this.#after ??= new Map()).set(length, found);
-    return found;
-  }
-
   /** The same path, compared by other rules. */
   by(rules: PathRules): Path {
     if (cutsAlike(this.rules, rules)) return this;
@@ -95,21 +84,6 @@ export class Path {
     const found = new Path(this.sent, rules);
     (this.#others ??= []).push(found);
     return found;
-  }
-
-  /** A path that this one ends in, by rules of its own: of many applications mounted at one place each asks for the same. Null for one that it doesn't end in. */
-  ending(path: string, rules: PathRules): Path | null {
-    if (!this.sent.endsWith(path)) return null;
-    return (path.length === this.sent.length ? this : this.after(this.sent.length - path.length)).by(rules);
-  }
-
-  /** Where the mount path of a router ends in this path, which each of its routes asks. @param find Works it out, the first time. */
-  endOfMount(mount: object, find: () => number): number {
-    const known = this.#ends?.get(mount);
-    if (known !== undefined) return known;
-    const end = find();
-    (this.#ends ??= new Map()).set(mount, end);
-    return end;
   }
 
   get #isSlashCut(): boolean {

@@ -1,8 +1,8 @@
-import { ExpressionTail, expressionOf, type Piece, quoted } from './pattern-wildcard';
-import type { Part, Segment } from './pattern-segment';
-import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './pattern-reader';
+import { ExpressionTail, expressionOf, type Piece, quoted } from './wildcard';
+import type { Part, Segment } from './segment';
+import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './reader';
 import { fold, type PathRules } from './path';
-import { decodeSegment, decodeStatic } from './pattern-decoding';
+import { decodeSegment, decodeStatic } from './decoding';
 
 type Tokens = readonly Token[];
 

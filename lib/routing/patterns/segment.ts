@@ -1,6 +1,6 @@
 import { fold, type Path } from './path';
-import { decodeApart, decoded, decodeSegment, joinApart } from './pattern-decoding';
-import type { Params } from './pattern-params';
+import { decodeApart, decoded, decodeSegment, joinApart } from './decoding';
+import type { Params } from './params';
 
 /** One segment of a pattern. */
 export type Segment =
@@ -47,13 +47,10 @@ export interface Tail {
   /**
    * Where in the path as sent it ends; -1 where it does not match.
    * @param from How many segments stand before it.
-   * @param atMount Whether a mount path ends there: as in Express, the rest is a path by itself then.
    */
-  end(path: Path, from: number, prefix: boolean, atMount: boolean): number;
+  end(path: Path, from: number, prefix: boolean): number;
   /** Adds what it captures of a path that it matches. */
-  capture(path: Path, from: number, prefix: boolean, atMount: boolean, strict: boolean, params: Params): void;
-  /** How much of the path as sent lies in a mount path within it; 0 where it has none. */
-  mountEnd(path: Path): number;
+  capture(path: Path, from: number, prefix: boolean, strict: boolean, params: Params): void;
 }
 
 /** Whether one segment of a path matches one of a pattern that stands for one. */

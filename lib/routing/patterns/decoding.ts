@@ -1,4 +1,4 @@
-import { HttpError } from '../errors';
+import { HttpError } from '../../errors';
 
 /** Whether something is in a text that decodeURI leaves encoded, and that a client has sent in lower case. */
 const LOWER_ESCAPE = /%(?:2[bcf]|3[abdf])/;

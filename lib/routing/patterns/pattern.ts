@@ -1,46 +1,37 @@
 import { types } from 'node:util';
 import type { Path, PathRules } from './path';
-import { parseAlternatives } from './pattern-parser';
-import type { Params } from './pattern-params';
-import { captureSent, matchesSegment, type Segment, type Tail } from './pattern-segment';
-import { decoded, decodedDeep } from './pattern-decoding';
-import { RegExpTail } from './pattern-regexp';
-
-const NONE: readonly never[] = Object.freeze([]);
+import { parseAlternatives } from './parser';
+import type { Params } from './params';
+import { captureSent, matchesSegment, namesOf, type Segment, type Tail } from './segment';
+import { decoded, decodedDeep } from './decoding';
+import { RegExpTail } from './regexp';
 
 /**
  * A parsed route pattern (INTERFACE section 4.2), or one alternative of it. It
  * knows no engine: it tells by itself whether a path matches and what is
- * captured, in time linear in the path, so that whatever the engine can't
- * express is decided here.
+ * captured, in time linear in the path.
  */
 export class Pattern {
-  /** As written; across mounts, the parts joined. Alternatives of one pattern have the same. */
+  /** As written. Alternatives of one pattern have the same. */
   readonly text: string;
   readonly segments: readonly Segment[];
-  /** How many leading segments belong to the mount path of the router. */
-  readonly mountLength: number;
   /** Where `**` stands. */
   readonly deeps: readonly number[];
-  /** What its last segment is where that takes the rest of a path. */
+  /** The last segment where that takes the rest of a path. */
   readonly tail: Tail | undefined;
   /** Whether it captures nothing. */
   readonly bare: boolean;
-  /** Of the path of a mount: the alternatives before it, which count first. */
-  readonly earlier: readonly Pattern[];
-  /** Alternatives of mount paths around: where one matches, the router is mounted there, and this is of no account. */
-  readonly unless: readonly Pattern[];
+  /** Names of its captures, in order. */
+  readonly names: readonly string[];
 
-  constructor(text: string, segments: readonly Segment[], mountLength: number, earlier: readonly Pattern[] = NONE, unless: readonly Pattern[] = NONE) {
+  constructor(text: string, segments: readonly Segment[]) {
     this.text = text;
     this.segments = segments;
-    this.mountLength = mountLength;
     this.deeps = segments.flatMap((segment, index) => (segment.kind === 'deep' ? [index] : []));
     const last = segments[segments.length - 1];
     this.tail = last?.kind === 'tail' ? last : undefined;
-    this.bare = segments.every((segment) => segment.kind === 'static' || (segment.kind === 'tail' && segment.names.length === 0));
-    this.earlier = earlier;
-    this.unless = unless;
+    this.names = [...new Set(namesOf(segments))];
+    this.bare = this.names.length === 0;
   }
 
   /** Whether a RegExp is in it: its text is no string of a program's then. */
@@ -55,12 +46,12 @@ export class Pattern {
 
   /** Whether the whole path matches. */
   matches(path: Path): boolean {
-    return this.locate(path, false) !== -1 && !this.isElsewhere(path);
+    return this.locate(path, false) !== -1;
   }
 
   /** Whether the path begins with a match. */
   matchesPrefix(path: Path): boolean {
-    return this.locate(path, true) !== -1 && !this.isElsewhere(path);
+    return this.locate(path, true) !== -1;
   }
 
   /** Where in a path as sent that begins with a match this ends. */
@@ -87,21 +78,10 @@ export class Pattern {
         const taken = path.raw.slice(start, starts[i + 1]);
         params['**'] = decodedDeep(taken, strict);
       } else if (segment.kind === 'tail') {
-        segment.capture(path, i, prefix, this.mountLength === i, strict, params);
+        segment.capture(path, i, prefix, strict, params);
       }
     }
     return params;
-  }
-
-  /** Where in a path as sent that it matches as a whole the mount path ends. */
-  mountEnd(path: Path): number {
-    const { tail } = this;
-    if (tail !== undefined && this.mountLength === this.segments.length) return tail.mountEnd(path);
-    return path.endOf(this.deeps.length === 0 ? this.mountLength : this.starts(path, false)[this.mountLength] as number);
-  }
-
-  private isElsewhere(path: Path): boolean {
-    return this.unless.length > 0 && this.unless.some((other) => other.matchesPrefix(path));
   }
 
   /** How many segments match from the start, or with a tail some number; -1 when they don't (all of them unless `prefix`). */
@@ -121,7 +101,7 @@ export class Pattern {
   private tailEnd(tail: Tail, path: Path, prefix: boolean): number {
     const head = this.segments.length - 1;
     if (path.raw.length < head || !this.blockAt(path, 0, head, 0)) return -1;
-    return tail.end(path, head, prefix, this.mountLength === head);
+    return tail.end(path, head, prefix);
   }
 
   /** Whether the pattern's segments `from` to `to` match the path's from `start` on. */
@@ -176,19 +156,6 @@ export class Pattern {
 }
 
 /**
- * Whether it depends on all of a path where a router at these mount paths begins: what is behind may be another's, or more of the
- * mount path. Not so of `**`, which is no path of Express: what stands beneath is found however much it takes.
- */
-export function areGreedy(patterns: readonly Pattern[]): boolean {
-  return patterns.every(({ deeps }) => deeps.length === 0) && patterns.some(({ tail, earlier }) => tail !== undefined || earlier.length > 0);
-}
-
-/** Where in a path as sent the first of the patterns that it begins with ends; 0 where it begins with none. */
-export function prefixEndOf(patterns: readonly Pattern[], path: Path): number {
-  return patterns.find((pattern) => pattern.matchesPrefix(path))?.prefixEnd(path) ?? 0;
-}
-
-/**
  * Parses a path as it is written in the registration of a route: the
  * alternatives of a pattern, the first that matches counting, or a RegExp.
  * @throws TypeError that names the pattern and says what to write instead.
@@ -202,37 +169,16 @@ export function parsePrefix(given: unknown, rules: PathRules): Pattern[] {
   return parse(given, rules, true);
 }
 
-/** The same of several paths. As in Express, the first that matches is where a router is mounted. */
+/** The same of several paths: in Express's dialect `/` among them is that path alone. */
 export function parsePrefixes(given: readonly unknown[], rules: PathRules): Pattern[] {
-  if (given.length === 1 || rules.asExpress !== true) return given.flatMap((path) => parsePrefix(path, rules));
-  const found: Pattern[] = [];
-  // With an optional part that is empty "/" is an ordinary path to Express.
-  for (const path of given) found.push(...parse(path, rules, true, path === '/' ? '/{}' : path, found));
-  return found;
+  const isList = given.length > 1 && rules.asExpress === true;
+  return given.flatMap((path) => parse(path, rules, true, isList && path === '/' ? '/{}' : path));
 }
 
-/** @param before Patterns that count before these. */
-function parse(given: unknown, rules: PathRules, prefix: boolean, read = given, before: readonly Pattern[] = NONE): Pattern[] {
-  const patterns: Pattern[] = [];
-  const add = (text: string, segments: readonly Segment[]): void => {
-    const earlier = prefix ? [...before, ...patterns].filter((other) => mayMeet(other.segments, segments)) : NONE;
-    patterns.push(new Pattern(text, segments, 0, earlier));
-  };
-  if (types.isRegExp(given)) {
-    add(String(given), [new RegExpTail(given)]);
-  } else {
-    // As in Express an empty path is "/".
-    for (const segments of parseAlternatives(read === '' ? '/' : read, rules, prefix)) add(given === '' ? '/' : given as string, segments);
-  }
-  return patterns;
-}
-
-/** Whether a path may begin with both: not where they have different text in the same place. */
-function mayMeet(some: readonly Segment[], others: readonly Segment[]): boolean {
-  for (let i = 0; i < some.length && i < others.length; i++) {
-    const [one, other] = [some[i] as Segment, others[i] as Segment];
-    if (one.kind === 'deep' || one.kind === 'tail' || other.kind === 'deep' || other.kind === 'tail') return true;
-    if (one.kind === 'static' && other.kind === 'static' && one.text !== other.text) return false;
-  }
-  return true;
+/** @param read The text that is parsed, where that is another. */
+function parse(given: unknown, rules: PathRules, prefix: boolean, read = given): Pattern[] {
+  if (types.isRegExp(given)) return [new Pattern(String(given), [new RegExpTail(given)])];
+  // As in Express an empty path is "/".
+  const text = given === '' ? '/' : (given as string);
+  return parseAlternatives(read === '' ? '/' : read, rules, prefix).map((segments) => new Pattern(text, segments));
 }

@@ -1,0 +1,90 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { admit } from './admission';
+import { callHandler } from './call';
+import type { NextFunction } from './handler';
+import type { Layer } from './layer';
+import { kRun, type RoutedRequest, type RouterRun } from './run';
+import type { HandlerTrace } from './handler-trace';
+
+/** Calls of `next` that may be nested before the stack is let go. */
+const MAX_SYNC_CALLS = 100;
+
+/** Body parsers, by the names that body-parser gives them: they want the bytes of a body that waypost could not parse. */
+const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
+
+/** One call of a route's `dispatch`: it runs the handlers of one method, in order. */
+export class RouteRun {
+  readonly next: NextFunction;
+  readonly #stack: readonly Layer[];
+  readonly #method: string;
+  readonly #req: Request;
+  readonly #res: Response;
+  readonly #done: NextFunction;
+  /** The run of the router that has called; undefined where a program has, outside of any. */
+  readonly #run: RouterRun | undefined;
+  #trace: HandlerTrace | null = null;
+  #isBodyReady = false;
+  #index = 0;
+  #syncCalls = 0;
+
+  constructor(stack: readonly Layer[], method: string, req: Request, res: Response, done: NextFunction) {
+    this.#stack = stack;
+    this.#method = method;
+    this.#req = req;
+    this.#res = res;
+    this.#done = done;
+    this.#run = (req as RoutedRequest)[kRun];
+    this.next = RouteRun.#next.bind(undefined, this);
+  }
+
+  static #next(this: void, run: RouteRun, error?: unknown): void {
+    run.#advance(error);
+  }
+
+  #advance(error: unknown): void {
+    if (this.#run?.isStopped === true) return;
+    if (this.#trace !== null) {
+      this.#run?.watch?.left(this.#trace, error);
+      this.#trace = null;
+    }
+    if (error === 'route') return this.#done();
+    if (error === 'router') return this.#done(error);
+    if (++this.#syncCalls > MAX_SYNC_CALLS) {
+      setImmediate(RouteRun.#again, this, error);
+      return;
+    }
+    const stack = this.#stack;
+    while (this.#index < stack.length) {
+      const layer = stack[this.#index++] as Layer;
+      if (layer.method !== undefined && layer.method !== this.#method) continue;
+      if (error ? layer.handle.length !== 4 : layer.handle.length > 3) continue;
+      if (this.#run === undefined || this.#run.admission === null) this.#reach(layer, error);
+      else admit(this.#run, () => this.#reach(layer, error));
+      this.#syncCalls = 0;
+      return;
+    }
+    this.#done(error);
+  }
+
+  static #again(this: void, run: RouteRun, error: unknown): void {
+    run.#syncCalls = 0;
+    run.#advance(error);
+  }
+
+  /** Has the body parsed before the first handler that is no parser itself. */
+  #reach(layer: Layer, error: unknown): void {
+    const host = this.#run?.host;
+    if (this.#isBodyReady || host == null || error || BODY_PARSERS.has(layer.handle.name)) return this.#call(layer, error);
+    this.#isBodyReady = true;
+    if (host.prepareBody(this.#req, this.#res, (failure) => (failure === undefined ? this.#call(layer, undefined) : this.next(failure)))) this.#call(layer, undefined);
+  }
+
+  #call(layer: Layer, error: unknown): void {
+    const { handle } = layer;
+    const run = this.#run;
+    if (run?.watch == null) return callHandler(handle, error, this.#req, this.#res, this.next);
+    this.#trace = run.watch.begin(layer, error ? 'error middleware' : 'route handler', run.route);
+    run.watch.call(this.#trace, handle, error, this.#req, this.#res, this.next);
+  }
+}

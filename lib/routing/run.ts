@@ -1,0 +1,476 @@
+import { HttpError } from '../errors';
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { isDisputed, pathOf, pathStart } from '../target';
+import { type AdmissionRoot, admit } from './admission';
+import { asError, callHandler } from './call';
+import type { NextFunction } from './handler';
+import type { HandlerTrace } from './handler-trace';
+import { type AnyLayer, type ForeignLayer, Layer } from './layer';
+import type { Lookup, Step } from './layer-index';
+import { mergeParams } from './merge-params';
+import { forgetFraming } from '../http/answer';
+import { type ParamCall, processParams } from './param';
+import type { Pattern } from './patterns/pattern';
+import { NoParams, type Params } from './patterns/params';
+import type { Route } from './route';
+import type { Router } from './router';
+import type { RoutingRules } from './rules';
+import { standsBack } from './takes';
+import type { RequestWatch } from './watch';
+
+/** Calls of `next` that may be nested before the stack is let go. */
+const MAX_SYNC_CALLS = 100;
+
+/** The innermost active run of a request. */
+export const kRun = Symbol('waypost.request.run');
+
+/** A request on its way. */
+export type RoutedRequest = Request & { [kRun]?: RouterRun | undefined };
+
+/** The application that a run belongs to. */
+export interface RunHost {
+  /**
+   * Has the body read, inflated and parsed before the first handler of a route. Returns true at once where there is none to wait for,
+   * else calls back, with the error that it came to.
+   */
+  prepareBody(req: Request, res: Response, done: (error?: unknown) => void): boolean;
+}
+
+/** A prefix that was taken off a URL. */
+interface Removed {
+  readonly prefix: string;
+  /** Whether a slash was put in its place. */
+  readonly isSlashAdded: boolean;
+}
+
+/** What a foreign layer has matched. */
+interface ForeignMatch {
+  readonly params: Params;
+  readonly path: string;
+}
+
+const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+
+/**
+ * One call of a router: it goes down the stack once, from top to bottom, as Express's routers do. The index tells which layers can match
+ * the URL; after each `next` the URL and the method are read anew.
+ */
+export class RouterRun {
+  readonly router: Router;
+  readonly req: RoutedRequest;
+  readonly res: Response;
+  readonly host: RunHost | null;
+  readonly rules: RoutingRules;
+  /** The run that called this one. */
+  readonly parent: RouterRun | undefined;
+  /** The run in which the application began. */
+  readonly root: RouterRun;
+  /** What the signature checks of the application have admitted; null where it began in no checked tree. */
+  readonly admission: AdmissionRoot | null;
+  readonly watch: RequestWatch | null;
+  readonly next: NextFunction;
+  /** The prefix that the caller had taken off when this run began; null where `req.baseUrl` does not tell it. */
+  readonly entered: Removed | null;
+  /** Values of parameters that handlers were called with. */
+  paramCalls: Record<string, ParamCall> | null = null;
+  /** Calls nothing any more: the request was answered in the place of its handler. */
+  isStopped = false;
+
+  readonly #done: NextFunction;
+  readonly #baseUrl: string;
+  readonly #outer: { readonly baseUrl: string; readonly next: NextFunction | undefined; readonly params: Params };
+  /** The path of the mount that routes of `createServer` see; empty in the application itself. */
+  readonly #mountPath: string;
+  #lookup: Lookup | null = null;
+  #url = '';
+  #version = -1;
+  /** Position in the stack: every layer is met at most once. */
+  #position = 0;
+  #cursor = 0;
+  #removed: Removed = NOTHING;
+  /** The URL that was shown to the layer that runs, and to a route as a whole. */
+  #shown = '';
+  #isWhole = false;
+  #syncCalls = 0;
+  #allowed: Set<string> | null = null;
+  #pattern: Pattern | undefined = undefined;
+  #trace: HandlerTrace | null = null;
+
+  /**
+   * @param done Goes on with what nothing here has taken.
+   * @param admission That of the application which begins here; undefined for a router within one.
+   */
+  constructor(router: Router, req: RoutedRequest, res: Response, done: NextFunction, host: RunHost | null, rules: RoutingRules, watch: RequestWatch | null, admission?: AdmissionRoot | null) {
+    const parent = req[kRun];
+    this.router = router;
+    this.req = req;
+    this.res = res;
+    this.#done = done;
+    this.host = host;
+    this.rules = rules;
+    this.parent = parent;
+    this.watch = watch;
+    const isRoot = parent === undefined || admission !== undefined;
+    this.root = isRoot ? this : parent.root;
+    this.admission = admission === undefined ? parent?.admission ?? null : admission;
+    this.#outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
+    this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
+    this.entered = parent === undefined ? NOTHING : parent.#enteredBy(req, this.#baseUrl);
+    this.#mountPath = isRoot || rules.asExpress || this.entered === null ? '' : parent.#mountPath + this.entered.prefix;
+    this.next = RouterRun.#next.bind(undefined, this);
+    req.baseUrl = this.#baseUrl;
+    req.next = this.next;
+    req[kRun] = this;
+  }
+
+  /** Whether functions are called only for targets that signature checks have admitted. */
+  get isChecked(): boolean {
+    return this.admission !== null;
+  }
+
+  start(): void {
+    this.#advance(undefined);
+  }
+
+  /** Bound, no closure: a closure that stands on an object which it captures makes V8 collect its old space again and again where bodies are large. */
+  static #next(this: void, run: RouterRun, error?: unknown): void {
+    run.#advance(error);
+  }
+
+  static #again(this: void, run: RouterRun, error: unknown): void {
+    run.#syncCalls = 0;
+    run.#advance(error);
+  }
+
+  #advance(error: unknown): void {
+    if (this.isStopped) return;
+    if (this.#trace !== null) {
+      (this.watch as RequestWatch).left(this.#trace, error);
+      this.#trace = null;
+    }
+    if (this.#isWhole && !this.#showRelative()) return this.#leave(error === 'router' ? undefined : asError(error));
+    if (this.#removed !== NOTHING) this.#restoreUrl();
+    if (error === 'router') {
+      setImmediate(RouterRun.#leaveLater, this, undefined);
+      return;
+    }
+    const failure = asError(error);
+    if (this.#position >= this.router.layers.length) {
+      setImmediate(RouterRun.#leaveLater, this, failure);
+      return;
+    }
+    if (++this.#syncCalls > MAX_SYNC_CALLS) {
+      setImmediate(RouterRun.#again, this, error);
+      return;
+    }
+    this.#goOn(failure);
+  }
+
+  static #leaveLater(this: void, run: RouterRun, failure: unknown): void {
+    run.#leave(failure);
+  }
+
+  /** Goes on to the next layer that matches. */
+  #goOn(given: unknown): void {
+    const { req, router } = this;
+    req[kRun] = this;
+    let failure = given;
+    if (req.url !== this.#url || router.version !== this.#version) {
+      try {
+        this.#locate();
+      } catch (error) {
+        // A URL that others read as another path, one that is no string, or what was registered and can't be.
+        return this.#leave(failure ?? error);
+      }
+    }
+    const lookup = this.#lookup as Lookup;
+    const { steps } = lookup.plan;
+    while (this.#cursor < steps.length) {
+      const step = steps[this.#cursor++] as Step;
+      this.#position = step.position + 1;
+      const { layer } = step;
+      if (!(layer instanceof Layer)) {
+        const found = this.#matchForeign(layer, failure);
+        if (found instanceof Error) failure ??= found;
+        else if (found !== undefined) return this.#callForeign(layer, found, failure);
+        continue;
+      }
+      const pattern = lookup.match(step);
+      if (pattern === undefined) continue;
+      const { route } = layer;
+      if (route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer)) continue;
+      let params: Params;
+      try {
+        params = lookup.capture(step, pattern, route !== undefined || this.rules.asExpress);
+      } catch (error) {
+        failure ??= error;
+        continue;
+      }
+      if (route === undefined && failure === undefined && this.#standsBack(layer, lookup, step, pattern)) continue;
+      return this.#enter(step, pattern, params, failure);
+    }
+    this.#leave(failure);
+  }
+
+  /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
+  #locate(): void {
+    const { req, router } = this;
+    const { url } = req;
+    if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
+    const path = pathOf(url);
+    const index = router.index(this.rules);
+    const entered = this.entered;
+    const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
+    this.#lookup = index.lookup(path, isBehindSlash);
+    this.#url = url;
+    this.#version = router.version;
+    const { steps } = this.#lookup.plan;
+    let cursor = 0;
+    while (cursor < steps.length && (steps[cursor] as Step).position < this.#position) cursor++;
+    this.#cursor = cursor;
+  }
+
+  #handles({ route }: AnyLayer): boolean {
+    const { method } = this.req;
+    const handles = (route as NonNullable<Layer['route']>).handles(method);
+    if (!handles && method === 'OPTIONS' && this.rules.answersOptions) {
+      this.#allowed ??= new Set();
+      for (const name of Object.keys((route as NonNullable<Layer['route']>).methods)) this.#allowed.add(name.toUpperCase());
+      if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
+    }
+    return handles;
+  }
+
+  /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
+  #passesOver({ handle }: Layer, pattern: Pattern, failure: unknown): boolean {
+    return (failure === undefined ? handle.length > 3 : handle.length !== 4) && (pattern.bare || !this.router.handlesParams);
+  }
+
+  #standsBack(layer: Layer, lookup: Lookup, step: Step, pattern: Pattern): boolean {
+    const { mounted } = layer;
+    if (this.rules.asExpress || mounted === undefined) return false;
+    const prefix = lookup.prefix(step, pattern);
+    const rest = lookup.path.slice(prefix.length);
+    return standsBack(this, mounted, rest, prefix !== '' && rest === '/');
+  }
+
+  /** The layers below the one that is looked at, as far as they may match. */
+  get below(): readonly Step[] {
+    return (this.#lookup as Lookup).plan.steps.slice(this.#cursor);
+  }
+
+  get lookup(): Lookup {
+    return this.#lookup as Lookup;
+  }
+
+  #enter(step: Step, pattern: Pattern, params: Params, failure: unknown): void {
+    const { req, router } = this;
+    this.#pattern = pattern;
+    req.params = this.#merged(params);
+    if (req.next !== this.next) req.next = this.next;
+    const { layer } = step;
+    if (layer.route !== undefined) req.route = layer.route;
+    if (pattern.bare || !router.handlesParams) {
+      this.#admit(step, pattern, failure);
+    } else {
+      processParams(this, Object.keys(params), (error) => {
+        if (error) this.next(failure ?? error);
+        else this.#admit(step, pattern, failure);
+      });
+    }
+    this.#syncCalls = 0;
+  }
+
+  #merged(params: Params): Params {
+    const { router, rules } = this;
+    if (!(router.mergeParams ?? !(rules.asExpress || this === this.root))) return params;
+    const { params: outer } = this.#outer;
+    // Nearly always there are none.
+    if (typeof (outer as unknown) === 'object') for (const _ in outer) return mergeParams(outer, params);
+    return params;
+  }
+
+  #admit(step: Step, pattern: Pattern, failure: unknown): void {
+    if (this.admission === null) this.#reach(step, pattern, failure);
+    else admit(this, () => this.#reach(step, pattern, failure));
+  }
+
+  #reach(step: Step, pattern: Pattern, failure: unknown): void {
+    const { layer } = step;
+    if (layer.route === undefined) return this.#callMiddleware(step, pattern, failure);
+    if (this.watch !== null) this.watch.routed(layer.route as Route, this.req.method, this.route);
+    if (this.#mountPath !== '') this.#showWhole();
+    const { handle } = layer;
+    callHandler(handle, undefined, this.req, this.res, this.next);
+  }
+
+  #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
+    const layer = step.layer as Layer;
+    const { handle } = layer;
+    if (failure === undefined ? handle.length > 3 : handle.length !== 4) return this.#advance(failure);
+    this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
+    const { watch } = this;
+    if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, this.req, this.res, this.next);
+    this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);
+    watch.call(this.#trace, handle, failure, this.req, this.res, this.next);
+  }
+
+  #removePrefix(prefix: string): void {
+    const { req } = this;
+    if (prefix === '') {
+      this.#shown = req.url;
+      return;
+    }
+    const { url } = req;
+    const start = pathStart(url);
+    const rest = url.slice(start + prefix.length);
+    const isSlashAdded = !rest.startsWith('/');
+    this.#removed = { prefix, isSlashAdded };
+    this.#shown = req.url = url.slice(0, start) + (isSlashAdded ? '/' : '') + rest;
+    req.baseUrl = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+  }
+
+  #restoreUrl(): void {
+    const { req } = this;
+    if (typeof req.url === 'string') req.url = restored(req.url, this.#removed);
+    req.baseUrl = this.#baseUrl;
+    this.#removed = NOTHING;
+  }
+
+  /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
+  #showWhole(): void {
+    const { req } = this;
+    let { url } = req;
+    for (let run: RouterRun = this; run !== run.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
+    this.#isWhole = true;
+    this.#shown = req.url = url;
+  }
+
+  /**
+   * Shows what is left of that again. Where a handler has made a URL that does not lie beneath the mount path, the application goes on
+   * with it behind the router: then this returns false.
+   */
+  #showRelative(): boolean {
+    const { req } = this;
+    this.#isWhole = false;
+    if (req.url === this.#shown) {
+      req.url = this.#url;
+      return true;
+    }
+    const { url } = req;
+    const start = typeof url === 'string' ? pathStart(url) : 0;
+    const rest = typeof url === 'string' && url.startsWith(this.#mountPath, start) ? url.slice(start + this.#mountPath.length) : undefined;
+    if (rest !== undefined && (rest === '' || rest.startsWith('/') || rest.startsWith('?'))) {
+      req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
+      return true;
+    }
+    for (let run: RouterRun = this; run !== run.root && run.parent !== undefined; run = run.parent) run.parent.#removed = NOTHING;
+    return false;
+  }
+
+  #leave(failure: unknown): void {
+    const { req } = this;
+    if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
+      const { res } = this;
+      return callHandler(() => answerOptions(res, this.#allowed as Set<string>), undefined, req, res, (error) => this.#finish(error));
+    }
+    this.#finish(failure);
+  }
+
+  #finish(failure: unknown): void {
+    const { req } = this;
+    const { baseUrl, next, params } = this.#outer;
+    req.baseUrl = baseUrl;
+    req.next = next;
+    req.params = params;
+    if (this.parent !== undefined) req[kRun] = this.parent;
+    this.#done(failure);
+  }
+
+  /** What a foreign layer makes of the path; undefined where it is passed over, an error where it raises one. */
+  #matchForeign(layer: ForeignLayer, failure: unknown): ForeignMatch | Error | undefined {
+    try {
+      const match = layer.match((this.#lookup as Lookup).path);
+      if (!match || (layer.route !== undefined && (failure !== undefined || layer.route._handlesMethod?.(this.req.method) === false))) return undefined;
+      const { params = {}, path = '' } = typeof match === 'object' ? (match as Partial<ForeignMatch>) : layer;
+      return { params, path };
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
+  }
+
+  /** Calls it by its own methods. */
+  #callForeign(layer: ForeignLayer, { params, path }: ForeignMatch, failure: unknown): void {
+    const { req, res } = this;
+    req.params = this.#merged(params);
+    if (req.next !== this.next) req.next = this.next;
+    if (layer.route !== undefined) req.route = layer.route as typeof req.route;
+    const call = (): void => {
+      if (layer.route === undefined) this.#removePrefix(path);
+      callHandler((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next)), undefined, req, res, this.next);
+    };
+    if (this.admission === null) call();
+    else admit(this, call);
+  }
+
+  /** The prefix that was taken off for what begins now with that base. */
+  #enteredBy({ url }: Request, baseUrl: string): Removed | null {
+    const { prefix } = this.#removed;
+    const shownBase = prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+    if (url === this.#shown && baseUrl === shownBase) return this.#removed;
+    // Called by hand, or by another framework, with another URL: what was added to the base was taken off.
+    return baseUrl.startsWith(this.#baseUrl) ? { prefix: baseUrl.slice(this.#baseUrl.length), isSlashAdded: false } : null;
+  }
+
+  /** The request target as the application reads it; null where the program has made a contradictory `req.baseUrl` of it. */
+  get target(): string | null {
+    let { url } = this.req;
+    if (this.#isWhole) return url;
+    for (let run: RouterRun = this; run !== run.root && run.parent !== undefined; run = run.parent) {
+      if (run.entered === null) return null;
+      url = restored(url, run.entered);
+    }
+    return url;
+  }
+
+  /** The same as the application around reads it that this one began in. */
+  targetAround(target: string): string | null {
+    let url = target;
+    for (let run: RouterRun = this; run.parent !== undefined; run = run.parent) {
+      if (run.entered === null) return null;
+      url = restored(url, run.entered);
+      if (run.parent === run.parent.root) return url;
+    }
+    return url;
+  }
+
+  /** The pattern of what runs, mount paths included. */
+  get route(): string {
+    const base = this.parent === undefined ? this.#baseUrl : this.parent.route;
+    const text = this.#pattern?.text ?? '/';
+    if (base === '' || base === '/') return text;
+    return text === '/' ? base : base.replace(/\/$/, '') + text;
+  }
+}
+
+/** A URL with the prefix that was taken off, as Express puts it back. */
+export function restored(url: string, { prefix, isSlashAdded }: Removed): string {
+  if (prefix === '') return url;
+  const start = pathStart(url);
+  let rest = url.slice(start);
+  const isBare = rest === '/' || rest.startsWith('/?');
+  if (isSlashAdded && (isBare || (prefix.endsWith('/') && rest.startsWith('/')))) rest = rest.slice(1);
+  return url.slice(0, start) + prefix + rest;
+}
+
+/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` does: one that a program has replaced may be asynchronous. */
+function answerOptions(res: Response, methods: ReadonlySet<string>): unknown {
+  const allow = [...methods].sort().join(', ');
+  forgetFraming(res);
+  res.setHeader('Allow', allow);
+  res.setHeader('Content-Length', Buffer.byteLength(allow));
+  res.setHeader('Content-Type', 'text/plain');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  return res.end(allow);
+}
