@@ -13,6 +13,7 @@ export const ERRORS = {
   NOT_ACCEPTABLE: { status: 406, message: 'The response cannot be had in a type that the request accepts' },
   BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
   TOO_MANY_FIELDS: { status: 413, message: 'The form holds more than 1,000 fields' },
+  TOO_MANY_CONTAINERS: { status: 413, message: 'The JSON of the request body holds too many arrays and objects' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
   UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },

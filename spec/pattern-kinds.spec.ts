@@ -181,7 +181,6 @@ class Subject {
     const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '' });
     const host: WalkHost = {
       read: () => { throw new Error('there are no bodies'); },
-      obstacle: () => undefined,
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },
       tableNow: () => { throw new Error('nothing was registered meanwhile'); },

@@ -180,7 +180,6 @@ class Subject {
     const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '' });
     const host: WalkHost = {
       read: () => { throw new Error('nothing is mounted'); },
-      obstacle: () => undefined,
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },
       tableNow: () => { throw new Error('nothing was registered meanwhile'); },

@@ -108,7 +108,7 @@ class Ours {
     this.#visits.length = 0;
     const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url, baseUrl: '' });
     const host: WalkHost = {
-      isChecking: false, mounted: {}, obstacle: () => undefined,
+      isChecking: false, mounted: {},
       read: (walk) => walk.resume(walk.match),
       reclaim: () => undefined,
       rewritten: () => { throw new Error('nothing was rewritten'); },

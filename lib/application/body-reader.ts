@@ -1,38 +1,44 @@
-import { statusOf } from '../errors';
-import { bodyKind, parseBody, type ParseOptions } from '../http/body/body';
-import { type CaptureOutcome, hasBody, isBeingRead, kRawBody, startCapture } from '../http/body/capture';
+import { giveOwnBody } from '../http/adoption';
+import { bodyKind, type ParseOptions } from '../http/body/body';
+import { type CaptureOutcome, hasBody, kRawBody, startCapture } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
+import { isUnparsed, RequestBody } from '../http/body/request-body';
 import { letFlow } from '../http/body/standstill';
-import { closeBehind } from '../http/connection';
 import type { Request } from '../http/request';
-import { kExpectsContinue } from '../http/request-state';
+import { kBodyLimit, kExpectsContinue } from '../http/request-state';
 import type { ResolvedOptions } from '../options/resolved';
 import type { Walk } from '../routing/walk';
 
-/** Captures and parses the bodies that the routes of an application can take. */
+/** Captures the bodies that the routes of an application can take. */
 export class BodyReader {
   readonly #isParsing: boolean;
   readonly #parse: ParseOptions;
 
-  constructor({ parse, limit, bigint }: ResolvedOptions['body']) {
+  constructor({ parse, ...options }: ResolvedOptions['body']) {
     this.#isParsing = parse;
-    this.#parse = { limit, bigint, inflater: new Inflater() };
+    this.#parse = { ...options, inflater: new Inflater() };
   }
 
-  /** Resumes the walk: at once, or with `req.body` where a route can take the request and its type is one that is parsed. */
+  /** Resumes the walk: at once, or with the bytes of the body where a route can take the request and its type is one that is parsed. */
   read(walk: Walk): void {
     const { req, res } = walk;
-    if (!hasBody(req)) return walk.resume(walk.match);
+    if (!hasBody(req)) return this.#resumeWithout(walk);
     this.invite(walk);
+    const options = this.#optionsFor(req);
     // Not asked of the request: an Express application around may have put its own prototype on.
-    announceClose(req, res, this.#parse.limit);
+    announceClose(req, res, options.limit);
     const isWanted = this.#isParsing && !walk.bodyRead && isUnparsed(req)
       && bodyKind(req.headers['content-type']) !== undefined && walk.table.takes(walk.match);
-    if (!isWanted) return BodyReader.#resume(walk);
+    if (!isWanted) return this.#resumeWithout(walk);
     walk.bodyRead = true;
     // Bound, no closure, as the walk's `next`.
-    startCapture(req, this.#parse.limit, BodyReader.#captured.bind(undefined, this, walk));
+    startCapture(req, options.limit, BodyReader.#captured.bind(undefined, walk, options));
+  }
+
+  /** By the limit of a webhook that has signed the body, where that is more. */
+  #optionsFor({ [kBodyLimit]: limit }: Request): ParseOptions {
+    return limit === undefined || limit <= this.#parse.limit ? this.#parse : { ...this.#parse, limit };
   }
 
   /** Sends 100 Continue to a client that waits for it. */
@@ -40,57 +46,22 @@ export class BodyReader {
     if (req[kExpectsContinue]) res.writeContinue();
   }
 
-  /** The error of a body that could not be parsed; undefined where something else has read the body meanwhile. */
-  obstacle(walk: Walk): unknown {
-    const error = walk.bodyError;
-    if (error === undefined) return undefined;
-    walk.bodyError = undefined;
-    const { req, res } = walk;
-    if (isTaken(req)) return undefined;
-    // What is left of a body that is too large would have to be read off the wire before the next request.
-    if (statusOf(error) === 413 && !req.complete) closeBehind(req, res);
-    return error;
+  #resumeWithout(walk: Walk): void {
+    if (this.#isParsing) giveOwnBody(walk.req);
+    BodyReader.#resume(walk);
   }
 
-  static #captured(this: void, reader: BodyReader, walk: Walk, req: Request, outcome: CaptureOutcome): void {
+  static #captured(this: void, walk: Walk, options: ParseOptions, req: Request, outcome: CaptureOutcome): void {
     if (outcome === 'aborted') return letFlow(req);
-    if (outcome === 'tooLarge') walk.bodyError = tooLarge(reader.#parse.limit);
     const raw = req[kRawBody];
-    if (outcome !== 'complete' || raw === undefined || raw.length === 0) return BodyReader.#resume(walk);
-    parseBody(raw, req, reader.#parse, (error, value) => {
-      walk.bodyError = error ?? giveBody(req, value);
-      if (walk.bodyError === undefined && walk.watch !== null) walk.watch.request.parsed(raw.length);
-      BodyReader.#resume(walk);
-    });
+    if (outcome === 'complete' && raw !== undefined && raw.length > 0) RequestBody.of(req, raw, options);
+    else giveOwnBody(req);
+    if (outcome === 'tooLarge') RequestBody.failed(req, options, tooLarge(options.limit));
+    BodyReader.#resume(walk);
   }
 
   static #resume(this: void, walk: Walk): void {
     letFlow(walk.req);
     walk.resume(walk.match);
-  }
-}
-
-/** Returns why it can't be given, where a program lets nobody write it: the parser calls, where a throw would end the process. */
-function giveBody(req: Request, value: unknown): unknown {
-  try {
-    req.body = value;
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
-
-/** Whether there is no body yet, or the bytes that an adapter, such as one of AWS Lambda, has put there beside the stream. */
-function isUnparsed(req: Walk['req']): boolean {
-  const { body } = req as { body?: unknown };
-  return body === undefined || (body instanceof Uint8Array && !isBeingRead(req));
-}
-
-/** Whether something else has read the body, or put one in its place: perhaps one that is made, and fails, when it is asked for. */
-function isTaken(req: Walk['req']): boolean {
-  try {
-    return !isUnparsed(req) || isBeingRead(req);
-  } catch {
-    return true;
   }
 }

@@ -2,7 +2,7 @@ import { AccessLog } from './access-log';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../guarded-call';
-import { type Adoption, giveOwnBody, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
+import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched } from '../http/default-answer';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
@@ -54,8 +54,8 @@ export interface RequestWayParts {
 
 /**
  * A request's way through an application: adopted, matched, checked for its
- * signature (headers, then bytes), its body captured and parsed when a route
- * can take it, then walked down its plan; what is left is an error, the
+ * signature (headers, then bytes), its body captured when a route can take it,
+ * then walked down its plan, and the body parsed for the first route; what is left is an error, the
  * fallback, or not found.
  */
 export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
@@ -152,7 +152,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
         return;
       }
       if (res.socket === null) closeWithConnection(req, res);
-      giveOwnProperties(req, res, this.#options.body.parse);
+      giveOwnProperties(req, res);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] ??= receivedMethod(req, res);
       this.#accessLog?.begin(req, res);
@@ -163,7 +163,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       }
     } else {
       this.#accessLog?.begin(req, res);
-      if (this.#options.body.parse) giveOwnBody(req);
       watch = parent?.watch?.request ?? this.#watch(req, res);
       if (parent?.watch) watch?.limitBy(this.#handlerTimeout);
     }
@@ -229,10 +228,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   read(walk: Walk): void {
     this.#bodies.read(walk);
-  }
-
-  obstacle(walk: Walk): unknown {
-    return this.#bodies.obstacle(walk);
   }
 
   /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */

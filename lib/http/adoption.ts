@@ -150,11 +150,9 @@ export function leadTo(req: Request, res: Response): void {
 /**
  * Gives a request and its response, before any handler runs, the properties that Express makes their own: programs pick,
  * spread and look for them. Always in the same order, which V8 makes one shape of.
- * @param parses Whether the application parses bodies: `req.body` is there then, as behind a parser of Express.
  */
-export function giveOwnProperties(req: Request, res: Response, parses: boolean): void {
+export function giveOwnProperties(req: Request, res: Response): void {
   giveOwnTarget(req);
-  if (parses) giveOwnBody(req);
   res.locals ??= Object.create(null) as Record<string, unknown>;
 }
 
@@ -166,7 +164,7 @@ export function giveOwnTarget(req: Request): void {
   req.params ??= {};
 }
 
-/** For each application that parses: one that has the request before may not. */
+/** `req.body` where there is none, as behind a parser of Express. For each application that parses: one that has the request before may not. */
 export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
 }

@@ -16,6 +16,8 @@ export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 export const kWatch = Symbol('waypost.request.watch');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
+/** Longest body that a check of signatures has let through, where that is more than the application's limit. */
+export const kBodyLimit = Symbol('waypost.request.bodyLimit');
 /** Value of `req.query`, once it was asked for. */
 export const kQuery = Symbol('waypost.request.query');
 /** Target that the query was made of. */

@@ -2,12 +2,13 @@ import type { RequestAdditions } from './additions';
 import { assign, makeAssignable } from './assignable';
 import { type CaptureOutcome, kCaptured, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
+import { kBody, type RequestBody } from './body/request-body';
 import { type Intake, kIntake, kTakesIn, pushIn } from './body/intake';
 import { isFresh } from './etag';
 import type { ShownApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
-import { type Claims, DEFAULT_SETTINGS, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kBodyLimit, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target';
@@ -54,11 +55,15 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   /** @internal */
   declare [kExpectsContinue]: boolean;
   /** @internal */
+  declare [kBodyLimit]: number | undefined;
+  /** @internal */
   declare [kIntake]: Intake | undefined;
   /** @internal */
   declare [kRawBody]: Buffer | undefined;
   /** @internal */
   declare [kCaptured]: CaptureOutcome | undefined;
+  /** @internal */
+  declare [kBody]: RequestBody | undefined;
   /** @internal */
   declare [kQuery]: unknown;
   /** @internal */
@@ -194,9 +199,11 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kOriginalMethod, undefined],
   [kClaims, undefined],
   [kExpectsContinue, false],
+  [kBodyLimit, undefined],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
+  [kBody, undefined],
   [kQuery, undefined],
   [kQueryUrl, undefined],
   [kQueryText, undefined],

@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
 import { nearestOf, partOf, type UnknownOption } from './hint';
 
@@ -126,3 +127,13 @@ export const hidden = matching<string>('a string', (given) => typeof given === '
 export const LONGEST_DELAY = 2 ** 31 - 1;
 export const milliseconds = integer(0, LONGEST_DELAY, ' of milliseconds');
 export const count = integer(0, LONGEST_DELAY);
+
+const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
+
+/** Bytes as a number, or as text such as `'1.5mb'`. */
+export const bytes: Field<number> = (given, name, warnings) => {
+  if (typeof given !== 'string') return integer(1, constants.MAX_LENGTH, ' of bytes')(given, name, warnings);
+  const [, amount, unit = 'b'] = /^(\d+(?:\.\d+)?) ?([kmg]?b)?$/i.exec(given) ?? [];
+  const size = Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? NaN));
+  return size >= 1 && size <= constants.MAX_LENGTH ? size : refuse(name, "a number of bytes or text such as '100kb' or '1mb'", describe(given));
+};

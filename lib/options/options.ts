@@ -61,6 +61,8 @@ export interface RoutingOptions {
 export interface BodyOptions {
   /** Longest body that is read, in bytes, or text such as `'100kb'` (units b, kb, mb, gb of 1024). @default 1048576 (1 MiB) */
   limit?: number | string | undefined;
+  /** Most arrays and objects of a JSON body; beyond it 413. @default 50000, or a twentieth of the limit in bytes where that is more */
+  containerLimit?: number | undefined;
   /** Whether integers beyond 2^53 in JSON become BigInt; one of more than 4,300 digits is answered by 400. @default false */
   bigint?: boolean | undefined;
 }
@@ -238,6 +240,8 @@ export interface WebhookConfig {
   preset: WebhookPreset;
   /** The secret as that service shows it, or several while one replaces another. */
   secret: string | readonly string[];
+  /** Longest body that the path takes, in bytes, or text such as `'25mb'`; beyond it 413. @default body.limit */
+  limit?: number | string | undefined;
   /** How old a signature may be, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
   maxAge?: number | undefined;
   /** How far ahead the sender's clock may be, in milliseconds; not with `github`. @default 300000 (5 minutes) */

@@ -1,24 +1,13 @@
-import { constants } from 'node:buffer';
 import { LOG_LEVELS, checkLogger, type LineLevel } from '../logger';
 import {
-  callback, describe, type Field, type Fields, flag, integer, isHeaderName, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT, section,
-  text, type Warning,
+  bytes, callback, count, describe, type Field, type Fields, flag, isHeaderName, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT,
+  section, text, type Warning,
 } from './field';
 import { type Sections, tellUnknown } from './hint';
 import type { LoggingOptions } from './options';
 import type { ResolvedOptions, ResolvedRequestId } from './resolved';
 import { guardHome, security, SECURITY_SECTIONS, strayHome } from './security';
 import { server, SERVER_SECTIONS } from './server';
-
-const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
-
-/** Bytes as a number, or as text such as `'1.5mb'`. */
-const bytes: Field<number> = (given, name, warnings) => {
-  if (typeof given !== 'string') return integer(1, constants.MAX_LENGTH, ' of bytes')(given, name, warnings);
-  const [, amount, unit = 'b'] = /^(\d+(?:\.\d+)?) ?([kmg]?b)?$/i.exec(given) ?? [];
-  const size = Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? NaN));
-  return size >= 1 && size <= constants.MAX_LENGTH ? size : refuse(name, "a number of bytes or text such as '100kb' or '1mb'", describe(given));
-};
 
 const idHeader: Field<string | false> = refined(
   matching<string | false>('the name of a header, or false', (given) => given === false || isHeaderName(given)),
@@ -67,6 +56,7 @@ function routingBy({ caseSensitive, ignoreTrailingSlash }: Defaults): Fields<Res
 
 const BODY: Fields<Omit<ResolvedOptions['body'], 'parse'>> = {
   limit: otherwise(1_048_576, bytes),
+  containerLimit: optional(count),
   bigint: otherwise(false, flag),
 };
 

@@ -11,7 +11,7 @@ export interface ResolvedOptions {
   readonly logging: ResolvedLogging;
   readonly routing: Readonly<Required<RoutingOptions>>;
   /** `limit` also bounds what is discarded, and what a signature is checked over, when `parse` is false. */
-  readonly body: { readonly parse: boolean; readonly limit: number; readonly bigint: boolean };
+  readonly body: { readonly parse: boolean; readonly limit: number; readonly containerLimit: number | undefined; readonly bigint: boolean };
   readonly server: ResolvedServer;
   readonly security: ResolvedSecurity;
   /** What is to be logged at start: unknown keys, short secrets, options without effect. */
@@ -72,7 +72,8 @@ export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatu
 }
 
 /** An entry of `security.webhooks`, resolved. */
-export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay'>>> {
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay' | 'limit'>>> {
   readonly secrets: readonly string[];
+  readonly limit: number | undefined;
   readonly replay: ReplayOptions | undefined;
 }

@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import {
-  describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isHeaderName, listOf, LONGEST_DELAY,
+  bytes, describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isHeaderName, listOf, LONGEST_DELAY,
   matching, oneOf, optional, otherwise, refined, refuse, section, type Warning,
 } from './field';
 import { nearestOf, type Sections } from './hint';
@@ -144,6 +144,7 @@ const WEBHOOK: Fields<Omit<ResolvedWebhook, 'secrets'> & { secret: readonly stri
   path: routePattern,
   preset: oneOf('standard', 'stripe', 'github', 'slack'),
   secret: secrets,
+  limit: optional(bytes),
   maxAge: otherwise(300_000, maxAge),
   // Standard Webhooks takes as much, and Stripe and Slack put no bound on it: their clocks are right, and the server's may be late.
   clockSkew: otherwise(300_000, clockSkew),

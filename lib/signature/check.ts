@@ -2,6 +2,7 @@ import { forbidBody } from '../http/body/bodiless';
 import { type CaptureOutcome, hasBody, isReadInPart, kRawBody, startCapture } from '../http/body/capture';
 import { keepStill, letFlow, stopFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
+import { kBodyLimit } from '../http/request-state';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
@@ -48,7 +49,7 @@ export class SignatureCheck<C extends Checked> {
   readonly #limit: number;
   readonly #host: CheckHost<C>;
 
-  /** @param limit Most bytes of a body that is checked. */
+  /** @param limit Most bytes of a body that is checked, where a hook has no limit of its own. */
   constructor(hooks: readonly SignatureHook[], limit: number, host: CheckHost<C>) {
     this.#hooks = hooks;
     this.#limit = limit;
@@ -74,14 +75,15 @@ export class SignatureCheck<C extends Checked> {
       stopFlow(req);
       return this.#finish(target, hook, pending, undefined);
     }
+    const limit = hook.limit ?? this.#limit;
     // A body announced as too large is refused without asking for it.
-    if (Number(req.headers['content-length']) > this.#limit) {
+    if (Number(req.headers['content-length']) > limit) {
       letFlow(req);
-      return hook.refuseSize(req, res, this.#limit);
+      return hook.refuseSize(req, res, limit);
     }
     this.#host.invite(target);
     // Bound, no closure: one that stands on what it captures costs each request.
-    startCapture(req, this.#limit, this.#captured.bind(this, target, hook, pending));
+    startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
   }
 
   /** Counts a long target; returns whether there were few enough. */
@@ -107,7 +109,7 @@ export class SignatureCheck<C extends Checked> {
       if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
       if (outcome !== 'tooLarge') return SignatureCheck.#refuseConsumed(target, hook);
       letFlow(req);
-      hook.refuseSize(req, res, this.#limit);
+      hook.refuseSize(req, res, hook.limit ?? this.#limit);
     } catch (error) {
       letFlow(req);
       // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
@@ -141,6 +143,7 @@ export class SignatureCheck<C extends Checked> {
 
   #passed(target: C, hook: SignatureHook): void {
     (target.checked ??= []).push(hook);
+    if (hook.limit !== undefined) target.req[kBodyLimit] = hook.limit;
     this.run(target);
   }
 }

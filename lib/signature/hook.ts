@@ -12,7 +12,7 @@ import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/req
 import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
-import type { ResolvedSignature } from '../options/resolved';
+import type { ResolvedSignature, ResolvedWebhook } from '../options/resolved';
 import type { SafeLog } from '../safe-log';
 import { tracing } from '../tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
@@ -21,7 +21,7 @@ import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './sc
 import type { SignatureScope } from './scope/scope';
 
 /** What of the options a hook needs. */
-type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'>;
+type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>>;
 
 /** Method and target as a client has sent them. */
 export type SentTarget = Pick<Request, 'method' | 'url'>;
@@ -36,6 +36,8 @@ type Admission = boolean | Promise<boolean>;
 export class SignatureHook {
   /** Whether the body is part of what is signed, so that its bytes are needed. */
   readonly readsBody: boolean;
+  /** Longest body that it checks, in bytes; undefined for the application's limit. */
+  readonly limit: number | undefined;
   /** Which requests must be signed. */
   readonly scope: SignatureScope;
   readonly #scheme: SignatureScheme;
@@ -44,6 +46,7 @@ export class SignatureHook {
 
   constructor(scheme: SignatureScheme, scope: SignatureScope, config: HookConfig, logger: SafeLog) {
     this.readsBody = scheme.readsBody;
+    this.limit = config.limit;
     this.scope = scope;
     this.#scheme = scheme;
     this.#config = config;

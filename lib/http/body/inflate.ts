@@ -6,19 +6,22 @@ import { zlib } from '../../packages';
 
 /** Bodies of an application that inflate at once: each holds its bytes twice when it is done, and as many run on Node's threads. */
 const MOST_AT_ONCE = 4;
-/** Bytes that every body may inflate to: all that Express's parsers take by default. */
-const FREE = 102_400;
-/** How many times its length a longer one may inflate to: rows of JSON come to some 20 to 170, zeros to 1,000 with gzip and to 50,000 with Brotli. It is Apache's bound too. */
+/** How many times its length a body may inflate to: rows of JSON come to some 10 to 170, zeros to 1,000 with gzip and to 50,000 with Brotli. It is Apache's bound too. */
 const MOST_TIMES = 200;
 
-type Inflate = (bytes: InputType, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void) => void;
+interface Inflate {
+  later(bytes: InputType, options: ZlibOptions, done: (error: Error | null, bytes: Buffer) => void): void;
+  now(bytes: InputType, options: ZlibOptions): Buffer;
+}
+
+const GZIP: Inflate = { later: (bytes, options, done) => zlib().gunzip(bytes, options, done), now: (bytes, options) => zlib().gunzipSync(bytes, options) };
 
 /** By `Content-Encoding`. By name when they are called, so that what has been put around Node's is called. */
 const CODINGS: Readonly<Record<string, Inflate>> = {
-  'gzip': (bytes, options, done) => zlib().gunzip(bytes, options, done),
-  'x-gzip': (bytes, options, done) => zlib().gunzip(bytes, options, done),
-  'deflate': (bytes, options, done) => zlib().inflate(bytes, options, done),
-  'br': (bytes, options, done) => zlib().brotliDecompress(bytes, options, done),
+  'gzip': GZIP,
+  'x-gzip': GZIP,
+  'deflate': { later: (bytes, options, done) => zlib().inflate(bytes, options, done), now: (bytes, options) => zlib().inflateSync(bytes, options) },
+  'br': { later: (bytes, options, done) => zlib().brotliDecompress(bytes, options, done), now: (bytes, options) => zlib().brotliDecompressSync(bytes, options) },
 };
 
 /** A body to inflate. */
@@ -39,13 +42,28 @@ export function isInflated(coding: string): boolean {
   return Object.hasOwn(CODINGS, coding);
 }
 
+/** Inflates a body before it returns, by the same bounds. */
+export const AT_ONCE = {
+  inflate: (body: Deflated): void => {
+    const { raw, coding, limit } = body;
+    let error: HttpError | null = null;
+    let bytes = raw;
+    try {
+      bytes = (CODINGS[coding] as Inflate).now(raw, boundsOf(raw, limit));
+    } catch (failure) {
+      error = inflateError(failure as Error, limit, mostOf(raw));
+    }
+    body.done(error, bytes);
+  },
+};
+
 /** Inflates bodies, few at once and in the order in which they came: three thousand of a hundred bytes may stand for gigabytes. */
 export class Inflater {
   /** In their order; a Set gives up its first without moving the others. */
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  /** Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 100 KiB and 200 times the bytes received; 400 `MALFORMED_BODY`. */
+  /** Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 200 times the bytes received; 400 `MALFORMED_BODY`. */
   inflate(body: Deflated): void {
     // What frees the place for it is another request, with another context.
     if (this.#running < MOST_AT_ONCE) this.#start(body);
@@ -55,8 +73,6 @@ export class Inflater {
   #start(body: Deflated): void {
     this.#running++;
     const { raw, coding, limit } = body;
-    const most = Math.max(FREE, MOST_TIMES * raw.length);
-    const bounds = { maxOutputLength: Math.min(Math.max(limit, 1), most, constants.MAX_LENGTH) };
     let isOver = false;
     const ended = (error: Error | null, bytes: Buffer): void => {
       // What has been put around Node's may call more than once.
@@ -67,11 +83,11 @@ export class Inflater {
         this.#startNext();
       } finally {
         // Whatever becomes of the next: its client waits.
-        body.done(error === null ? null : inflateError(error, limit, most), bytes);
+        body.done(error === null ? null : inflateError(error, limit, mostOf(raw)), bytes);
       }
     };
     try {
-      (CODINGS[coding] as Inflate)(raw, bounds, ended);
+      (CODINGS[coding] as Inflate).later(raw, boundsOf(raw, limit), ended);
     } catch (error) {
       // Of `done`, called on this turn.
       if (isOver) throw error;
@@ -88,6 +104,15 @@ export class Inflater {
       start();
     }
   }
+}
+
+/** Most bytes that a body may come to by its length. */
+function mostOf(raw: Buffer): number {
+  return MOST_TIMES * raw.length;
+}
+
+function boundsOf(raw: Buffer, limit: number): ZlibOptions {
+  return { maxOutputLength: Math.min(Math.max(limit, 1), mostOf(raw), constants.MAX_LENGTH) };
 }
 
 function inflateError(error: Error, limit: number, most: number): HttpError {

@@ -1,6 +1,6 @@
 import { HttpError } from '../../errors';
 import { markBigIntegers, MOST_DIGITS } from './big-integers';
-import { MOST_LEVELS, tooDeepAt } from './json-depth';
+import { checkContainers } from './json-containers';
 
 const LONG_INTEGER = /\d{16}/;
 /** A key that reaches for a prototype, with any of its letters escaped. */
@@ -9,11 +9,11 @@ const ESCAPED_KEY = new RegExp(`"(?:${['__proto__', 'prototype'].map(escapable).
 /**
  * Parses the JSON text of a request body (RFC 8259), of whatever value.
  * @param bigint Whether integers beyond 2^53 become BigInt, those of more than 4,300 digits being refused.
- * @throws {HttpError} 400 `MALFORMED_BODY`, also for a long text that nests more than 5,000 levels, or `FORBIDDEN_KEY` for `__proto__`, and for `constructor` with `prototype` in it.
+ * @param containerLimit Most arrays and objects.
+ * @throws {HttpError} 413 `TOO_MANY_CONTAINERS`; 400 `MALFORMED_BODY`, also for a long text that nests more than 5,000 levels, or `FORBIDDEN_KEY` for `__proto__`, and for `constructor` with `prototype` in it.
  */
-export function parseJson(text: string, bigint: boolean): unknown {
-  const deep = tooDeepAt(text);
-  if (deep !== undefined) throw HttpError.of('MALFORMED_BODY', `The JSON of the request body nests more than ${MOST_LEVELS} levels, at position ${deep}`);
+export function parseJson(text: string, bigint: boolean, containerLimit = Infinity): unknown {
+  checkContainers(text, containerLimit);
   const marked = bigint && LONG_INTEGER.test(text) ? markBigIntegers(text) : undefined;
   const value = parsed(text, marked?.text ?? text);
   const mark = marked?.mark;

@@ -1,0 +1,125 @@
+import { statusOf } from '../../errors';
+import { tracing } from '../../tracing';
+import { assign } from '../assignable';
+import { closeBehind } from '../connection';
+import type { Request } from '../request';
+import { type ParseOptions, parseBody } from './body';
+import { isBeingRead } from './capture';
+import { AT_ONCE } from './inflate';
+
+/** The body of a request that a route can take; undefined before its capture has ended, and once something else has been assigned. */
+export const kBody = Symbol('waypost.request.body');
+
+type Bodied = Request & { [kBody]?: RequestBody | undefined };
+
+/** `req.body` while nobody has asked for it or assigned another: own, since programs pick, spread and look for it. */
+const UNREAD: PropertyDescriptor & ThisType<Bodied> = {
+  get() {
+    return this[kBody]?.value;
+  },
+  set(value: unknown) {
+    this[kBody] = undefined;
+    assign(this, 'body', value);
+  },
+  enumerable: true,
+  configurable: true,
+};
+
+/** A captured body. Its bytes are inflated and parsed for the first handler of a route, or when `req.body` is read before. */
+export class RequestBody {
+  readonly #request: Bodied;
+  readonly #options: ParseOptions;
+  /** Undefined once they are parsed. */
+  #raw: Buffer | undefined;
+  #value: unknown = undefined;
+  #error: unknown;
+
+  /**
+   * @param raw The bytes; undefined where they could not be captured.
+   * @param error Why not.
+   */
+  private constructor(request: Bodied, options: ParseOptions, raw: Buffer | undefined, error: unknown) {
+    this.#request = request;
+    this.#options = options;
+    this.#raw = raw;
+    this.#error = error;
+    request[kBody] = this;
+  }
+
+  /** Has `req.body` hold what the bytes come to, as soon as somebody asks. */
+  static of(request: Request, raw: Buffer, options: ParseOptions): void {
+    const body = new RequestBody(request, options, raw, undefined);
+    try {
+      Object.defineProperty(request, 'body', UNREAD);
+    } catch (error) {
+      // A program lets nobody write it. The parser calls, where a throw would end the process.
+      body.#settle(error, undefined);
+    }
+  }
+
+  /** Has an error raised in the place of a route's first handler. */
+  static failed(request: Request, options: ParseOptions, error: unknown): void {
+    new RequestBody(request, options, undefined, error);
+  }
+
+  /** What the bytes hold: parsed, and inflated, on this turn if nobody has asked before. */
+  get value(): unknown {
+    if (this.#raw !== undefined) parseBody(this.#raw, this.#request, { ...this.#options, inflater: AT_ONCE }, (error, value) => this.#settle(error, value));
+    return this.#value;
+  }
+
+  /**
+   * To be called before a handler of a route is. Returns whether the body is parsed; if not, calls `goOn` when it is, and never where the
+   * client has left while it waited.
+   */
+  parse(goOn: () => void): boolean {
+    if (this.#raw === undefined) return true;
+    let isLater = false;
+    parseBody(this.#raw, this.#request, this.#options, (error, value) => {
+      this.#settle(error, value);
+      if (isLater) goOn();
+    });
+    isLater = this.#raw !== undefined;
+    return !isLater;
+  }
+
+  /** The first to come counts: `req.body` may be read while its bytes are inflated. */
+  #settle(error: unknown, value: unknown): void {
+    if (this.#raw === undefined) return;
+    const { length } = this.#raw;
+    this.#raw = undefined;
+    this.#value = value;
+    this.#error = error ?? undefined;
+    const request = this.#request;
+    if (this.#error === undefined && tracing.body.hasSubscribers) tracing.body.publish({ request, response: request.res, bytes: length });
+  }
+
+  /** The error to be raised in the place of a route's handler, once; undefined where something else has read the body, or put one in its place. */
+  takeError(): unknown {
+    const error = this.#error;
+    if (error === undefined) return undefined;
+    this.#error = undefined;
+    const request = this.#request;
+    if (isTaken(request)) return undefined;
+    // What is left of a body that is too large would have to be read off the wire before the next request.
+    if (statusOf(error) === 413 && !request.complete && request.res !== undefined) closeBehind(request, request.res);
+    return error;
+  }
+}
+
+/** Whether there is no body yet, or the bytes that an adapter, such as one of AWS Lambda, has put there beside the stream. */
+export function isUnparsed(req: Bodied): boolean {
+  if (req[kBody] !== undefined) return false;
+  const { body } = req as { body?: unknown };
+  return body === undefined || (body instanceof Uint8Array && !isBeingRead(req));
+}
+
+/** Whether something else has read the body, or put one in its place: perhaps one that is made, and fails, when it is asked for. */
+function isTaken(req: Bodied): boolean {
+  try {
+    const { body } = req as { body?: unknown };
+    return isBeingRead(req) || !(body === undefined || body instanceof Uint8Array);
+  } catch {
+    return true;
+  }
+}
