@@ -35,7 +35,7 @@ export type { ParamHandler } from './routing/handler';
 export type { Params } from './routing/patterns/params';
 export type { Route } from './routing/route';
 export type { RouterConstructor } from './routing/router-constructor';
-export type { RouterOptions } from './routing/router-options';
+export type { RouterOptions } from './routing/rules';
 export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';

@@ -6,7 +6,7 @@ import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { LineLevel } from '../logger';
-import { matchedRoute } from '../routing/matched-route';
+import { matchedRoute } from '../routing/run';
 import type { SafeLog } from '../safe-log';
 
 /** Marks a response whose line will be written, so that of several applications the outermost writes it. */

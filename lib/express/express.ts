@@ -9,7 +9,7 @@ import type { Params } from '../routing/patterns/params';
 import { Route } from '../routing/route';
 import type { Router as OwnRouter } from '../routing/router';
 import { Router } from '../routing/router-constructor';
-import type { RouterOptions as OwnRouterOptions } from '../routing/router-options';
+import type { RouterOptions as OwnRouterOptions } from '../routing/rules';
 import { markFactory } from '../middleware-factory';
 import { json, raw, text, urlencoded } from './body-parsers';
 import type * as types from './express-types';

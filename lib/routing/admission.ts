@@ -1,63 +1,50 @@
 import { HttpError } from '../errors';
 import { isDisputed } from '../target';
-import type { RouterRun } from './run';
-
-/** What a request has to do with signature checks; one for all applications that have it. */
-export interface Admission {
-  /** Whether a check has not let the request go on, or not yet: no `next` counts. */
-  isPending: boolean;
-}
-
-/** The signature checks of one application, as one request meets them. */
-export interface AdmissionRoot {
-  readonly shared: Admission;
-  /** Method and target that were admitted last, as this application reads them. */
-  method: string | undefined;
-  target: string | undefined;
-  /**
-   * Asks the scope of the application; calls back when the request has the signatures that the target needs. A refused request has
-   * been answered. @param target Null for one that can't be told: it needs all of them.
-   */
-  ask(method: string, target: string | null, admitted: () => void): void;
-}
+import { type ApplicationRoot, type Caller, restored } from './caller';
 
 /**
  * Goes on when method and target are those that were admitted last; else asks the scope of this application and of those around it.
  * No function of the program is called for a target that has not been admitted.
  */
-export function admit(run: RouterRun, goOn: () => void): void {
-  const admission = run.admission as AdmissionRoot;
-  if (admission.shared.isPending) return;
-  const { method } = run.req;
+export function admit(run: Caller, goOn: () => void): void {
+  const root = run.root as ApplicationRoot;
+  const { admission, req } = root;
+  if (admission.isPending) return;
+  const { method } = req;
   const { target } = run;
-  if (isAdmitted(admission, method, target)) return goOn();
-  if (target !== null && isDisputed(target)) return run.next(HttpError.of('DISPUTED_PATH'));
-  admission.shared.isPending = true;
-  ask(run.root, method, target, () => {
-    admission.shared.isPending = false;
-    // A store or a lookup may have taken its time: it may be another target by now.
-    if (run.req.method === method && run.target === target) goOn();
+  if (target !== null && target === root.admittedTarget && method === root.admittedMethod) return goOn();
+  if (target !== null && isDisputed(target)) return run.fail(HttpError.of('DISPUTED_PATH'));
+  admission.isPending = true;
+  ask(root, method, target, () => {
+    admission.isPending = false;
+    // A store of signatures may have taken its time, and the program made another target meanwhile.
+    if (run.target === target && req.method === method) goOn();
     else admit(run, goOn);
   });
 }
 
-function isAdmitted({ method, target }: AdmissionRoot, wantedMethod: string, wantedTarget: string | null): boolean {
-  return wantedTarget !== null && wantedTarget === target && wantedMethod === method;
-}
-
 /** Asks an application, then those around it. */
-function ask(root: RouterRun, method: string, target: string | null, admitted: () => void): void {
-  const admission = root.admission as AdmissionRoot;
-  admission.ask(method, target, () => {
-    const around = root.parent;
+function ask(root: ApplicationRoot, method: string, target: string | null, admitted: () => void): void {
+  root.ask(method, target, () => {
+    const outer = root.parent?.root ?? null;
     const done = (): void => {
-      admission.method = method;
-      admission.target = target ?? undefined;
+      root.admittedMethod = method;
+      root.admittedTarget = target ?? undefined;
       admitted();
     };
-    if (around === undefined || around.admission === null) return done();
-    const outer = target === null ? null : root.targetAround(target);
-    if (isAdmitted(around.admission, method, outer)) done();
-    else ask(around.root, method, outer, done);
+    if (outer === null || !outer.isChecked) return done();
+    const around = target === null ? null : targetAround(root, target);
+    if (around !== null && around === outer.admittedTarget && method === outer.admittedMethod) done();
+    else ask(outer, method, around, done);
   });
+}
+
+/** A target as the application around reads it. */
+function targetAround(root: ApplicationRoot, target: string): string | null {
+  let url = target;
+  for (let run: Caller = root; run.parent !== undefined && run !== root.parent?.root; run = run.parent) {
+    if (run.entered === null) return null;
+    url = restored(url, run.entered);
+  }
+  return url;
 }

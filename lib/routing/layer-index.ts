@@ -1,4 +1,4 @@
-import { type Captures, Engine, REST, Shape, type ShapeSegment } from './engine';
+import { type Captures, Engine, REST, Shape } from './engine';
 import { type AnyLayer, Layer } from './layer';
 import { judgeAll } from './overlap';
 import { Path } from './patterns/path';
@@ -100,12 +100,56 @@ export class Lookup {
   }
 }
 
-/** A node of the tree of shapes: the positions of what ends there, of what takes the rest, and the next segments. */
-class Node {
-  readonly texts = new Map<string, Node>();
-  any: Node | undefined;
-  readonly ends: number[] = [];
-  readonly rest: number[] = [];
+/** Positions by the shapes of paths: a node holds those of what ends there, of what takes the rest, and the next segments. */
+export class ShapeTree {
+  readonly #texts = new Map<string, ShapeTree>();
+  #any: ShapeTree | undefined;
+  readonly #ends: number[] = [];
+  readonly #rest: number[] = [];
+
+  /** Adds a position to what takes the rest of a path from here on. */
+  addRest(position: number): void {
+    this.#rest.push(position);
+  }
+
+  add({ segments }: Shape, position: number, index = 0): void {
+    const segment = segments[index];
+    if (segment === REST) return this.addRest(position);
+    if (segment === undefined) {
+      this.#ends.push(position);
+      return;
+    }
+    let next = segment === null ? (this.#any ??= new ShapeTree()) : this.#texts.get(segment);
+    if (next === undefined) this.#texts.set(segment as string, next = new ShapeTree());
+    next.add({ segments } as Shape, position, index + 1);
+  }
+
+  /**
+   * Collects what a path can match that the engine has found this shape for. The engine finds the most specific shape, segment by
+   * segment: so what begins with the same segments, and goes on with a more specific one, does not match.
+   * @param isEqual Whether all segments before are those of the shape itself.
+   */
+  collect({ segments }: Shape, found = new Set<number>(), index = 0, isEqual = true): Set<number> {
+    for (const position of this.#rest) found.add(position);
+    const segment = segments[index];
+    if (segment === undefined) for (const position of this.#ends) found.add(position);
+    else if (segment === REST) this.#collectAll(isEqual, found);
+    else this.#collectNext({ segments } as Shape, segment, found, index + 1, isEqual);
+    return found;
+  }
+
+  #collectNext(shape: Shape, segment: string | null, found: Set<number>, index: number, isEqual: boolean): void {
+    this.#any?.collect(shape, found, index, isEqual && segment === null);
+    if (segment !== null) this.#texts.get(segment)?.collect(shape, found, index, isEqual);
+    else if (!isEqual) for (const next of this.#texts.values()) next.collect(shape, found, index, false);
+  }
+
+  #collectAll(isEqual: boolean, found: Set<number>): void {
+    if (isEqual) return;
+    for (const position of [...this.#rest, ...this.#ends]) found.add(position);
+    if (this.#any !== undefined) this.#any.#collectAll(false, found);
+    for (const next of this.#texts.values()) next.#collectAll(false, found);
+  }
 }
 
 /**
@@ -119,7 +163,7 @@ export class LayerIndex {
   readonly version: number;
   readonly #patterns: readonly (readonly Pattern[])[];
   readonly #engine = new Engine();
-  readonly #root = new Node();
+  readonly #tree = new ShapeTree();
   readonly #isExact: boolean;
   /** For targets that are no path. */
   #all: Plan | null = null;
@@ -135,8 +179,8 @@ export class LayerIndex {
     this.#patterns = stack.map((layer) => (layer instanceof Layer ? layer.patterns(rules) : []));
     this.#patterns.forEach((patterns, position) => {
       const isPrefix = stack[position]?.route === undefined;
-      if (!(stack[position] instanceof Layer) || (isPrefix && patterns.some(({ segments }) => segments.length === 0))) this.#root.rest.push(position);
-      else for (const pattern of patterns) for (const shape of this.#engine.add(pattern, isPrefix)) this.#place(shape, position);
+      if (!(stack[position] instanceof Layer) || (isPrefix && patterns.some(({ segments }) => segments.length === 0))) this.#tree.addRest(position);
+      else for (const pattern of patterns) for (const shape of this.#engine.add(pattern, isPrefix)) this.#tree.add(shape, position);
     });
   }
 
@@ -177,64 +221,13 @@ export class LayerIndex {
   }
 
   #plan(shape: Shape): Plan {
-    const found = new Set<number>();
-    collect(this.#root, shape.segments, 0, true, found);
-    return new Plan([...found].sort((a, b) => a - b).flatMap((position) => {
+    return new Plan([...this.#tree.collect(shape)].sort((a, b) => a - b).flatMap((position) => {
       const layer = this.layers[position] as AnyLayer;
       if (!(layer instanceof Layer)) return this.#step(layer, position, false, shape);
       const verdict = judgeAll(this.#patterns[position] as readonly Pattern[], layer.route === undefined, shape);
       return verdict === 'never' ? [] : this.#step(layer, position, verdict === 'always', shape);
     }));
   }
-
-  #place({ segments }: Shape, position: number): void {
-    let node = this.#root;
-    for (const segment of segments) {
-      if (segment === REST) {
-        node.rest.push(position);
-        return;
-      }
-      node = segment === null ? (node.any ??= new Node()) : childOf(node, segment);
-    }
-    node.ends.push(position);
-  }
-}
-
-/**
- * Collects what a path can match that the engine has found this shape for. The engine finds the most specific shape, segment by
- * segment: so what begins with the same segments, and goes on with a more specific one, does not match.
- * @param isEqual Whether all segments before are those of the shape itself.
- */
-function collect(node: Node, segments: readonly ShapeSegment[], index: number, isEqual: boolean, found: Set<number>): void {
-  for (const position of node.rest) found.add(position);
-  if (index === segments.length) {
-    for (const position of node.ends) found.add(position);
-    return;
-  }
-  const segment = segments[index] as ShapeSegment;
-  if (segment === REST) {
-    if (!isEqual) collectAll(node, found);
-    return;
-  }
-  if (node.any !== undefined) collect(node.any, segments, index + 1, isEqual && segment === null, found);
-  if (segment !== null) {
-    const child = node.texts.get(segment);
-    if (child !== undefined) collect(child, segments, index + 1, isEqual, found);
-  } else if (!isEqual) {
-    for (const child of node.texts.values()) collect(child, segments, index + 1, false, found);
-  }
-}
-
-function collectAll(node: Node, found: Set<number>): void {
-  for (const position of [...node.rest, ...node.ends]) found.add(position);
-  if (node.any !== undefined) collectAll(node.any, found);
-  for (const child of node.texts.values()) collectAll(child, found);
-}
-
-function childOf(node: Node, text: string): Node {
-  let child = node.texts.get(text);
-  if (child === undefined) node.texts.set(text, child = new Node());
-  return child;
 }
 
 function isExact({ caseSensitive, ignoreTrailingSlash, ignoreDuplicateSlashes }: RoutingRules): boolean {

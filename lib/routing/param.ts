@@ -43,7 +43,7 @@ export function processParams(run: RouterRun, names: readonly string[], done: Ne
       }
       const handler = handlers[at++];
       if (handler === undefined) return nextParam();
-      if (run.admission === null) callParam(run, handler, nextHandler, value, name);
+      if (!run.isChecked) callParam(run, handler, nextHandler, value, name);
       else admit(run, () => callParam(run, handler, nextHandler, value, name));
     };
     nextHandler();

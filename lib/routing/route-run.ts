@@ -4,7 +4,7 @@ import { admit } from './admission';
 import { callHandler } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import { kRun, type RoutedRequest, type RouterRun } from './run';
+import { type Caller, kRun, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
 
 /** Calls of `next` that may be nested before the stack is let go. */
@@ -21,8 +21,8 @@ export class RouteRun {
   readonly #req: Request;
   readonly #res: Response;
   readonly #done: NextFunction;
-  /** The run of the router that has called; undefined where a program has, outside of any. */
-  readonly #run: RouterRun | undefined;
+  /** The run of the router that has called; undefined outside of any. */
+  readonly #run: Caller | undefined;
   #trace: HandlerTrace | null = null;
   #isBodyReady = false;
   #index = 0;
@@ -43,7 +43,7 @@ export class RouteRun {
   }
 
   #advance(error: unknown): void {
-    if (this.#run?.isStopped === true) return;
+    if (this.#run?.root?.isStopped === true) return;
     if (this.#trace !== null) {
       this.#run?.watch?.left(this.#trace, error);
       this.#trace = null;
@@ -59,8 +59,7 @@ export class RouteRun {
       const layer = stack[this.#index++] as Layer;
       if (layer.method !== undefined && layer.method !== this.#method) continue;
       if (error ? layer.handle.length !== 4 : layer.handle.length > 3) continue;
-      if (this.#run === undefined || this.#run.admission === null) this.#reach(layer, error);
-      else admit(this.#run, () => this.#reach(layer, error));
+      this.#reach(layer, error);
       this.#syncCalls = 0;
       return;
     }
@@ -74,10 +73,16 @@ export class RouteRun {
 
   /** Has the body parsed before the first handler that is no parser itself. */
   #reach(layer: Layer, error: unknown): void {
-    const host = this.#run?.host;
-    if (this.#isBodyReady || host == null || error || BODY_PARSERS.has(layer.handle.name)) return this.#call(layer, error);
+    const root = this.#run?.root;
+    if (this.#isBodyReady || root == null || !root.hasBody || error || BODY_PARSERS.has(layer.handle.name)) return this.#admit(layer, error);
     this.#isBodyReady = true;
-    if (host.prepareBody(this.#req, this.#res, (failure) => (failure === undefined ? this.#call(layer, undefined) : this.next(failure)))) this.#call(layer, undefined);
+    root.prepareBody((failure) => (failure === undefined ? this.#admit(layer, undefined) : this.next(failure)));
+  }
+
+  #admit(layer: Layer, error: unknown): void {
+    const run = this.#run;
+    if (run?.root?.isChecked !== true) this.#call(layer, error);
+    else admit(run, () => this.#call(layer, error));
   }
 
   #call(layer: Layer, error: unknown): void {

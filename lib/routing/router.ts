@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallSite } from '../call-site';
 import { receivedMethod } from '../http/received-method';
-import type { Request } from '../http/request';
-import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { kOriginalMethod } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import { describe } from '../options/field';
@@ -16,7 +15,8 @@ import type { PathParams } from './params-type';
 import { parsePattern, parsePrefix } from './patterns/pattern';
 import { flattenHandlers, Route } from './route';
 import { EXPRESS_RULES, type RouterOptions, type RoutingRules, rulesWithin } from './rules';
-import { kRun, type RoutedRequest, RouterRun } from './run';
+import { kRun, type RoutedRequest } from './caller';
+import { RouterRun } from './run';
 import { addVerbs, type Verbs } from './verb';
 import type { TypedHandlers } from './verb-types';
 import { RequestWatch } from './watch';
@@ -147,7 +147,7 @@ export class Router implements Mounted {
     }
     if (parent === undefined) req[kOriginalMethod] ??= receivedMethod(req, response);
     const watch = parent === undefined ? RequestWatch.ifTraced(req, res, false) : parent.watch;
-    new RouterRun(this, req, res, next, parent?.host ?? null, rules, watch).start();
+    new RouterRun(this, req, res, next, rules, watch).start();
   }
 
   /**
@@ -181,7 +181,7 @@ export class Router implements Mounted {
     for (const each of paths) parsePattern(each, EXACT);
     const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
     const handle: Handler = function handle(req, res, next) { route.dispatch(req, res, next); };
-    this.#add(new Layer(path, paths, handle, new CallSite(), route));
+    add(this, new Layer(path, paths, handle, new CallSite(), route));
     return route;
   }
 
@@ -206,7 +206,7 @@ export class Router implements Mounted {
     const { path, paths, handlers } = readUse(given);
     for (const handler of handlers) if (reaches((handler as { readonly [kMounted]?: Mounted })[kMounted], this)) throw new TypeError(`use(…) would mount a router inside itself`);
     const site = new CallSite();
-    for (const handler of handlers) this.#add(new Layer(path, paths, handler, site));
+    for (const handler of handlers) add(this, new Layer(path, paths, handler, site));
     return this;
   }
 
@@ -219,11 +219,11 @@ export class Router implements Mounted {
       return layer.paths.map((path) => ({ path, methods: route && namesOf(route as Route), router }));
     });
   }
+}
 
-  #add(layer: Layer): void {
-    this.layers.push(layer);
-    this.version++;
-  }
+function add(router: Router, layer: Layer): void {
+  router.layers.push(layer);
+  router.version++;
 }
 
 // `call`, `apply` and what else a function has: Node and others call it by these.

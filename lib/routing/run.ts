@@ -2,9 +2,10 @@ import { HttpError } from '../errors';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { isDisputed, pathOf, pathStart } from '../target';
-import { type AdmissionRoot, admit } from './admission';
+import { admit } from './admission';
 import { asError, callHandler } from './call';
-import type { NextFunction } from './handler';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from './caller';
+import type { Handler, NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
 import { type AnyLayer, type ForeignLayer, Layer } from './layer';
 import type { Lookup, Step } from './layer-index';
@@ -12,7 +13,7 @@ import { mergeParams } from './merge-params';
 import { forgetFraming } from '../http/answer';
 import { type ParamCall, processParams } from './param';
 import type { Pattern } from './patterns/pattern';
-import { NoParams, type Params } from './patterns/params';
+import type { Params } from './patterns/params';
 import type { Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
@@ -22,66 +23,35 @@ import type { RequestWatch } from './watch';
 /** Calls of `next` that may be nested before the stack is let go. */
 const MAX_SYNC_CALLS = 100;
 
-/** The innermost active run of a request. */
-export const kRun = Symbol('waypost.request.run');
-
-/** A request on its way. */
-export type RoutedRequest = Request & { [kRun]?: RouterRun | undefined };
-
-/** The application that a run belongs to. */
-export interface RunHost {
-  /**
-   * Has the body read, inflated and parsed before the first handler of a route. Returns true at once where there is none to wait for,
-   * else calls back, with the error that it came to.
-   */
-  prepareBody(req: Request, res: Response, done: (error?: unknown) => void): boolean;
-}
-
-/** A prefix that was taken off a URL. */
-interface Removed {
-  readonly prefix: string;
-  /** Whether a slash was put in its place. */
-  readonly isSlashAdded: boolean;
-}
-
 /** What a foreign layer has matched. */
 interface ForeignMatch {
   readonly params: Params;
   readonly path: string;
 }
 
-const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
-
 /**
  * One call of a router: it goes down the stack once, from top to bottom, as Express's routers do. The index tells which layers can match
  * the URL; after each `next` the URL and the method are read anew.
  */
-export class RouterRun {
+export class RouterRun implements Caller {
   readonly router: Router;
   readonly req: RoutedRequest;
   readonly res: Response;
-  readonly host: RunHost | null;
   readonly rules: RoutingRules;
-  /** The run that called this one. */
-  readonly parent: RouterRun | undefined;
-  /** The run in which the application began. */
-  readonly root: RouterRun;
-  /** What the signature checks of the application have admitted; null where it began in no checked tree. */
-  readonly admission: AdmissionRoot | null;
+  readonly parent: Caller | undefined;
+  readonly root: ApplicationRoot | null;
+  /** Whether functions are called only for targets that signature checks have admitted. */
+  readonly isChecked: boolean;
   readonly watch: RequestWatch | null;
   readonly next: NextFunction;
-  /** The prefix that the caller had taken off when this run began; null where `req.baseUrl` does not tell it. */
   readonly entered: Removed | null;
+  readonly mountPath: string;
   /** Values of parameters that handlers were called with. */
   paramCalls: Record<string, ParamCall> | null = null;
-  /** Calls nothing any more: the request was answered in the place of its handler. */
-  isStopped = false;
 
   readonly #done: NextFunction;
   readonly #baseUrl: string;
   readonly #outer: { readonly baseUrl: string; readonly next: NextFunction | undefined; readonly params: Params };
-  /** The path of the mount that routes of `createServer` see; empty in the application itself. */
-  readonly #mountPath: string;
   #lookup: Lookup | null = null;
   #url = '';
   #version = -1;
@@ -92,41 +62,31 @@ export class RouterRun {
   /** The URL that was shown to the layer that runs, and to a route as a whole. */
   #shown = '';
   #isWhole = false;
+  #isInRoute = false;
   #syncCalls = 0;
   #allowed: Set<string> | null = null;
   #pattern: Pattern | undefined = undefined;
   #trace: HandlerTrace | null = null;
 
-  /**
-   * @param done Goes on with what nothing here has taken.
-   * @param admission That of the application which begins here; undefined for a router within one.
-   */
-  constructor(router: Router, req: RoutedRequest, res: Response, done: NextFunction, host: RunHost | null, rules: RoutingRules, watch: RequestWatch | null, admission?: AdmissionRoot | null) {
+  /** @param done Goes on with what nothing here has taken. */
+  constructor(router: Router, req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
     const parent = req[kRun];
     this.router = router;
     this.req = req;
     this.res = res;
     this.#done = done;
-    this.host = host;
     this.rules = rules;
     this.parent = parent;
+    this.root = parent === undefined ? null : parent.root;
+    this.isChecked = this.root !== null && this.root.isChecked;
     this.watch = watch;
-    const isRoot = parent === undefined || admission !== undefined;
-    this.root = isRoot ? this : parent.root;
-    this.admission = admission === undefined ? parent?.admission ?? null : admission;
     this.#outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
-    this.entered = parent === undefined ? NOTHING : parent.#enteredBy(req, this.#baseUrl);
-    this.#mountPath = isRoot || rules.asExpress || this.entered === null ? '' : parent.#mountPath + this.entered.prefix;
+    this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
+    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : parent.mountPath + this.entered.prefix;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
-    req[kRun] = this;
-  }
-
-  /** Whether functions are called only for targets that signature checks have admitted. */
-  get isChecked(): boolean {
-    return this.admission !== null;
   }
 
   start(): void {
@@ -144,7 +104,7 @@ export class RouterRun {
   }
 
   #advance(error: unknown): void {
-    if (this.isStopped) return;
+    if (this.root !== null && this.root.isStopped) return;
     if (this.#trace !== null) {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
@@ -252,16 +212,15 @@ export class RouterRun {
     if (this.rules.asExpress || mounted === undefined) return false;
     const prefix = lookup.prefix(step, pattern);
     const rest = lookup.path.slice(prefix.length);
-    return standsBack(this, mounted, rest, prefix !== '' && rest === '/');
+    return standsBack(this, this.req.method, mounted, rest, prefix !== '' && rest === '/');
   }
 
-  /** The layers below the one that is looked at, as far as they may match. */
   get below(): readonly Step[] {
     return (this.#lookup as Lookup).plan.steps.slice(this.#cursor);
   }
 
-  get lookup(): Lookup {
-    return this.#lookup as Lookup;
+  get lookup(): Lookup | null {
+    return this.#lookup;
   }
 
   #enter(step: Step, pattern: Pattern, params: Params, failure: unknown): void {
@@ -270,7 +229,7 @@ export class RouterRun {
     req.params = this.#merged(params);
     if (req.next !== this.next) req.next = this.next;
     const { layer } = step;
-    if (layer.route !== undefined) req.route = layer.route;
+    if (layer.route !== undefined) req.route = layer.route as Route;
     if (pattern.bare || !router.handlesParams) {
       this.#admit(step, pattern, failure);
     } else {
@@ -284,7 +243,7 @@ export class RouterRun {
 
   #merged(params: Params): Params {
     const { router, rules } = this;
-    if (!(router.mergeParams ?? !(rules.asExpress || this === this.root))) return params;
+    if (!(router.mergeParams ?? !(rules.asExpress || this.parent === this.root))) return params;
     const { params: outer } = this.#outer;
     // Nearly always there are none.
     if (typeof (outer as unknown) === 'object') for (const _ in outer) return mergeParams(outer, params);
@@ -292,15 +251,16 @@ export class RouterRun {
   }
 
   #admit(step: Step, pattern: Pattern, failure: unknown): void {
-    if (this.admission === null) this.#reach(step, pattern, failure);
+    if (!this.isChecked) this.#reach(step, pattern, failure);
     else admit(this, () => this.#reach(step, pattern, failure));
   }
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
     const { layer } = step;
+    this.#isInRoute = layer.route !== undefined;
     if (layer.route === undefined) return this.#callMiddleware(step, pattern, failure);
     if (this.watch !== null) this.watch.routed(layer.route as Route, this.req.method, this.route);
-    if (this.#mountPath !== '') this.#showWhole();
+    if (this.mountPath !== '') this.#showWhole();
     const { handle } = layer;
     callHandler(handle, undefined, this.req, this.res, this.next);
   }
@@ -342,7 +302,7 @@ export class RouterRun {
   #showWhole(): void {
     const { req } = this;
     let { url } = req;
-    for (let run: RouterRun = this; run !== run.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
+    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
     this.#isWhole = true;
     this.#shown = req.url = url;
   }
@@ -360,12 +320,12 @@ export class RouterRun {
     }
     const { url } = req;
     const start = typeof url === 'string' ? pathStart(url) : 0;
-    const rest = typeof url === 'string' && url.startsWith(this.#mountPath, start) ? url.slice(start + this.#mountPath.length) : undefined;
+    const rest = typeof url === 'string' && url.startsWith(this.mountPath, start) ? url.slice(start + this.mountPath.length) : undefined;
     if (rest !== undefined && (rest === '' || rest.startsWith('/') || rest.startsWith('?'))) {
       req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
       return true;
     }
-    for (let run: RouterRun = this; run !== run.root && run.parent !== undefined; run = run.parent) run.parent.#removed = NOTHING;
+    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = NOTHING;
     return false;
   }
 
@@ -405,17 +365,16 @@ export class RouterRun {
     const { req, res } = this;
     req.params = this.#merged(params);
     if (req.next !== this.next) req.next = this.next;
-    if (layer.route !== undefined) req.route = layer.route as typeof req.route;
+    if (layer.route !== undefined) req.route = layer.route as Route;
     const call = (): void => {
       if (layer.route === undefined) this.#removePrefix(path);
-      callHandler((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next)), undefined, req, res, this.next);
+      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))) as Handler, undefined, req, res, this.next);
     };
-    if (this.admission === null) call();
+    if (!this.isChecked) call();
     else admit(this, call);
   }
 
-  /** The prefix that was taken off for what begins now with that base. */
-  #enteredBy({ url }: Request, baseUrl: string): Removed | null {
+  enteredBy({ url }: Request, baseUrl: string): Removed | null {
     const { prefix } = this.#removed;
     const shownBase = prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
     if (url === this.#shown && baseUrl === shownBase) return this.#removed;
@@ -423,45 +382,28 @@ export class RouterRun {
     return baseUrl.startsWith(this.#baseUrl) ? { prefix: baseUrl.slice(this.#baseUrl.length), isSlashAdded: false } : null;
   }
 
-  /** The request target as the application reads it; null where the program has made a contradictory `req.baseUrl` of it. */
   get target(): string | null {
     let { url } = this.req;
     if (this.#isWhole) return url;
-    for (let run: RouterRun = this; run !== run.root && run.parent !== undefined; run = run.parent) {
+    for (let run: Caller = this; run !== this.root && run.parent !== undefined; run = run.parent) {
       if (run.entered === null) return null;
       url = restored(url, run.entered);
     }
     return url;
   }
 
-  /** The same as the application around reads it that this one began in. */
-  targetAround(target: string): string | null {
-    let url = target;
-    for (let run: RouterRun = this; run.parent !== undefined; run = run.parent) {
-      if (run.entered === null) return null;
-      url = restored(url, run.entered);
-      if (run.parent === run.parent.root) return url;
-    }
-    return url;
-  }
-
-  /** The pattern of what runs, mount paths included. */
   get route(): string {
-    const base = this.parent === undefined ? this.#baseUrl : this.parent.route;
-    const text = this.#pattern?.text ?? '/';
-    if (base === '' || base === '/') return text;
-    return text === '/' ? base : base.replace(/\/$/, '') + text;
+    return joinPatterns(this.parent === undefined ? this.#baseUrl : this.parent.route, this.#pattern?.text ?? '/');
   }
-}
 
-/** A URL with the prefix that was taken off, as Express puts it back. */
-export function restored(url: string, { prefix, isSlashAdded }: Removed): string {
-  if (prefix === '') return url;
-  const start = pathStart(url);
-  let rest = url.slice(start);
-  const isBare = rest === '/' || rest.startsWith('/?');
-  if (isSlashAdded && (isBare || (prefix.endsWith('/') && rest.startsWith('/')))) rest = rest.slice(1);
-  return url.slice(0, start) + prefix + rest;
+  /** The same where it is a route. */
+  get reachedRoute(): string | undefined {
+    return this.#isInRoute ? this.route : undefined;
+  }
+
+  fail(error: unknown): void {
+    this.#leave(error);
+  }
 }
 
 /** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` does: one that a program has replaced may be asynchronous. */
@@ -473,4 +415,9 @@ function answerOptions(res: Response, methods: ReadonlySet<string>): unknown {
   res.setHeader('Content-Type', 'text/plain');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   return res.end(allow);
+}
+
+/** The pattern of the route that a request has reached last, mount paths included; undefined where it has reached none. */
+export function matchedRoute({ [kRun]: run }: RoutedRequest): string | undefined {
+  return run instanceof RouterRun ? run.reachedRoute : undefined;
 }

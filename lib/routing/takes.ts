@@ -1,6 +1,6 @@
 import { Layer, type Mounted } from './layer';
 import type { Route } from './route';
-import type { RouterRun } from './run';
+import type { Caller } from './caller';
 import type { RoutingRules } from './rules';
 
 /** Whether a route in what is mounted takes a request, or one in what is mounted within. @param path What the router sees of the path. */
@@ -47,12 +47,11 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
  * router beside it. A router without any route is a bundle of middleware, and is entered.
  * @param rest What the router would see of the path.
  */
-export function standsBack(run: RouterRun, mounted: Mounted, rest: string, isBehindSlash: boolean): boolean {
+export function standsBack(run: Caller, method: string, mounted: Mounted, rest: string, isBehindSlash: boolean): boolean {
   if (mounted.isApplication || !hasRoutes(mounted)) return false;
-  const { method } = run.req;
   const takesRest = (other: Mounted, path: string, isBehind: boolean): boolean => findRoute(other, path.startsWith('/') ? path : `/${path}`, run.rules, (route) => route.handles(method), isBehind);
   if (takesRest(mounted, rest, isBehindSlash)) return false;
-  for (let here: RouterRun = run; ; here = here.parent) {
+  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
     const { lookup } = here;
     for (const step of here.below) {
       const { layer } = step;
@@ -70,8 +69,8 @@ export function standsBack(run: RouterRun, mounted: Mounted, rest: string, isBeh
       const left = lookup.path.slice(prefix.length);
       if (takesRest(inner, left, prefix !== '' && left === '/')) return true;
     }
-    if (here === here.root || here.parent === undefined) return false;
   }
+  return false;
 }
 
 function hasRoutes({ layers }: Mounted): boolean {

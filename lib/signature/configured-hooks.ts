@@ -86,7 +86,7 @@ function overlap(a: readonly Segment[], b: readonly Segment[]): boolean {
 /** Whether one segment of a path may be both. */
 function meet(a: Segment, b: Segment): boolean {
   if (a.kind === 'param' || b.kind === 'param') return true;
-  if (a.kind === 'static') return new Pattern('', [b], 0).matches(new Path(`/${a.text}`, LOOSE));
+  if (a.kind === 'static') return new Pattern('', [b]).matches(new Path(`/${a.text}`, LOOSE));
   if (b.kind === 'static') return meet(b, a);
   return shapeOf(a) === shapeOf(b);
 }

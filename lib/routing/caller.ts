@@ -1,0 +1,89 @@
+import type { Request } from '../http/request';
+import { pathStart } from '../target';
+import type { Lookup, Step } from './layer-index';
+import type { RoutingRules } from './rules';
+import type { RequestWatch } from './watch';
+
+/** The innermost active run of a request. */
+export const kRun = Symbol('waypost.request.run');
+
+/** A request on its way. */
+export type RoutedRequest = Request & { [kRun]?: Caller | undefined };
+
+/** A prefix that was taken off a URL. */
+export interface Removed {
+  readonly prefix: string;
+  /** Whether a slash was put in its place. */
+  readonly isSlashAdded: boolean;
+}
+
+export const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+
+/** What a router may be called in: the run of another, or of an application. */
+export interface Caller {
+  /** The application's; null for a router outside of any. */
+  readonly root: ApplicationRoot | null;
+  readonly parent: Caller | undefined;
+  readonly rules: RoutingRules;
+  readonly watch: RequestWatch | null;
+  /** The prefix that the caller had taken off when this began; null where `req.baseUrl` contradicts that. */
+  readonly entered: Removed | null;
+  /** The path of the mounts around, from the application on, as routes of `createServer` see it. */
+  readonly mountPath: string;
+  /** The pattern of what runs, the patterns of the mounts around included. */
+  readonly route: string;
+  /** The request target as the application reads it; null where it can't be told. */
+  readonly target: string | null;
+  /** The prefix that is taken off for what begins now with that base. */
+  enteredBy(req: Request, baseUrl: string): Removed | null;
+  /** The path that a router looks at; null for an application. */
+  readonly lookup: Lookup | null;
+  /** The layers of the router below the one that runs, as far as they may match. */
+  readonly below: readonly Step[];
+  /** Ends with an error that no function within may be called with. */
+  fail(error: unknown): void;
+}
+
+/** A request's way through one application. */
+export interface ApplicationRoot extends Caller, AdmissionRoot {
+  readonly root: ApplicationRoot;
+  readonly req: RoutedRequest;
+  /** Whether the request has a body. */
+  readonly hasBody: boolean;
+  /** Whether the request was answered in the place of its handler: nothing is called any more. */
+  readonly isStopped: boolean;
+  /** Has the body inflated and parsed for the first handler of a route; calls back with the error that it came to. */
+  prepareBody(done: (error: unknown) => void): void;
+}
+
+/** The signature checks of one application, as one request meets them. */
+export interface AdmissionRoot {
+  /** Whether the application, or one around it, checks signatures. */
+  readonly isChecked: boolean;
+  /** Whether a check has refused the request, or not let it go on yet: no `next` counts. One for all applications that have it. */
+  readonly admission: { isPending: boolean };
+  /** Method and target that were admitted last, as the application reads them. */
+  admittedMethod: string | undefined;
+  admittedTarget: string | undefined;
+  /**
+   * Asks the scope of the application; calls back when the request has the signatures that the target needs. It answers what it refuses.
+   * @param target Null for one that can't be told: it needs all of them.
+   */
+  ask(method: string, target: string | null, admitted: () => void): void;
+}
+
+/** A pattern behind that of the mounts around. */
+export function joinPatterns(base: string, text: string): string {
+  if (base === '' || base === '/') return text;
+  return text === '/' ? base : base.replace(/\/$/, '') + text;
+}
+
+/** A URL with the prefix that was taken off, as Express puts it back. */
+export function restored(url: string, { prefix, isSlashAdded }: Removed): string {
+  if (prefix === '') return url;
+  const start = pathStart(url);
+  let rest = url.slice(start);
+  const isBare = rest === '/' || rest.startsWith('/?');
+  if (isSlashAdded && (isBare || (prefix.endsWith('/') && rest.startsWith('/')))) rest = rest.slice(1);
+  return url.slice(0, start) + prefix + rest;
+}
