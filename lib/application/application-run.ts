@@ -44,7 +44,7 @@ export class ApplicationRun implements ApplicationRoot {
   /** Goes on with what the application has not taken; undefined for the outermost. */
   readonly outer: NextFunction | undefined;
   /** Called by the router at its end. */
-  readonly done: NextFunction;
+  readonly next: NextFunction;
   readonly #baseUrl: string;
   #url: string;
   /** The URL as sent where it was routed without the suffix `.xJson`. */
@@ -66,7 +66,7 @@ export class ApplicationRun implements ApplicationRoot {
     const around = parent?.root as ApplicationRun | null | undefined;
     this.isChecked = host.isChecking || around?.isChecked === true;
     this.admission = around?.admission ?? { isPending: false, passed: [] };
-    this.done = ApplicationRun.#done.bind(undefined, this);
+    this.next = ApplicationRun.#done.bind(undefined, this);
     req[kRun] = this;
   }
 
@@ -95,7 +95,7 @@ export class ApplicationRun implements ApplicationRoot {
   readonly below = [];
 
   fail(error: unknown): void {
-    this.done(error);
+    this.next(error);
   }
 
   ask(method: string, target: string | null, admitted: () => void): void {

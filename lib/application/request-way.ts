@@ -170,7 +170,7 @@ export class RequestWay implements RunHost {
     run.hasBody = hasBody(req);
     this.#bodies.read(req, res, () => this.#takes(req.method, req.url), () => {
       try {
-        this.#app.run(req, res, run.done);
+        this.#app.run(req, res, run.next);
       } catch (error) {
         // What was registered and can't be, or a router of the program's own.
         this.ended(run, error);
@@ -193,10 +193,14 @@ export class RequestWay implements RunHost {
       if (error) return this.#failed(req, res, error);
       return this.#untaken(run);
     }
-    run.restoreSuffix();
-    if (parent !== undefined) req[kRun] = parent;
-    run.watch?.leave(this.#handlerTimeout);
-    outer(error || undefined);
+    const handOn = (): void => {
+      run.restoreSuffix();
+      if (parent !== undefined) req[kRun] = parent;
+      run.watch?.leave(this.#handlerTimeout);
+      outer(error || undefined);
+    };
+    if (run.isChecked) admit(run, handOn);
+    else handOn();
   }
 
   #untaken(run: ApplicationRun): void {

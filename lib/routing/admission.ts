@@ -8,7 +8,8 @@ import { type ApplicationRoot, type Caller, restored } from './caller';
  */
 export function admit(run: Caller, goOn: () => void): void {
   const root = run.root as ApplicationRoot;
-  const { admission, req } = root;
+  const { admission } = root;
+  const { req } = run;
   if (admission.isPending) return;
   const { method } = req;
   const { target } = run;

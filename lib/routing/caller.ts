@@ -1,5 +1,6 @@
 import type { Request } from '../http/request';
 import { pathStart } from '../target';
+import type { NextFunction } from './handler';
 import type { Lookup, Step } from './layer-index';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
@@ -21,6 +22,9 @@ export const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false 
 
 /** What a router may be called in: the run of another, or of an application. */
 export interface Caller {
+  readonly req: RoutedRequest;
+  /** Goes on here; what is given another is called by the program. */
+  readonly next: NextFunction | undefined;
   /** The application's; null for a router outside of any. */
   readonly root: ApplicationRoot | null;
   readonly parent: Caller | undefined;
@@ -47,7 +51,6 @@ export interface Caller {
 /** A request's way through one application. */
 export interface ApplicationRoot extends Caller, AdmissionRoot {
   readonly root: ApplicationRoot;
-  readonly req: RoutedRequest;
   /** Whether the request has a body. */
   readonly hasBody: boolean;
   /** Whether the request was answered in the place of its handler: nothing is called any more. */

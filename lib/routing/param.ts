@@ -36,6 +36,7 @@ export function processParams(run: RouterRun, names: readonly string[], done: Ne
     calls[name] = call;
     let at = 0;
     const nextHandler: NextFunction = (raised) => {
+      if (run.root?.admission.isPending === true) return;
       call.value = (req.params as Record<string, unknown>)[name];
       if (raised) {
         call.error = raised;

@@ -43,13 +43,14 @@ export class RouteRun {
   }
 
   #advance(error: unknown): void {
-    if (this.#run?.root?.isStopped === true) return;
+    const root = this.#run?.root;
+    if (root != null && (root.isStopped || root.admission.isPending)) return;
     if (this.#trace !== null) {
       this.#run?.watch?.left(this.#trace, error);
       this.#trace = null;
     }
-    if (error === 'route') return this.#done();
-    if (error === 'router') return this.#done(error);
+    if (error === 'route') return this.#finish(undefined);
+    if (error === 'router') return this.#finish(error);
     if (++this.#syncCalls > MAX_SYNC_CALLS) {
       setImmediate(RouteRun.#again, this, error);
       return;
@@ -63,7 +64,14 @@ export class RouteRun {
       this.#syncCalls = 0;
       return;
     }
-    this.#done(error);
+    this.#finish(error);
+  }
+
+  /** Goes on behind the route. Where the program has dispatched it by hand, that is a call of its function. */
+  #finish(error: unknown): void {
+    const run = this.#run;
+    if (run?.root?.isChecked === true && this.#done !== run.next) admit(run, () => this.#done(error));
+    else this.#done(error);
   }
 
   static #again(this: void, run: RouteRun, error: unknown): void {

@@ -59,8 +59,9 @@ export class RouterRun implements Caller {
   #position = 0;
   #cursor = 0;
   #removed: Removed = NOTHING;
-  /** The URL that was shown to the layer that runs, and to a route as a whole. */
+  /** URL and base that were shown to the layer that runs. */
   #shown = '';
+  #shownBase: string;
   #isWhole = false;
   #isInRoute = false;
   #syncCalls = 0;
@@ -82,6 +83,7 @@ export class RouterRun implements Caller {
     this.watch = watch;
     this.#outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
+    this.#shownBase = this.#baseUrl;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : parent.mountPath + this.entered.prefix;
     this.next = RouterRun.#next.bind(undefined, this);
@@ -104,7 +106,7 @@ export class RouterRun implements Caller {
   }
 
   #advance(error: unknown): void {
-    if (this.root !== null && this.root.isStopped) return;
+    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return;
     if (this.#trace !== null) {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
@@ -261,6 +263,8 @@ export class RouterRun implements Caller {
     if (layer.route === undefined) return this.#callMiddleware(step, pattern, failure);
     if (this.watch !== null) this.watch.routed(layer.route as Route, this.req.method, this.route);
     if (this.mountPath !== '') this.#showWhole();
+    this.#shown = this.req.url;
+    this.#shownBase = this.req.baseUrl;
     const { handle } = layer;
     callHandler(handle, undefined, this.req, this.res, this.next);
   }
@@ -278,17 +282,17 @@ export class RouterRun implements Caller {
 
   #removePrefix(prefix: string): void {
     const { req } = this;
-    if (prefix === '') {
-      this.#shown = req.url;
-      return;
+    if (prefix !== '') {
+      const { url } = req;
+      const start = pathStart(url);
+      const rest = url.slice(start + prefix.length);
+      const isSlashAdded = !rest.startsWith('/');
+      this.#removed = { prefix, isSlashAdded };
+      req.url = url.slice(0, start) + (isSlashAdded ? '/' : '') + rest;
+      req.baseUrl = this.#baseBehind(prefix);
     }
-    const { url } = req;
-    const start = pathStart(url);
-    const rest = url.slice(start + prefix.length);
-    const isSlashAdded = !rest.startsWith('/');
-    this.#removed = { prefix, isSlashAdded };
-    this.#shown = req.url = url.slice(0, start) + (isSlashAdded ? '/' : '') + rest;
-    req.baseUrl = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+    this.#shown = req.url;
+    this.#shownBase = req.baseUrl;
   }
 
   #restoreUrl(): void {
@@ -304,7 +308,7 @@ export class RouterRun implements Caller {
     let { url } = req;
     for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
     this.#isWhole = true;
-    this.#shown = req.url = url;
+    req.url = url;
   }
 
   /**
@@ -338,7 +342,13 @@ export class RouterRun implements Caller {
     this.#finish(failure);
   }
 
+  /** Hands the request on. Where the caller is the program, that is a call of its function. */
   #finish(failure: unknown): void {
+    if (this.isChecked && this.#done !== this.parent?.next) admit(this, () => this.#handOn(failure));
+    else this.#handOn(failure);
+  }
+
+  #handOn(failure: unknown): void {
     const { req } = this;
     const { baseUrl, next, params } = this.#outer;
     req.baseUrl = baseUrl;
@@ -375,11 +385,18 @@ export class RouterRun implements Caller {
   }
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
-    const { prefix } = this.#removed;
-    const shownBase = prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
-    if (url === this.#shown && baseUrl === shownBase) return this.#removed;
-    // Called by hand, or by another framework, with another URL: what was added to the base was taken off.
-    return baseUrl.startsWith(this.#baseUrl) ? { prefix: baseUrl.slice(this.#baseUrl.length), isSlashAdded: false } : null;
+    const expected = this.#baseBehind(this.#removed.prefix);
+    // A base that the program has assigned tells nothing.
+    if (this.#shownBase !== expected) return null;
+    if (url === this.#shown) return baseUrl === expected ? this.#removed : null;
+    // Called by hand, or by another framework: what was added to the base was taken off the URL.
+    if (!baseUrl.startsWith(this.#baseUrl)) return null;
+    const prefix = baseUrl.slice(this.#baseUrl.length);
+    return { prefix, isSlashAdded: restored(url, { prefix, isSlashAdded: true }) === this.#url };
+  }
+
+  #baseBehind(prefix: string): string {
+    return prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
   }
 
   get target(): string | null {
@@ -402,7 +419,7 @@ export class RouterRun implements Caller {
   }
 
   fail(error: unknown): void {
-    this.#leave(error);
+    this.#handOn(error);
   }
 }
 
