@@ -43,14 +43,22 @@ export class ApplicationRun implements ApplicationRoot {
   hasBody = false;
   /** Goes on with what the application has not taken; undefined for the outermost. */
   readonly outer: NextFunction | undefined;
+  /** Whether that is a function of the program, or another framework's. */
+  readonly isHandedOut: boolean;
   /** Called by the router at its end. */
   readonly next: NextFunction;
+  /** The URL as it was handed in. */
+  get enteredUrl(): string {
+    return this.#url;
+  }
+
   readonly #baseUrl: string;
   #url: string;
   /** The URL as sent where it was routed without the suffix `.xJson`. */
   #suffixed: string | null = null;
 
-  constructor(host: RunHost, req: RoutedRequest, res: Response, outer: NextFunction | undefined, watch: RequestWatch | null) {
+  /** @param next As the caller gave it. @param outer The same, which gives request and response back before. */
+  constructor(host: RunHost, req: RoutedRequest, res: Response, next: NextFunction | undefined, outer: NextFunction | undefined, watch: RequestWatch | null) {
     const { [kRun]: parent } = req;
     this.root = this;
     this.host = host;
@@ -58,6 +66,7 @@ export class ApplicationRun implements ApplicationRoot {
     this.res = res;
     this.outer = outer;
     this.parent = parent;
+    this.isHandedOut = next !== parent?.next;
     this.rules = host.rules;
     this.watch = watch;
     this.#url = req.url;

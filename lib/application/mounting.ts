@@ -2,7 +2,7 @@ import { parseQuery } from '../http/query';
 import { lendQuery, type Request } from '../http/request';
 import type { QueryParser } from '../http/request-state';
 import type { Paths } from '../routing/given-path';
-import type { Handler, NextFunction } from '../routing/handler';
+import type { Handler } from '../routing/handler';
 import { kMounted } from '../routing/layer';
 
 /** By this symbol a function that calls an application leads to it. */
@@ -29,13 +29,15 @@ export function isApplication(given: unknown): given is MountableApplication {
 /** Calls an application as Express calls one that is mounted, and gives request and response back as they were to what stands behind it. */
 export function mounting(app: MountableApplication): Handler {
   const handler: Handler = function mounted_app(req, res, next) {
+    // An application of waypost gives them back by itself.
+    if (kMounted in app) return void app.handle(req, res, next);
     const [ofRequest, ofResponse] = [prototypeOf(req), prototypeOf(res)];
     const takeBack = isOfExpress4(app) ? lend(app, req) : undefined;
     app.handle(req, res, (error: unknown) => {
       takeBack?.();
       Object.setPrototypeOf(req, ofRequest);
       Object.setPrototypeOf(res, ofResponse);
-      (next as NextFunction)(error);
+      next(error);
     });
   };
   Object.defineProperty(handler, kMounted, { get: () => (app as { readonly [kMounted]?: unknown })[kMounted] });

@@ -20,7 +20,7 @@ import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
 import { HandlerTimeout } from './handler-timeout';
-import { admit } from '../routing/admission';
+import { admit, admitBehind } from '../routing/admission';
 import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
@@ -139,7 +139,7 @@ export class RequestWay implements RunHost {
       this.#failed(req, res, error);
       return;
     }
-    const run = new ApplicationRun(this, req, res, leave, watch);
+    const run = new ApplicationRun(this, req, res, next, leave, watch);
     if (req.url.includes(SUFFIX) && parent === undefined) this.#cutSuffix(run);
     if (!run.isChecked) return this.#enter(run);
     // What is refused is answered before anything looks at the body.
@@ -199,7 +199,7 @@ export class RequestWay implements RunHost {
       run.watch?.leave(this.#handlerTimeout);
       outer(error || undefined);
     };
-    if (run.isChecked) admit(run, handOn);
+    if (run.isChecked && run.isHandedOut) admitBehind(run, run.enteredUrl, handOn);
     else handOn();
   }
 

@@ -1,5 +1,5 @@
 import { HttpError } from '../errors';
-import { isDisputed } from '../target';
+import { hasOrigin, isDisputed } from '../target';
 import { type ApplicationRoot, type Caller, restored } from './caller';
 
 /**
@@ -7,20 +7,38 @@ import { type ApplicationRoot, type Caller, restored } from './caller';
  * No function of the program is called for a target that has not been admitted.
  */
 export function admit(run: Caller, goOn: () => void): void {
+  admitTarget(run, () => run.target, goOn);
+}
+
+/**
+ * The same before a request is handed on to a function of the program, or another framework: what that makes of a URL which has an
+ * origin, or began as a mount path alone, and was changed within, depends on the framework.
+ * @param entered The URL as it was handed in.
+ */
+export function admitBehind(run: Caller, entered: string, goOn: () => void): void {
+  admitTarget(run, () => {
+    const { url } = run.req;
+    const isTold = url === entered || !(hasOrigin(url) || hasOrigin(entered) || entered === '/' || entered.startsWith('/?'));
+    return isTold ? run.target : null;
+  }, goOn);
+}
+
+/** @param read Reads the target; null for one that can't be told. */
+function admitTarget(run: Caller, read: () => string | null, goOn: () => void): void {
   const root = run.root as ApplicationRoot;
   const { admission } = root;
   const { req } = run;
   if (admission.isPending) return;
   const { method } = req;
-  const { target } = run;
+  const target = read();
   if (target !== null && target === root.admittedTarget && method === root.admittedMethod) return goOn();
   if (target !== null && isDisputed(target)) return run.fail(HttpError.of('DISPUTED_PATH'));
   admission.isPending = true;
   ask(root, method, target, () => {
     admission.isPending = false;
     // A store of signatures may have taken its time, and the program made another target meanwhile.
-    if (run.target === target && req.method === method) goOn();
-    else admit(run, goOn);
+    if (read() === target && req.method === method) goOn();
+    else admitTarget(run, read, goOn);
   });
 }
 

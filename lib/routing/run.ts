@@ -2,7 +2,7 @@ import { HttpError } from '../errors';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { isDisputed, pathOf, pathStart } from '../target';
-import { admit } from './admission';
+import { admit, admitBehind } from './admission';
 import { asError, callHandler } from './call';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from './caller';
 import type { Handler, NextFunction } from './handler';
@@ -50,6 +50,7 @@ export class RouterRun implements Caller {
   paramCalls: Record<string, ParamCall> | null = null;
 
   readonly #done: NextFunction;
+  readonly #enteredUrl: string;
   readonly #baseUrl: string;
   readonly #outer: { readonly baseUrl: string; readonly next: NextFunction | undefined; readonly params: Params };
   #lookup: Lookup | null = null;
@@ -76,6 +77,7 @@ export class RouterRun implements Caller {
     this.req = req;
     this.res = res;
     this.#done = done;
+    this.#enteredUrl = req.url;
     this.rules = rules;
     this.parent = parent;
     this.root = parent === undefined ? null : parent.root;
@@ -344,7 +346,7 @@ export class RouterRun implements Caller {
 
   /** Hands the request on. Where the caller is the program, that is a call of its function. */
   #finish(failure: unknown): void {
-    if (this.isChecked && this.#done !== this.parent?.next) admit(this, () => this.#handOn(failure));
+    if (this.isChecked && this.#done !== this.parent?.next) admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
     else this.#handOn(failure);
   }
 
