@@ -132,7 +132,7 @@ export class RouterRun implements Caller {
   }
 
   static #leaveLater(this: void, run: RouterRun, failure: unknown): void {
-    run.#leave(failure);
+    if (run.root?.admission.isPending !== true) run.#leave(failure);
   }
 
   /** Goes on to the next layer that matches. */
