@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { types } from 'node:util';
 
 /**
  * Every error that waypost itself raises while it serves a request: its code,
@@ -7,6 +8,7 @@ import { STATUS_CODES } from 'node:http';
  */
 export const ERRORS = {
   DISPUTED_PATH: { status: 400, message: 'The request target can be read as two paths' },
+  INVALID_HOST: { status: 400, message: 'The Host header must be one host, with or without a port' },
   MALFORMED_PATH: { status: 400, message: 'The request path holds malformed percent-encoding' },
   MALFORMED_BODY: { status: 400, message: 'The request body could not be parsed' },
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },
@@ -91,10 +93,15 @@ export function asFailure(status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 }
 
+/** Whether it is an error, of whatever realm: another object that is thrown may be a client's, such as a parsed body. */
+export function isError(thrown: unknown): boolean {
+  return types.isNativeError(thrown) || thrown instanceof Error;
+}
+
 /** The header fields that an error brings for its answer, such as `Retry-After`. */
 export function headersOf(error: unknown): [name: string, value: unknown][] {
   const headers = read(error, 'headers');
-  if (typeof headers !== 'object' || headers === null) return [];
+  if (typeof headers !== 'object' || headers === null || !isError(error)) return [];
   try {
     return Object.entries(headers);
   } catch {

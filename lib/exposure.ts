@@ -1,12 +1,12 @@
 import { types } from 'node:util';
-import { read } from './errors';
+import { isError, read } from './errors';
 
 /**
  * Whether an error says that a client may read it, its headers too. A status says no such thing:
- * what a client of another service throws has one, and tells of that service.
+ * what a client of another service throws has one, and tells of that service. Nor does an object that is none say it.
  */
 export function isExposed(error: unknown): boolean {
-  return read(error, 'expose') === true && read(error, kUnshown) !== true && !isOfParserCallback(error);
+  return read(error, 'expose') === true && isError(error) && read(error, kUnshown) !== true && !isOfParserCallback(error);
 }
 
 /** On an error that is not shown whatever it says. */

@@ -20,7 +20,6 @@ export const
   cookieSignature = late(() => require('cookie-signature') as typeof import('cookie-signature')),
   encodeUrl = late(() => require('encodeurl') as typeof import('encodeurl')),
   etag = late(() => require('etag') as typeof import('etag')),
-  fastQuerystring = late(() => require('fast-querystring') as typeof import('fast-querystring')),
   findMyWay = late(() => require('find-my-way') as typeof import('find-my-way')),
   fresh = late(() => require('fresh') as typeof import('fresh')),
   lightMyRequest = late(() => require('light-my-request') as typeof import('light-my-request')),

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+import { runInNewContext } from 'node:vm';
 import parsers from 'body-parser';
 import fc from 'fast-check';
 import createError from 'http-errors';
@@ -63,9 +65,34 @@ describe('of an error that says expose: true, it reads message and headers', () 
     ['HttpError', 418, () => Object.assign(new HttpError(418, 'TEAPOT', DETAIL), { headers: HEADERS })],
     ['http-errors', 409, () => createError(409, DETAIL, { headers: HEADERS })],
     ['an error of the program\'s own', 404, () => foreign({ status: 404, expose: true })],
+    ['an error of another realm', 404, () => Object.assign(runInNewContext('new TypeError(detail)', { detail: DETAIL }) as Error, { status: 404, expose: true, headers: HEADERS })],
+    ['one that is an error by its prototype alone', 404, () => Object.assign(Object.create(Error.prototype), { message: DETAIL, status: 404, expose: true, headers: HEADERS }) as unknown],
     ['one that says so above 500', 503, () => createError(503, DETAIL, { expose: true, headers: HEADERS })],
   ])('%s', async (_, status, make) => {
     expect(await answersTo(make, 'production')).toMatchObject({ status, json: { message: DETAIL }, headers: expect.stringContaining('x-inner') as unknown });
+  });
+
+  test('but of nothing that is no error, such as a body that is thrown', async () => {
+    const thrown = { status: 403, expose: true, message: DETAIL, stack: DETAIL, headers: HEADERS };
+    const raisers: Record<string, Handler> = {
+      body: (req) => raise(req.body),
+      made: () => raise(Object.assign(Object.create(null) as object, thrown)),
+      called: (_req, _res, next) => next(thrown),
+      rejected: async () => Promise.reject(thrown as unknown as Error),
+      function: () => raise(Object.assign(() => undefined, thrown)),
+    };
+    for (const [env, made] of [['production', createServer], ['production', express], ['development', createServer]] as const) {
+      const app = made({ env, logging: { level: 'silent' } });
+      for (const [name, handler] of Object.entries(raisers)) app.post(`/${name}`, json(), handler);
+      const port = await running.start(app);
+      for (const name of Object.keys(raisers)) {
+        const { status, headers, json: shown } = await post(port, `/${name}`, JSON.stringify(thrown));
+        expect(status).toBe(name === 'function' ? 500 : 403);
+        expect(JSON.stringify(headers)).not.toMatch(/inner|another-service/i);
+        if (env !== 'development') expect(shown).toEqual({ error: STATUS_CODES[status], message: STATUS_CODES[status] });
+      }
+      await running.close();
+    }
   });
 
   test('waypost\'s own, and what body-parser raises', async () => {

@@ -1,7 +1,11 @@
 import bodyParser from 'body-parser';
 import express from 'express';
+import fc from 'fast-check';
+import { parse } from 'node:querystring';
 import { parseForm, parseQuery } from '../lib/http/query';
+import { expectSame } from './support/expect-same';
 import { Running } from './support/running';
+import { runs } from './support/runs';
 import { ask, post } from './support/wire';
 import { workOf } from './support/work-meter';
 
@@ -66,4 +70,39 @@ test('fields are counted, not parsed: what is past the bound costs nothing', () 
 
 test('a plus is a space wherever it stands, an escaped one a plus', () => {
   expect(parseQuery('a+b=c+d%2B+&+=+&e=f')).toEqual({ 'a b': 'c d+ ', ' ': ' ', 'e': 'f' });
+});
+
+describe('a flat text', () => {
+  const lenient = (text: string): string => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  };
+  const piece = fc.oneof(
+    fc.constantFrom('a', '=', '&', '+', '%', '%41', '%c3%a9', '%C3', '%ED%A0%80', '%C0%80', '%F0%9F%98%80', '%F4%90%80%80', '%zz', '%2', '%26', '%3D', '%2B', '%00', '\u00e9', '\u{1f600}', '\ud800', 'constructor', '__proto__', '%5f_proto__'),
+    fc.string({ maxLength: 4 }),
+  );
+
+  test('is read as Node reads it, but for malformed escapes, which stay, and __proto__', () => {
+    fc.assert(fc.property(fc.array(piece, { maxLength: 12 }), fc.constantFrom(1, 1, 400), (pieces, times) => {
+      const text = pieces.join('').repeat(times);
+      const expected = { ...parse(text.replaceAll('+', ' '), '&', '=', { maxKeys: 1000, decodeURIComponent: lenient }) };
+      delete expected['__proto__'];
+      if (text.split('&').length <= 1000) expectSame(JSON.stringify(parseQuery(text)), JSON.stringify(expected), text.slice(0, 200));
+    }), { numRuns: runs(2000) });
+  });
+
+  test.each(['%41', '%C3%A9', '+', 'a+', '%', '%zz', 'a', '='])('is left to the engine: a megabyte of %s takes as many calls as a short text', (unit) => {
+    const calls = (length: number): number => {
+      const spies = (['slice', 'indexOf', 'charCodeAt', 'charAt', 'replace', 'replaceAll', 'split'] as const).map((name) => jest.spyOn(String.prototype, name));
+      spies.push(jest.spyOn(String, 'fromCharCode') as never);
+      parseForm(`a=${unit.repeat(length / unit.length)}&b=${unit.repeat(8)}`);
+      const count = spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+      jest.restoreAllMocks();
+      return count;
+    };
+    expect(calls(1_048_576)).toBeLessThan(calls(64) + 8);
+  });
 });

@@ -71,6 +71,45 @@ describe.each(Object.entries(fields))('%s', (_, read) => {
   });
 });
 
+describe('the addresses of X-Forwarded-For', () => {
+  const list = (length: number): string[] => Array.from({ length }, (_, index) => `10.${index >> 8}.${index & 255}.1`);
+
+  test('are compared with those that are trusted once for each request, and until something else is trusted or said', () => {
+    const req = requestWith({ 'x-forwarded-for': list(20).join(', ') });
+    const settings = (): { trustProxy: jest.Mock } => {
+      const made = { ...req[kSettings], trustProxy: jest.fn(() => true) };
+      Object.assign(req, { [kSettings]: made });
+      return made;
+    };
+    const read = (): unknown => [req.ip, req.ips, req.ip, req.ips.length];
+    const first = settings();
+    expect(read()).toEqual(['10.0.0.1', list(20), '10.0.0.1', 20]);
+    req.ips.pop();
+    expect(req.ips).toEqual(list(20));
+    expect(first.trustProxy).toHaveBeenCalledTimes(20);
+    const second = settings();
+    second.trustProxy.mockImplementation((_address: string, hop: number) => hop < 3);
+    expect(read()).toEqual(['10.0.17.1', list(20).slice(17), '10.0.17.1', 3]);
+    req.headers['x-forwarded-for'] = '192.0.2.1';
+    expect(read()).toEqual(['192.0.2.1', ['192.0.2.1'], '192.0.2.1', 1]);
+    delete req.headers['x-forwarded-for'];
+    expect(req.ips).toEqual([]);
+    Object.assign(req, { ip: 'mine' });
+    expect(req.ip).toBe('mine');
+  });
+
+  test.each([1, 31, 32, 33, 5000])('are those that the nearest proxies have written, 32 of %d', (length) => {
+    for (const separator of [',', ', ', ' , ']) {
+      const req = requestWith({ 'x-forwarded-for': list(length).join(separator) });
+      const trust = jest.spyOn(req[kSettings], 'trustProxy' as never);
+      expect(req.ips).toEqual(list(length).slice(-32));
+      expect(req.ip).toBe(list(length).slice(-32)[0]);
+      expect(trust).toHaveBeenCalledTimes(Math.min(length, 32));
+    }
+    expect(requestWith({ 'x-forwarded-for': `192.0.2.1${','.repeat(length)}` }).ips).toEqual(length < 32 ? ['192.0.2.1'] : []);
+  });
+});
+
 /** Paths of a length. */
 const paths: Readonly<Record<string, (length: number) => string>> = {
   'segments': (length) => '/a'.repeat(length / 2),

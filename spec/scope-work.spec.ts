@@ -1,7 +1,11 @@
 import { type Application, createServer, express, type Handler, signRequest } from 'waypost';
-import { isPlain, SignatureScope } from '../lib/signature/scope/scope';
+import { SignatureCheck } from '../lib/signature/check';
+import type { SignatureHook } from '../lib/signature/hook';
+import { SignatureScope } from '../lib/signature/scope/scope';
+import type { TargetViews } from '../lib/signature/scope/target-views';
 import { Running } from './support/running';
 import { ask } from './support/wire';
+import { workOf } from './support/work-meter';
 
 const SECRET = 'the secret of these specs, 32 bytes or more';
 /** Characters that may be looked through for one request. */
@@ -66,7 +70,8 @@ describe('a check that is made again and again for one request', () => {
     const path = `${'/s'.repeat(60)}/${unit.repeat((LONGEST - 200) / unit.length)}`;
     const port = await running.start((PROGRAMS[name] as (times: number) => Application)(50));
     const { status } = await ask(port, path);
-    for (const [, asked] of requires.mock.calls) if (!isPlain(asked)) looked += asked.length;
+    const asked = new Set(requires.mock.calls.map(([, target]) => target as TargetViews));
+    for (const { isPlain, target } of asked) if (!isPlain) looked += target.length;
     expect(looked).toBeGreaterThan(LONGEST - 500);
     expect(looked).toBeLessThanOrEqual(MOST);
     // Of `%2f` and the like none can tell what it means, and a scope with a parameter in front asks for a signature at once.
@@ -88,5 +93,34 @@ describe('a check that is made again and again for one request', () => {
     const url = `/${'a'.repeat(LONGEST - 100)}`;
     expect((await ask(port, url)).status).toBe(401);
     expect((await ask(port, url, { headers: { ...signRequest({ secret: SECRET, method: 'GET', url }) } })).status).toBe(200);
+  });
+});
+
+describe('a target that many hooks are asked about', () => {
+  const RULES = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
+
+  /** Work of one check by so many hooks, none of which takes the target. */
+  function workFor(hooks: number, path: string): number {
+    const host = { admitted: jest.fn(), invite: jest.fn(), failed: jest.fn() };
+    const scopes = Array.from({ length: hooks }, (_, index) => new SignatureScope([`/hooks/h${index}`], [], RULES));
+    const check = new SignatureCheck(scopes.map((scope) => ({ scope }) as unknown as SignatureHook), 0, host);
+    const work = workOf(() => check.run({ req: {}, res: {}, method: 'GET', url: path, checked: null } as never));
+    expect(host.admitted).toHaveBeenCalledTimes(1);
+    return work;
+  }
+
+  test.each([...UNITS, '/%61%62', '..%2e/', '%u0041', '\\', 'a'])('is worked out once for all: %s', (unit) => {
+    const path = `/${unit.repeat(LONGEST / unit.length)}`;
+    expect(workFor(66, path) / workFor(2, path)).toBeLessThan(3);
+  });
+
+  test('is answered as by one, however long it is', async () => {
+    const webhooks = Array.from({ length: 40 }, (_, index) => ({ path: `/hooks/h${index}`, preset: 'github', secret: SECRET } as const));
+    const port = await running.start(createServer({ ...silent, security: { webhooks } }).get('/open/**', (_req, res) => res.send('open')));
+    for (const unit of UNITS) {
+      const { status } = await ask(port, `/open/${unit.repeat((LONGEST - 200) / unit.length)}`);
+      expect([200, 404]).toContain(status);
+    }
+    expect((await ask(port, `/hooks/h39/${'%2e/'.repeat(3000)}`)).status).toBe(401);
   });
 });

@@ -4,7 +4,8 @@ import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
-import { answerError, answerUnmatched } from '../http/default-answer';
+import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
+import { HostCheck } from '../http/host';
 import { cutOff } from '../http/own-answer';
 import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
@@ -71,6 +72,7 @@ export class RequestWay implements RunHost {
   /** Null where no request is to be logged. */
   readonly #accessLog: AccessLog | null;
   readonly #handlerTimeout: HandlerTimeout;
+  readonly #hosts = new HostCheck();
   /** Whether OpenTelemetry is there, as far as is known: to look for it costs more than a request should. */
   #isInstrumented: boolean | null = null;
 
@@ -120,10 +122,8 @@ export class RequestWay implements RunHost {
       req[kOriginalMethod] ??= receivedMethod(req, res);
       this.#accessLog?.begin(req, res);
       watch = this.#watch(req, res);
-      if (isCoded(req)) {
-        refuseCoding(req, res);
-        return;
-      }
+      if (!this.#hosts.admits(req)) return refuseHead(req, res, HttpError.of('INVALID_HOST'));
+      if (isCoded(req)) return refuseCoding(req, res);
     } else {
       this.#accessLog?.begin(req, res);
       watch = parent?.watch ?? this.#watch(req, res);

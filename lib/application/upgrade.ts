@@ -1,11 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { errorBody, HttpError } from '../errors';
 import { guardedCall } from '../guarded-call';
 import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade } from '../http/connection';
+import { answerSocket } from '../http/default-answer';
+import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../safe-log';
 import type { SentTarget, SignatureHook } from '../signature/hook';
+import { TargetViews } from '../signature/scope/target-views';
 import { guardedPart } from '../target';
 
 /** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
@@ -25,6 +29,7 @@ interface Upgrade {
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
   readonly #logger: SafeLog;
+  readonly #hosts = new HostCheck();
   readonly #listeners: () => readonly UpgradeListener[];
 
   /** @param listeners Returns those that listen by now. */
@@ -39,6 +44,7 @@ export class Upgrades {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
     if (leavesUpgrade(message)) return;
+    if (!this.#hosts.admits(message)) return answerSocket(socket, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false));
     const req = message as Request;
     giveOwnTarget(req);
     const upgrade: Upgrade = { req, socket, head, sent: { method: req.method, url: req.url }, passed: [] };
@@ -53,8 +59,8 @@ export class Upgrades {
   /** Calls back once the hooks let it through that its target needs, as it is by then. */
   #check(upgrade: Upgrade, admitted: () => void): void {
     const { req, socket, sent, passed } = upgrade;
-    const path = guardedPart(req.url);
-    const hook = this.#hooks.find((each) => !passed.includes(each) && each.scope.requires(req.method, path));
+    const views = new TargetViews(guardedPart(req.url));
+    const hook = this.#hooks.find((each) => !passed.includes(each) && each.scope.requires(req.method, views));
     if (hook === undefined) {
       admitted();
       return;

@@ -160,8 +160,8 @@ function redirectToDirectory(req: FileRequest, res: ServerResponse): void {
   const target = originalTarget(req);
   const start = pathStart(target);
   const end = pathEnd(target, start);
-  // Of several slashes a client would take what follows for another host.
-  const path = `${target.slice(start, end)}/`.replace(/^\/+/, '/');
+  // Of several slashes, either way round, a client would take what follows for another host.
+  const path = `${target.slice(start, end)}/`.replace(/^[/\\]+/, '/');
   const location = encodeUrl()(target.slice(0, start) + path + target.slice(end));
   const page = [
     '<!DOCTYPE html>', '<html lang="en">', '<head>', '<meta charset="utf-8">', '<title>Redirecting</title>', '</head>', '<body>', `<pre>Redirecting to ${escapeHtml(location)}</pre>`, '</body>', '</html>', '',

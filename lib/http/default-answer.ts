@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { asFailure, errorBody, headersOf, statusOf, statusText } from '../errors';
+import type { Duplex } from 'node:stream';
+import { asFailure, type ErrorBody, errorBody, headersOf, type HttpError, statusOf, statusText } from '../errors';
 import { isExposed } from '../exposure';
 import { pathOf } from '../target';
+import { closeBehind, destroyAfter } from './connection';
 import { hintForCall } from './foreign-call';
 import { refusedBody, requestOf } from './logged-request';
 import { JSON_TYPE } from './media-type';
@@ -22,6 +24,9 @@ interface Received {
 /** Fields of an error's own that would belie the default answer. */
 const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'transfer-encoding', 'trailer']);
 const NO_FIELDS: readonly AnswerField[] = [];
+
+/** How long a client that was refused an upgrade may take to read it and close, in milliseconds. */
+const LINGER = 2000;
 
 /** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before; in an Express program, its error middleware does. */
 export function refuse<R extends ConfiguredResponse & { [kFail](error: unknown): void }>(res: R, error: unknown): R {
@@ -58,6 +63,24 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
  */
 export function answerJson(res: ConfiguredResponse, status: number, body: object | undefined, fields = NO_FIELDS): void {
   sendOwn(res, { status, body: body && JSON.stringify(body), type: JSON_TYPE, isHead: isHead(res), fields }, logFailure);
+}
+
+/** Answers a request whose head is refused, and closes the connection behind it: who cut the messages apart otherwise has no second one carried out. */
+export function refuseHead(request: IncomingMessage, res: ConfiguredResponse, error: HttpError): void {
+  closeBehind(request, res);
+  answerJson(res, error.status, errorBody(error, error.status, true, false));
+}
+
+/** Answers a request to switch protocols, which has no response, and closes its socket. */
+export function answerSocket(socket: Duplex, status: number, given: ErrorBody, fields = NO_FIELDS): void {
+  const body = JSON.stringify(given);
+  // Of an upgrade Node's own limits of time no longer hold, nor does it close what the client keeps open.
+  destroyAfter(socket, LINGER);
+  socket.resume();
+  socket.end([
+    `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8',
+    ...fields.map(([name, value]) => `${name}: ${String(value)}`), `Content-Length: ${Buffer.byteLength(body)}`, '', body,
+  ].join('\r\n'));
 }
 
 /**

@@ -1,11 +1,13 @@
 import { HttpError } from '../errors';
-import { fastQuerystring } from '../packages';
 
 /** What a flat query or form holds: a text, or all its texts where a name comes up more than once. */
 export type QueryValues = Record<string, string | string[]>;
 
 /** Most fields that a form may have, and that are read of a query; as in Express, empty ones count. */
 const MOST_FIELDS = 1000;
+const [PLUS, SPACE] = [0x2b, 0x20];
+/** Length from which a text is long, in UTF-16 units. */
+const LONG = 4096;
 
 /**
  * Parses a query string, flat: no brackets, no dots. Malformed
@@ -27,17 +29,49 @@ export function parseForm(text: string): QueryValues {
 }
 
 /** @param strict Whether a `__proto__` is refused. */
-function parseFlat(text: string, strict: boolean): QueryValues {
+function parseFlat(given: string, strict: boolean): QueryValues {
   const values: QueryValues = {};
-  if (text === '') return values;
-  // A megabyte of `+` takes the parser's own expression a tenth of a second.
-  const parsed = fastQuerystring().parse(text.includes('+') ? text.split('+').join(' ') : text) as QueryValues;
-  for (const key in parsed) {
+  const text = withSpaces(given);
+  const { length } = text;
+  let start = 0;
+  while (start < length) {
+    const next = text.indexOf('&', start);
+    const field = text.slice(start, next === -1 ? length : next);
+    start += field.length + 1;
+    if (field === '') continue;
+    const equals = field.indexOf('=');
+    const name = decoded(equals === -1 ? field : field.slice(0, equals));
+    const value = equals === -1 ? '' : decoded(field.slice(equals + 1));
     // Assigned to an ordinary object it would be the prototype.
-    if (key !== '__proto__') values[key] = parsed[key] as string | string[];
-    else if (strict) throw HttpError.of('FORBIDDEN_KEY');
+    if (name === '__proto__') {
+      if (strict) throw HttpError.of('FORBIDDEN_KEY');
+      continue;
+    }
+    const known = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (known === undefined) values[name] = value;
+    else if (typeof known === 'string') values[name] = [known, value];
+    else known.push(value);
   }
   return values;
+}
+
+/** By the engine itself: a decoder in JavaScript takes ten times as long for a megabyte of escapes. */
+function decoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A space for each `+`. Of a long text by its bytes: to have it replaced takes a tenth of a second for a megabyte of them. */
+function withSpaces(text: string): string {
+  if (!text.includes('+')) return text;
+  if (text.length < LONG) return text.replaceAll('+', ' ');
+  const bytes = Buffer.from(text, 'utf16le');
+  for (let at = 0; at < bytes.length; at += 2) if (bytes[at] === PLUS && bytes[at + 1] === 0) bytes[at] = SPACE;
+  return bytes.toString('utf16le');
 }
 
 /** Where the first 1,000 fields end, -1 where there are no more. */

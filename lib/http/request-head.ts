@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { inspect } from 'node:util';
 import { accepts, proxyAddr, rangeParser, typeIs } from '../packages';
 import { makeAssignable } from './assignable';
+import { isHost } from './host';
 import { kSettings, type RequestSettings } from './request-state';
 import type { Presumed } from './unchecked';
 
@@ -20,6 +21,18 @@ export interface ByteRanges extends Array<ByteRange> {
 
 /** What `req.range` finds: the ranges, -1 where none can be satisfied, -2 where the header is malformed. */
 export type RangeResult = ByteRanges | -1 | -2;
+
+/** Most entries of `X-Forwarded-For` that are read: each is compared with each trusted address. */
+const MOST_ADDRESSES = 32;
+/** What `req.ip` and `req.ips` were made of, and what they came to. */
+const kAddresses = Symbol('waypost.request.addresses');
+
+interface Addresses {
+  readonly field: string;
+  readonly trustProxy: RequestSettings['trustProxy'];
+  readonly from: string;
+  readonly all: readonly string[];
+}
 
 /** What the head of a request says: its fields, what the client takes, and where it came from (INTERFACE section 2.1). */
 export class RequestHead extends IncomingMessage {
@@ -95,23 +108,25 @@ export class RequestHead extends IncomingMessage {
     return range ? rangeParser()(size, range, options) : undefined;
   }
 
-  /** Address of the client: of the socket, or behind trusted proxies the nearest one that is not trusted. */
+  /**
+   * Address of the client: of the socket, or behind trusted proxies the nearest one that is not trusted. Of `X-Forwarded-For` the last
+   * 32 entries are read, those that the nearest proxies have written.
+   */
   get ip(): string | undefined {
-    return proxyAddr()(this, this[kSettings].trustProxy);
+    const addresses = addressesOf(this);
+    return addresses[addresses.length - 1];
   }
 
   /** Addresses behind trusted proxies, the client's first; empty where no proxy is trusted. */
   get ips(): string[] {
-    const addresses = proxyAddr().all(this, this[kSettings].trustProxy);
     // They come nearest first, and the nearest is the socket's.
-    addresses.shift();
-    return addresses.reverse();
+    return addressesOf(this).slice(1).reverse();
   }
 
-  /** `http` or `https`: of the socket, or as a trusted proxy says. */
+  /** `http` or `https`: of the socket, or as a trusted proxy says, which may say `ws` and `wss` too. */
   get protocol(): string {
     const own = 'encrypted' in this.socket && this.socket.encrypted ? 'https' : 'http';
-    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Proto'))) || own;
+    return forwarded(this, 'X-Forwarded-Proto', isScheme) ?? own;
   }
 
   /** Whether `protocol` is `https`. */
@@ -119,9 +134,9 @@ export class RequestHead extends IncomingMessage {
     return this.protocol === 'https';
   }
 
-  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`. */
+  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`, where that is one (RFC 9110 section 7.2). */
   get host(): Presumed<string> {
-    return (isForwarded(this) && firstOf(this.get('X-Forwarded-Host'))) || this.headers.host || undefined;
+    return forwarded(this, 'X-Forwarded-Host', isHost) ?? (this.headers.host || undefined);
   }
 
   /** Host without its port; an IPv6 address keeps its brackets. */
@@ -153,12 +168,36 @@ function listed(asked: readonly (string | readonly string[])[]): string[] {
   return asked[0] ? asked.flat() : [];
 }
 
-function isForwarded(request: RequestHead): boolean {
+/** The addresses that a request came by, nearest first, as far as they are trusted; made anew only where what they are made of has changed. */
+function addressesOf(request: RequestHead & { [kAddresses]?: Addresses }): readonly string[] {
+  const { socket } = request;
+  const from = socket.remoteAddress as string;
+  const field = request.get('X-Forwarded-For');
+  if (!field) return [from];
   const { trustProxy } = request[kSettings];
-  return trustProxy(request.socket.remoteAddress as string, 0);
+  const known = request[kAddresses];
+  if (known !== undefined && known.field === field && known.trustProxy === trustProxy && known.from === from) return known.all;
+  const all = proxyAddr().all({ headers: { 'x-forwarded-for': lastEntries(field) }, socket } as unknown as IncomingMessage, trustProxy);
+  request[kAddresses] = { field, trustProxy, from, all };
+  return all;
 }
 
-/** The first of a list in a header: what the outermost trusted proxy wrote. */
-function firstOf(value: string | undefined): string | undefined {
-  return value?.split(',', 1)[0]?.trim();
+/** The last entries of a list in a header, as many as are read. */
+function lastEntries(field: string): string {
+  let start = field.length;
+  for (let entries = 0; entries < MOST_ADDRESSES && start !== -1; entries++) start = field.lastIndexOf(',', start - 1);
+  return field.slice(start + 1);
+}
+
+/** The first of a list in a header, which the outermost trusted proxy wrote; undefined where no proxy is trusted, and for what is none. */
+function forwarded(request: RequestHead, name: string, isOne: (text: string) => boolean): string | undefined {
+  const { trustProxy } = request[kSettings];
+  if (!trustProxy(request.socket.remoteAddress as string, 0)) return undefined;
+  const first = request.get(name)?.split(',', 1)[0]?.trim();
+  return first !== undefined && isOne(first) ? first : undefined;
+}
+
+/** Whether a text is a scheme that a request can have come by. */
+function isScheme(text: string): boolean {
+  return /^(?:http|ws)s?$/i.test(text);
 }

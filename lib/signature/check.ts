@@ -6,11 +6,11 @@ import { kBodyLimit } from '../http/request-state';
 import type { Response } from '../http/response';
 import { guardedPart } from '../target';
 import type { SignatureHook } from './hook';
-import { isPlain } from './scope/scope';
+import { TargetViews } from './scope/target-views';
 
 /**
- * Characters that are looked through at most for one request, of long targets that servers may read in several ways: 16 KB take a scope
- * milliseconds, and are looked through by each, in each application of several in one another, and again for each rewrite.
+ * Characters that are looked through at most for one request, of long targets that servers may read in several ways: 16 KB take
+ * milliseconds, in each application of several in one another, and again for each rewrite, however many hooks there are.
  */
 const MOST_CHARACTERS = 200_000;
 /** Length from which a target counts. */
@@ -59,12 +59,12 @@ export class SignatureCheck {
   /** Begins, or goes on with the next hook whose scope the request is in. */
   run(target: Question): void {
     const { req, res } = target;
-    const path = target.url === null ? null : guardedPart(target.url);
-    if (path !== null && path.length >= LONG && !this.#mayLookThrough(req, path)) {
+    const views = target.url === null ? null : new TargetViews(guardedPart(target.url));
+    if (views !== null && views.target.length >= LONG && !mayLookThrough(req, views)) {
       letFlow(req);
-      return this.#host.failed(target, new Error(`The path of ${path.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
+      return this.#host.failed(target, new Error(`The path of ${views.target.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
     }
-    const hook = this.#next(target, path);
+    const hook = this.#next(target, views);
     if (hook === undefined) {
       letFlow(req);
       return target.admitted();
@@ -89,18 +89,10 @@ export class SignatureCheck {
     startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
   }
 
-  /** Counts a long target; returns whether there were few enough. */
-  #mayLookThrough(req: Request & { [kLookedThrough]?: number }, path: string): boolean {
-    if (isPlain(path)) return true;
-    const looked = (req[kLookedThrough] ?? 0) + path.length * this.#hooks.length;
-    req[kLookedThrough] = looked;
-    return looked <= MOST_CHARACTERS;
-  }
-
   /** The next hook whose scope the request is in, and which has not checked it. */
-  #next({ method, passed }: Question, path: string | null): SignatureHook | undefined {
+  #next({ method, passed }: Question, views: TargetViews | null): SignatureHook | undefined {
     for (const hook of this.#hooks) {
-      if (!passed.includes(hook) && (path === null || hook.scope.requires(method, path))) return hook;
+      if (!passed.includes(hook) && (views === null || hook.scope.requires(method, views))) return hook;
     }
     return undefined;
   }
@@ -149,4 +141,12 @@ export class SignatureCheck {
     if (hook.limit !== undefined) target.req[kBodyLimit] = hook.limit;
     this.run(target);
   }
+}
+
+/** Counts a long target; returns whether there were few enough. */
+function mayLookThrough(req: Request & { [kLookedThrough]?: number }, { isPlain, target }: TargetViews): boolean {
+  if (isPlain) return true;
+  const looked = (req[kLookedThrough] ?? 0) + target.length;
+  req[kLookedThrough] = looked;
+  return looked <= MOST_CHARACTERS;
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
-import { closeBehind, destroyAfter } from '../http/connection';
-import { answerJson } from '../http/default-answer';
+import { closeBehind } from '../http/connection';
+import { answerJson, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
 import { tooLarge } from '../http/body/inflate';
@@ -174,9 +174,6 @@ class Unknown {
 
 type Outcome = Verdict | Unknown | Exclude<WaitEnd, 'late'>;
 
-/** How long a client that was refused an upgrade may take to read it and close, in milliseconds. */
-const LINGER = 2000;
-
 const UNAVAILABLE: ErrorBody = { error: statusText(503), message: 'The request signature could not be checked' };
 
 /** Whether something else has answered meanwhile, such as a limit of time. */
@@ -206,15 +203,4 @@ function settled(first: unknown, verdict: Acceptance): Verdict {
 function received(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
   return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
-}
-
-function answerSocket(socket: Duplex, status: number, given: ErrorBody, fields: readonly AnswerField[]): void {
-  const body = JSON.stringify(given);
-  // Of an upgrade Node's own limits of time no longer hold, nor does it close what the client keeps open.
-  destroyAfter(socket, LINGER);
-  socket.resume();
-  socket.end([
-    `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8',
-    ...fields.map(([name, value]) => `${name}: ${String(value)}`), `Content-Length: ${Buffer.byteLength(body)}`, '', body,
-  ].join('\r\n'));
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpError, statusText } from '../../errors';
-import { answerJson } from '../default-answer';
-import { closeBehind } from '../connection';
+import { HttpError } from '../../errors';
+import { refuseHead } from '../default-answer';
 import type { ConfiguredResponse } from '../response-state';
 
 /**
@@ -29,9 +28,7 @@ function isPlain({ httpVersionMajor, httpVersionMinor }: IncomingMessage, coding
   return codings.trim().toLowerCase() === 'chunked' && (httpVersionMajor !== 1 || httpVersionMinor !== 0);
 }
 
-/** Answers 501 and closes the connection behind it, so that who cut the messages apart otherwise has no second request carried out. */
+/** Answers 501, and nothing behind it is carried out. */
 export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
-  const { status, message } = HttpError.of('UNSUPPORTED_TRANSFER_CODING');
-  closeBehind(request, res);
-  answerJson(res, status, { error: statusText(status), message });
+  refuseHead(request, res, HttpError.of('UNSUPPORTED_TRANSFER_CODING'));
 }

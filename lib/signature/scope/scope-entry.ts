@@ -106,8 +106,7 @@ export class Include extends Entry {
   /** Whether some reading of an ambiguous path might match: all static segments are there, in their order. */
   mayStandIn(pieces: readonly string[]): boolean {
     let next = 0;
-    for (const piece of pieces) if (piece === this.#tokens[next]) next++;
-    return next === this.#tokens.length;
+    return this.#tokens.every((token) => (next = pieces.indexOf(token, next) + 1) > 0);
   }
 
   /** Whether a route begins with the static segments that this entry begins with. */

@@ -1,24 +1,11 @@
 import type { ScopeEntry } from '../../options/options';
-import { Path, type PathRules } from '../../routing/patterns/path';
-import { pathOf, pathStart } from '../../target';
+import type { PathRules } from '../../routing/patterns/path';
 import { parsePattern, type Pattern } from '../../routing/patterns/pattern';
 import type { Segment } from '../../routing/patterns/segment';
-import { canonical, tokens } from './canonical';
 import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
+import { TargetViews } from './target-views';
 
-// A path that every server reads alike but for the case of its letters: no
-// escape, no backslash, `;`, `?`, `#`, control or non-ASCII character, no empty
-// or dot segment, no trailing slash, no `.xJson`.
-const PLAIN = /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[!"$&-.0-:<->@-[\]-~]+)+)$/;
-// RFC 9112 section 3.2.2. Where such a target's authority ends, URL parsers agree on only if it is a plain host and port.
-const ORIGIN = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?(?=[/?#]|$)/i;
-const SUFFIX = /\.xjson$/i;
 const ASCII = /^[\0-\x7f]*$/;
-
-/** Whether every server reads a path alike but for the case of its letters. */
-export function isPlain(path: string): boolean {
-  return PLAIN.test(path) && !SUFFIX.test(path);
-}
 
 /** A registered route or mount, as {@link SignatureScope.uncovered} takes it. */
 export interface RegisteredRoute {
@@ -56,19 +43,18 @@ export class SignatureScope {
   /**
    * Whether a request must be signed.
    * @param method As received, in any case.
-   * @param path The target as sent, up to its query.
+   * @param target As sent, up to its query; its views where several scopes are asked about it.
    */
-  requires(method: string, path: string): boolean {
+  requires(method: string, target: string | TargetViews): boolean {
     if (this.#includes.length === 0 && this.#excludes.length === 0) return true;
     // What takes the request may compare by small letters or by capitals, which beyond ASCII is not the same.
     const isOdd = !ASCII.test(method);
     const verb = method.toUpperCase();
-    const plain = isPlain(path);
-    const includes = (one: string): boolean => (plain ? this.#includesPlain(one, path) : this.#includesOther(one, path));
-    if (this.#includes.length > 0 && !includes(verb) && !(isOdd && includes(method.toLowerCase().toUpperCase()))) return false;
+    const views = typeof target === 'string' ? new TargetViews(target) : target;
+    if (this.#includes.length > 0 && !this.#includesAs(verb, views) && !(isOdd && this.#includesAs(method.toLowerCase().toUpperCase(), views))) return false;
     // Of a path that is not plain the router may see an excluded side, and
     // what takes the request another: `/public/..%2fapi`.
-    return !(plain && this.#excludesPlain(isOdd ? method : verb, path));
+    return !(views.isPlain && this.#excludesPlain(isOdd ? method : verb, views));
   }
 
   /**
@@ -96,44 +82,33 @@ export class SignatureScope {
     return this.#includes.some((include) => include.isAbove(route)) && !this.#includes.some(covered) && !this.#excludes.some(covered);
   }
 
-  #includesPlain(verb: string, path: string): boolean {
-    const folded = path.toLowerCase();
-    let loose: Path | undefined;
-    let own: Path | undefined;
+  #includesAs(verb: string, views: TargetViews): boolean {
+    return views.isPlain ? this.#includesPlain(verb, views) : this.#includesOther(verb, views);
+  }
+
+  #includesPlain(verb: string, views: TargetViews): boolean {
     for (const include of this.#includes) {
-      if (!include.appliesTo(verb) || !include.mayHold(folded)) continue;
-      if (include.matchesLoosely((loose ??= new Path(folded, LOOSE)))) return true;
-      if (include.tellsCase && include.matches((own ??= new Path(path, this.#rules)))) return true;
+      if (!include.appliesTo(verb) || !include.mayHold(views.folded)) continue;
+      if (include.matchesLoosely(views.loose) || (include.tellsCase && include.matches(views.sent(this.#rules)))) return true;
     }
     return false;
   }
 
-  #includesOther(verb: string, path: string): boolean {
-    const sent = path.slice(pathStart(path)) || '/';
-    const routed = pathOf(path);
-    // RFC 9112 section 3.2: a target may be `*` or `host:port`. Neither holds a path to judge by.
-    if (!sent.startsWith('/') || !routed.startsWith('/')) return true;
-    if (path !== '' && !path.startsWith('/') && !ORIGIN.test(path)) return true;
-    const form = canonical(sent);
-    const pieces = form.ambiguous ? tokens(form.text) : undefined;
-    const own = new Path(routed, this.#rules);
-    const bare = new Path(form.path, LOOSE);
-    const suffixed = form.suffixed === form.path ? bare : new Path(form.suffixed, LOOSE);
-    // An Express router matches the path undecoded: to it `/a%3a` ends in `a`.
-    const undecoded = new Path(sent.toLowerCase().replaceAll('%', '%25'), LOOSE);
+  #includesOther(verb: string, views: TargetViews): boolean {
+    const { disguise } = views;
+    if (disguise === null) return true;
+    const { paths, pieces, behindScheme } = disguise;
+    if (behindScheme !== null && this.#includesOther(verb, behindScheme)) return true;
     for (const include of this.#includes) {
       if (!include.appliesTo(verb)) continue;
-      if (include.matches(own) || include.matchesDisguised(bare) || (suffixed !== bare && include.matchesDisguised(suffixed)) || include.matchesDisguised(undecoded)) return true;
-      if (pieces !== undefined && include.mayStandIn(pieces)) return true;
+      if (include.matches(views.sent(this.#rules)) || paths.some((path) => include.matchesDisguised(path))) return true;
+      if (pieces !== null && include.mayStandIn(pieces)) return true;
     }
     return false;
   }
 
-  #excludesPlain(verb: string, path: string): boolean {
-    let exact: Path | undefined;
-    for (const exclude of this.#excludes) {
-      if (exclude.appliesTo(verb) && exclude.matches((exact ??= new Path(path, EXACT)))) return true;
-    }
+  #excludesPlain(verb: string, views: TargetViews): boolean {
+    for (const exclude of this.#excludes) if (exclude.appliesTo(verb) && exclude.matches(views.sent(EXACT))) return true;
     return false;
   }
 }

@@ -71,15 +71,14 @@ export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
  */
 export function componentValue(request: ReceivedRequest, component: string, lines: FieldLines = linesOf(request)): string | undefined {
   const { method, target, headers } = request;
-  const mark = target.indexOf('?');
   switch (component) {
     case '@method':
       return method;
     case '@path':
-      return mark === -1 ? target : target.slice(0, mark);
+      return target.split('?', 1)[0];
     case '@query':
       // Absent and empty are the same (RFC 9421 section 2.2.7).
-      return mark === -1 ? '?' : target.slice(mark);
+      return target.includes('?') ? target.slice(target.indexOf('?')) : '?';
     case '@request-target':
       return target;
     case '@authority':

@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+
+// RFC 3986 section 3.2.2. Of a name without `%`, `'` and `;`, which `url.parse` takes for the end of the host.
+const HOST = /^(?:[\w.~!$&()*+,=-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
+
+/**
+ * Whether a text is a host with or without a port (`uri-host [":" port]`, RFC 9110 section 7.2), and every URL
+ * parser ends it where the text ends: then what is put behind it stays the path.
+ */
+export function isHost(text: string): boolean {
+  return HOST.test(text) && URL.canParse(`http://${text}`);
+}
+
+/** The check of Host (RFC 9112 section 3.2). It keeps the last that was valid, since most requests name the same. */
+export class HostCheck {
+  #valid: string | undefined;
+
+  /** Whether a request has at most one Host, and that a valid one. By the list of fields as received, for Node keeps the first of several. */
+  admits({ headers: { host }, rawHeaders }: IncomingMessage): boolean {
+    if (host !== this.#valid && host !== undefined) {
+      if (!isHost(host)) return false;
+      this.#valid = host;
+    }
+    let isSeen = false;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i] as string;
+      if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+      if (isSeen) return false;
+      isSeen = true;
+    }
+    return true;
+  }
+}
