@@ -74,7 +74,7 @@ interface Parts {
 const kParts = Symbol('waypost.application.parts');
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods, and the verbs are made in a loop */
-export interface Application extends Omit<Verbs, 'get'> {
+export interface Application extends Verbs {
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
   /**
    * Registers handlers of GET requests, and of HEAD requests unless the route has handlers of its own for them. With the name of a setting alone, its value.
