@@ -11,6 +11,8 @@ import { head, Wire } from './support/wire';
 
 /** Longer than any spec may run: that a drain ended was not the timeout's doing. */
 const NEVER = 2_000_000_000;
+/** As many may be pipelined. */
+const ALL = { pipelining: 100 };
 
 const running = new Running();
 
@@ -83,7 +85,7 @@ function readChunks(text: string): [body: string, rest: string] {
 /** Ten requests at once on one connection, all begun. */
 async function ten(options: CreateServerOptions = {}): Promise<{ app: Application; begun: Begun; wire: Wire; log: LogRecorder }> {
   const log = new LogRecorder();
-  const app = createServer({ logging: { logger: log }, ...options });
+  const app = createServer({ logging: { logger: log }, ...options, server: { ...ALL, ...options.server } });
   const begun = new Begun();
   app.get('/:n', begun.listener);
   app.post('/:n', begun.listener);
@@ -236,7 +238,7 @@ describe('ten requests pipelined, all of which have begun when the application c
 
   test('a client that has ended its side gets what Node gives it, and keeps nobody', async () => {
     const [ours, theirs] = [new Begun(), new Begun()];
-    const app = createServer({ logging: { level: 'silent' } });
+    const app = createServer({ logging: { level: 'silent' }, server: ALL });
     app.get('/:n', ours.listener);
     const server = createHttpServer(theirs.listener);
     const got: string[] = [];

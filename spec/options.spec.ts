@@ -40,7 +40,7 @@ describe('defaults', () => {
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
-        host: undefined, port: 3000, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
+        host: undefined, port: 3000, pipelining: 8, stallTimeout: 300_000, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
       },
       security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [] },
       warnings: [],
@@ -117,6 +117,7 @@ describe('a wrong value', () => {
     ['server.port', '3000', 'an integer from 0 to 65535, got "3000"'],
     ['server.port', NaN, 'an integer from 0 to 65535, got NaN'],
     ['server.host', '', 'a non-empty string, got an empty string'],
+    ['server.pipelining', 0, 'an integer from 1 to 2147483647, got 0'],
     ['server.writeTimeout', -1, 'an integer of milliseconds from 0 to 2147483647, got -1'],
     ['server.handleSignals', 'SIGTERM', 'a boolean, got "SIGTERM"'],
     ['server.trustProxy', -1, 'a boolean, a number of hops'],

@@ -137,7 +137,7 @@ describe('the tables of options', () => {
 });
 
 function isNodes(path: readonly string[]): boolean {
-  const own = ['host', 'port', 'writeTimeout', 'handlerTimeout', 'handleSignals', 'trustProxy', 'https'];
+  const own = ['host', 'port', 'pipelining', 'writeTimeout', 'handlerTimeout', 'handleSignals', 'trustProxy', 'https'];
   return path[0] === 'server' && !own.includes(path[1] ?? '');
 }
 

@@ -7,7 +7,7 @@ import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { HostCheck } from '../http/host';
 import { cutOff } from '../http/own-answer';
-import { closeWithConnection, isBehindLast, isClosedTo } from '../http/connection';
+import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -102,6 +102,16 @@ export class RequestWay implements RunHost {
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
   take(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
+    if (res.socket === null && req[kOriginalUrl] === undefined) this.#wait(req, res, next);
+    else this.#begin(req, res, next);
+  }
+
+  /** Apart from `take`, which would make room for the closure at each request. */
+  #wait(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
+    beginInPipeline(req, res, this.#options.server, () => this.#begin(req, res, next));
+  }
+
+  #begin(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     const parent = req[kRun];
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
     // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
@@ -116,7 +126,6 @@ export class RequestWay implements RunHost {
         req.resume();
         return;
       }
-      if (res.socket === null) closeWithConnection(req, res);
       giveOwnProperties(req, res);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] ??= receivedMethod(req, res);

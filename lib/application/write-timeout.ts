@@ -1,26 +1,29 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { currentResponse, isUpgraded } from '../http/node/connection-work';
-import { queuedBeneath } from '../http/node/queue-beneath';
+import { currentResponse } from '../http/node/connection-work';
+import { queued } from '../http/node/write-queue';
 
 /** What is asked of a server, plain or with TLS. */
-type Timed = Pick<Server, 'keepAliveTimeout' | 'timeout'>;
+type Timed = Pick<Server, 'timeout'>;
 
 /** How often it is looked at the connections within the time that a client has. */
 const LOOKS = 4;
 
+/** How far a client has read, and since when it has read no further. */
+interface Progress {
+  readonly sent: number;
+  readonly queued: number | undefined;
+  readonly since: number;
+}
+
 /**
- * Cuts off clients that stop reading: what waits for one stays in memory, and Node
- * has no limit for it. Node's time-out of a socket would end handlers that take
- * their time as well; so it is set only while bytes wait that the system does not
- * take. What a client sends meanwhile counts as a move; Node ends that by
- * `requestTimeout`, and reads no request behind such a one.
+ * Closes the connections of clients that stop reading: a response that waits for one stays in memory, and Node has
+ * no limit for it. A socket's own time-out would end handlers that take their time, and count what a client sends.
  */
 export class WriteTimeout {
   readonly #limit: number;
   readonly #sockets: Iterable<Socket>;
-  /** Those that have it, with what waited beneath TLS when it was looked at them last. */
-  readonly #set = new Map<Socket, number | undefined>();
+  readonly #stalled = new WeakMap<Socket, Progress>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param limit in milliseconds; 0 is none. */
@@ -38,44 +41,23 @@ export class WriteTimeout {
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#set.clear();
   }
 
   #look(server: Timed): void {
-    for (const [socket, before] of this.#set) {
-      const queued = queuedBeneath(socket);
-      if (socket.destroyed || !isStalled(socket)) this.#unset(socket, server);
-      else if (queued !== before) this.#restart(socket, queued);
-    }
+    const now = performance.now();
     for (const socket of this.#sockets) {
-      if (isStalled(socket) && isFreeToSet(socket, server, this.#limit)) {
-        this.#set.set(socket, queuedBeneath(socket));
-        socket.setTimeout(this.#limit);
-      }
+      const before = this.#stalled.get(socket);
+      const progress = isStalled(socket, server) ? { sent: socket.bytesWritten - socket.writableLength, queued: queued(socket), since: now } : undefined;
+      if (progress === undefined) this.#stalled.delete(socket);
+      else if (progress.sent !== before?.sent || progress.queued !== before.queued) this.#stalled.set(socket, progress);
+      else if (now - before.since >= this.#limit) socket.destroy();
     }
   }
-
-  /** The client reads on, as Node can't tell over TLS. */
-  #restart(socket: Socket, queued: number | undefined): void {
-    this.#set.set(socket, queued);
-    if (socket.timeout === this.#limit) socket.setTimeout(this.#limit);
-  }
-
-  #unset(socket: Socket, server: Timed): void {
-    this.#set.delete(socket);
-    // Between two requests it is Node's again, with the time that an idle connection is kept.
-    const isNodes = currentResponse(socket) === undefined && server.keepAliveTimeout > 0;
-    if (socket.timeout === this.#limit && !isNodes) socket.setTimeout(server.timeout);
-  }
 }
 
-/** Whether bytes of a response wait for a client; upgraded connections have none, or one of before. */
-function isStalled(socket: Socket): boolean {
-  return socket.writableLength > 0 && currentResponse(socket) !== undefined && !isUpgraded(socket);
-}
-
-/** Not where a program has set a time-out of its own, or the server a shorter one, nor where it was set before; nor, as in Node, on a stream that a program has handed to the server in a socket's place. */
-function isFreeToSet(socket: Socket, server: Timed, limit: number): boolean {
+/** Whether bytes of a response wait for a client. Not where a program has set a time-out of its own, or has handed a stream to the server in a socket's place. */
+function isStalled(socket: Socket, server: Timed): boolean {
   const { timeout = 0 } = socket;
-  return typeof (socket as Partial<Socket>).setTimeout === 'function' && (timeout === 0 || (timeout === server.timeout && timeout > limit));
+  return socket.writableLength > 0 && currentResponse(socket) !== undefined
+    && typeof (socket as Partial<Socket>).setTimeout === 'function' && (timeout === 0 || timeout === server.timeout);
 }

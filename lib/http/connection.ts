@@ -6,11 +6,12 @@ import { kIntake, type TakenIn } from './body/intake';
 import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
+import { Pipeline, type PipelineLimits } from './pipeline';
 
 /** Set on a connection that ends, or may end, behind a request. */
 const kEnd = Symbol('waypost.socket.end');
-/** Set on a connection with pipelined requests: the responses that wait for their turn. */
-const kQueued = Symbol('waypost.socket.queued');
+/** Set on a connection with pipelined requests. */
+const kPipeline = Symbol('waypost.socket.pipeline');
 
 /** How long a connection that this side has closed is still listened to, and one that it will close may stand still where its server does not say so, in milliseconds. */
 const LINGER = 5000;
@@ -27,7 +28,7 @@ const certainly = (): boolean => true;
 /** A connection of a server. */
 export interface Connection extends Socket {
   [kEnd]?: End | undefined;
-  [kQueued]?: Set<ServerResponse>;
+  [kPipeline]?: Pipeline;
 }
 
 /**
@@ -37,27 +38,32 @@ export interface Connection extends Socket {
 export function closeWithConnection(req: IncomingMessage, res: ServerResponse): void {
   const socket = req.socket as Connection | null | undefined;
   if (!(socket instanceof EventEmitter) || res.writableEnded) return;
-  if (socket.destroyed) {
-    closeUnassigned(res);
-    return;
-  }
-  const queued = (socket[kQueued] ??= new Set());
-  if (queued.size === 0) socket.once('close', closeQueued);
-  queued.add(res);
-  // Its turn.
-  res.once('socket', () => {
-    queued.delete(res);
-    if (queued.size === 0) socket.removeListener('close', closeQueued);
-  });
-}
-
-function closeQueued(this: Connection): void {
-  for (const res of this[kQueued] ?? []) closeUnassigned(res);
+  if (socket.destroyed) closeUnassigned(res);
+  else pipelineOf(socket).add(res);
 }
 
 /**
- * Lets a connection end when every request that was read from it has been
- * answered; the last response says so, where its head is not made yet.
+ * Begins a request whose response waits behind another of its connection: at once, or when one in front is answered,
+ * where as many have begun as may. Of a connection that has closed it begins none.
+ */
+export function beginInPipeline(req: IncomingMessage, res: ServerResponse, limits: PipelineLimits, begin: () => void): void {
+  const socket = req.socket as Connection | null | undefined;
+  if (!(socket instanceof EventEmitter) || currentResponse(socket) === undefined) {
+    closeWithConnection(req, res);
+    begin();
+  } else if (socket.destroyed) closeUnassigned(res);
+  // It is not carried out.
+  else if (isEnding(socket)) begin();
+  else pipelineOf(socket).admit(res, limits, begin);
+}
+
+function pipelineOf(socket: Connection): Pipeline {
+  return (socket[kPipeline] ??= new Pipeline(socket, () => isEnding(socket)));
+}
+
+/**
+ * Lets a connection end when every request that has begun on it is answered; the
+ * last response says so, where its head is not made yet.
  * @returns Whether there is any such request, or the rest of one.
  */
 export function drainConnection(socket: Connection): boolean {
@@ -68,18 +74,11 @@ export function drainConnection(socket: Connection): boolean {
     if (unread) closeBehindReader(socket);
     return unread;
   }
-  const request = lastRequest(socket) ?? lastQueued(socket)?.req ?? first.req;
-  // Node answers some requests by itself, and a program may: those have no response here.
-  const last: unknown = request === first.req ? first : (request as { res?: unknown }).res;
-  if (last instanceof ServerResponse && !last.headersSent) endConnection(last);
-  carryOutLast(socket, request);
+  const last = socket[kPipeline]?.lastBegun ?? first;
+  if (!last.headersSent) endConnection(last);
+  carryOutLast(socket, last.req);
   endBehind(socket, first);
   return true;
-}
-
-/** The response that waits longest for its turn; undefined for none. Asked of a socket without a parser, which knows nothing of them. */
-function lastQueued(socket: Connection): ServerResponse | undefined {
-  return [...(socket[kQueued] ?? [])].at(-1);
 }
 
 /**
@@ -178,7 +177,7 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
   const last = lastOf(socket);
   if (!isClosedTo(request) && (last === undefined || last === request)) {
     // Over TLS a response keeps the connection for a while after its last byte; what is written then comes behind it.
-    if (response === undefined || (response.writableEnded && !endsConnection(response) && lastQueued(socket) === undefined)) return false;
+    if (response === undefined || (response.writableEnded && !endsConnection(response) && socket[kPipeline]?.isEmpty !== false)) return false;
     closeBehindAll(socket, response);
   }
   // Node no longer listens to a socket that it has handed on.
@@ -246,8 +245,9 @@ function isReadOn(request: IncomingMessage): boolean {
 }
 
 /** Ends this side, and listens on for a while. */
-export function closeByHalves(socket: Socket): void {
+export function closeByHalves(socket: Connection): void {
   if (socket.destroyed) return;
+  socket[kPipeline]?.release();
   socket.end();
   destroyAfter(socket, LINGER);
 }

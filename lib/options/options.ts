@@ -120,6 +120,11 @@ export interface ServerSettings extends HttpServerOptions {
   /** Port to listen on; 0 picks a free one. @default PORT, else 3000 */
   port?: number | undefined;
   /**
+   * Most requests of one connection that have begun and are not answered. Those that a client pipelines behind them
+   * begin in their order, each when one in front is answered; 1 is one by one. @default 8
+   */
+  pipelining?: number | undefined;
+  /**
    * Time that a client may take to read on while bytes of a response wait for it, in milliseconds; then its connection
    * is closed. 0 is no limit. @default 60000
    */

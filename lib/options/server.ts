@@ -117,6 +117,7 @@ const SERVER = {
   ...PROPERTIES,
   host: optional(text),
   port: optional(integer(0, 65_535)),
+  pipelining: otherwise(8, integer(1, LONGEST_DELAY)),
   writeTimeout: otherwise(60_000, milliseconds),
   handlerTimeout: otherwise(0, milliseconds),
   handleSignals: otherwise(false, flag),
@@ -131,9 +132,9 @@ export const server = refined(section(SERVER, strayHome), (given, name) => {
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
     refuse(`${name}.headersTimeout`, `at most ${name}.requestTimeout (${requestTimeout})`, describe(headersTimeout));
   }
-  const { host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls } = given;
+  const { host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls } = given;
   return {
-    host, port, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
+    host, port, pipelining, stallTimeout: requestTimeout, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
     trustsByDefault: given.trustProxy === undefined,
     trusts: trustFunction(trusted, `${name}.trustProxy`),
     http: onlyGiven(given, HTTP),

@@ -4,11 +4,13 @@ import { descriptors } from './descriptors';
 import type { Drill } from './drill';
 import { halfHead } from './half-head';
 import { inflate } from './inflate';
+import { pipelines } from './pipelines';
 import { reset } from './reset';
 import { restart } from './restart';
 import { rolling } from './rolling';
 import { scope } from './scope';
+import { unread } from './unread';
 import { upload } from './upload';
 
 /** All drills, in the order of their table. */
-export const DRILLS: readonly Drill[] = [reset, halfHead, restart, upload, descriptors, churn, inflate, bytes, rolling, scope];
+export const DRILLS: readonly Drill[] = [reset, unread, pipelines, halfHead, restart, upload, descriptors, churn, inflate, bytes, rolling, scope];

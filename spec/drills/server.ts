@@ -89,6 +89,15 @@ app.get('/wait/:time', async (req, res) => {
   }
 });
 
+/** Beats until its client leaves. */
+app.get('/events', (_req, res) => {
+  res.type('text/event-stream').write(': open\n\n');
+  const timer = setInterval(() => res.write(': beat\n\n'), 500);
+  res.once('close', () => clearInterval(timer));
+});
+
+app.on('upgrade', (_req, socket) => socket.destroy());
+
 app.post('/read', (req, res) => res.json({ read: req.rawBody?.length, text: typeof req.body === 'string' ? req.body.length : undefined }));
 
 app.post('/signed', (_req, res) => {

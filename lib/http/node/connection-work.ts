@@ -3,7 +3,6 @@ import { Socket } from 'node:net';
 
 interface Working {
   _httpMessage?: ServerResponse | null;
-  /** Null once another protocol has taken it over. */
   parser?: { readonly incoming?: IncomingMessage | null } | null;
   readonly server?: Partial<Server> | null;
 }
@@ -11,11 +10,6 @@ interface Working {
 /** The response that a connection is busy with; undefined for none. Those of requests that were pipelined behind wait elsewhere. */
 export function currentResponse(socket: Socket): ServerResponse | undefined {
   return (socket as Working)._httpMessage ?? undefined;
-}
-
-/** Whether another protocol has taken a connection over; one that waits behind a response of before keeps that. */
-export function isUpgraded(socket: Socket): boolean {
-  return (socket as Working).parser === null;
 }
 
 /** The request that was read last from a connection; undefined for none. */

@@ -1,0 +1,16 @@
+import type { Socket } from 'node:net';
+
+interface Handled {
+  readonly _parent?: Handled | null;
+  readonly _handle?: { readonly writeQueueSize?: unknown } | null;
+}
+
+/**
+ * How many bytes of the write that is under way on a connection the system has not taken yet; undefined where Node does
+ * not tell. The facts: the handle of a socket knows it, and a socket of TLS knows the one beneath as `_parent`.
+ */
+export function queued(socket: Socket): number | undefined {
+  const { _parent, _handle } = socket as Handled;
+  const size = (_parent ?? { _handle })._handle?.writeQueueSize;
+  return typeof size === 'number' ? size : undefined;
+}
