@@ -23,6 +23,9 @@ import type { RequestWatch } from './watch';
 /** Calls of `next` that may be nested before the stack is let go. */
 const MAX_SYNC_CALLS = 100;
 
+/** A prefix that is part of the URL again, so that only the base is to be restored. */
+const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+
 /** What a foreign layer has matched. */
 interface ForeignMatch {
   readonly params: Params;
@@ -331,7 +334,7 @@ export class RouterRun implements Caller {
       req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
       return true;
     }
-    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = NOTHING;
+    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = SHOWN;
     return false;
   }
 
@@ -421,6 +424,11 @@ export class RouterRun implements Caller {
   }
 
   fail(error: unknown): void {
+    const { req, root } = this;
+    this.#isWhole = false;
+    // The target that it was entered with has been admitted.
+    req.url = this.#enteredUrl;
+    req.method = root?.admittedMethod ?? req.method;
     this.#handOn(error);
   }
 }
