@@ -84,7 +84,11 @@ export class RouteRun {
     const root = this.#run?.root;
     if (this.#isBodyReady || root == null || !root.hasBody || error || BODY_PARSERS.has(layer.handle.name)) return this.#admit(layer, error);
     this.#isBodyReady = true;
-    root.prepareBody((failure) => (failure === undefined ? this.#admit(layer, undefined) : this.next(failure)));
+    root.prepareBody((failure) => {
+      if (root.isStopped) return;
+      if (failure === undefined) this.#admit(layer, undefined);
+      else this.next(failure);
+    });
   }
 
   #admit(layer: Layer, error: unknown): void {

@@ -96,8 +96,10 @@ export class RouterRun implements Caller {
     req.next = this.next;
   }
 
+  /** Begins. A router without layers is left at once. */
   start(): void {
-    this.#advance(undefined);
+    if (this.router.layers.length === 0) this.#leave(undefined);
+    else this.#advance(undefined);
   }
 
   /** Bound, no closure: a closure that stands on an object which it captures makes V8 collect its old space again and again where bodies are large. */
