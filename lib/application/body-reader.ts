@@ -27,18 +27,24 @@ export class BodyReader {
   read(req: Request, res: Response, isTaken: () => boolean, goOn: () => void): void {
     if (!hasBody(req)) return this.#goOnWithout(req, goOn);
     this.invite({ req, res });
-    const options = this.#optionsFor(req);
     // Not asked of the request: an Express application around may have put its own prototype on.
-    announceClose(req, res, options.limit);
+    announceClose(req, res, this.#optionsFor(req).limit);
+    this.#capture(req, isTaken, goOn);
+  }
+
+  #capture(req: Request, isTaken: () => boolean, goOn: () => void): void {
     if (!this.#isParsing || !isUnparsed(req) || bodyKind(req.headers['content-type']) === undefined || !isTaken()) return this.#goOnWithout(req, goOn);
+    const options = this.#optionsFor(req);
     // Bound, no closure: one that stands on what it captures costs each request.
     startCapture(req, options.limit, BodyReader.#captured.bind(undefined, options, goOn));
   }
 
-  /** Captures it where a rewrite has led to a route, and inflates and parses it; calls back with the error that it came to. */
+  /** Captures it where a rewrite, or a router that is called by hand, has led to a route; inflates and parses it, and calls back with the error that it came to. */
   prepare(req: Request, res: Response, done: (error: unknown) => void): void {
-    if (req[kBody] === undefined && req[kCaptured] === undefined) this.read(req, res, () => true, () => BodyReader.#parsed(req, done));
-    else BodyReader.#parsed(req, done);
+    const parse = (): void => BodyReader.#parsed(req, done);
+    if (req[kBody] !== undefined) parse();
+    else if (req[kCaptured] === undefined) this.read(req, res, () => true, parse);
+    else this.#capture(req, () => true, parse);
   }
 
   static #parsed(req: Request, done: (error: unknown) => void): void {
