@@ -104,6 +104,9 @@ export class ApplicationRun implements ApplicationRoot {
   readonly below = [];
 
   fail(error: unknown): void {
+    // Of the target that was made within nothing outside is to hear.
+    this.req.url = this.#url;
+    this.req.method = this.admittedMethod ?? this.req.method;
     this.next(error);
   }
 

@@ -1,13 +1,14 @@
 import { HttpError } from '../errors';
 import { hasOrigin, isDisputed } from '../target';
-import { type ApplicationRoot, type Caller, restored } from './caller';
+import { type ApplicationRoot, type Caller, type Removed, targetBeneath } from './caller';
 
 /**
  * Goes on when method and target are those that were admitted last; else asks the scope of this application and of those around it.
  * No function of the program is called for a target that has not been admitted.
+ * @param removed The prefix that the program has taken off before it called by hand; null where that can't be told.
  */
-export function admit(run: Caller, goOn: () => void): void {
-  admitTarget(run, () => run.target, goOn);
+export function admit(run: Caller, goOn: () => void, removed?: Removed | null): void {
+  admitTarget(run, removed === undefined ? () => run.target : () => targetBeneath(run, removed, run.req.url), goOn);
 }
 
 /**
@@ -52,18 +53,8 @@ function ask(root: ApplicationRoot, method: string, target: string | null, admit
       admitted();
     };
     if (outer === null || !outer.isChecked) return done();
-    const around = target === null ? null : targetAround(root, target);
+    const around = target === null ? null : targetBeneath(root.parent, root.entered, target);
     if (around !== null && around === outer.admittedTarget && method === outer.admittedMethod) done();
     else ask(outer, method, around, done);
   });
-}
-
-/** A target as the application around reads it. */
-function targetAround(root: ApplicationRoot, target: string): string | null {
-  let url = target;
-  for (let run: Caller = root; run.parent !== undefined && run !== root.parent?.root; run = run.parent) {
-    if (run.entered === null) return null;
-    url = restored(url, run.entered);
-  }
-  return url;
 }

@@ -16,6 +16,10 @@ export interface Removed {
   readonly prefix: string;
   /** Whether a slash was put in its place. */
   readonly isSlashAdded: boolean;
+  /** Whether it was taken off the URL from the application on, as routes of `createServer` see it. */
+  readonly isWhole?: boolean;
+  /** The one URL of which the prefix can be told, where a caller may have taken more off than the base says, as connect does. */
+  readonly onlyOf?: string | undefined;
 }
 
 export const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
@@ -73,6 +77,13 @@ export interface AdmissionRoot {
    * @param target Null for one that can't be told: it needs all of them.
    */
   ask(method: string, target: string | null, admitted: () => void): void;
+}
+
+/** A URL beneath a prefix that a caller has taken off, as the application reads it; null where it can't be told. */
+export function targetBeneath(caller: Caller | undefined, removed: Removed | null, url: string): string | null {
+  if (removed === null || (removed.onlyOf !== undefined && removed.onlyOf !== url)) return null;
+  const shown = restored(url, removed);
+  return caller === undefined || caller === caller.root || removed.isWhole === true ? shown : targetBeneath(caller.parent, caller.entered, shown);
 }
 
 /** A pattern behind that of the mounts around. */

@@ -4,7 +4,7 @@ import { admit } from './admission';
 import { callHandler } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import { type Caller, kRun, type RoutedRequest } from './caller';
+import { type Caller, kRun, type Removed, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
 
 /** Calls of `next` that may be nested before the stack is let go. */
@@ -23,6 +23,8 @@ export class RouteRun {
   readonly #done: NextFunction;
   /** The run of the router that has called; undefined outside of any. */
   readonly #run: Caller | undefined;
+  /** The prefix that was taken off where the program has dispatched the route by hand; undefined where the router has. */
+  readonly #removed: Removed | null | undefined;
   #trace: HandlerTrace | null = null;
   #isBodyReady = false;
   #index = 0;
@@ -34,7 +36,9 @@ export class RouteRun {
     this.#req = req;
     this.#res = res;
     this.#done = done;
-    this.#run = (req as RoutedRequest)[kRun];
+    const run = (req as RoutedRequest)[kRun];
+    this.#run = run;
+    this.#removed = run === undefined || done === run.next ? undefined : run.enteredBy(req, req.baseUrl);
     this.next = RouteRun.#next.bind(undefined, this);
   }
 
@@ -70,7 +74,7 @@ export class RouteRun {
   /** Goes on behind the route. Where the program has dispatched it by hand, that is a call of its function. */
   #finish(error: unknown): void {
     const run = this.#run;
-    if (run?.root?.isChecked === true && this.#done !== run.next) admit(run, () => this.#done(error));
+    if (run?.root?.isChecked === true && this.#done !== run.next) admit(run, () => this.#done(error), this.#removed);
     else this.#done(error);
   }
 
@@ -94,7 +98,7 @@ export class RouteRun {
   #admit(layer: Layer, error: unknown): void {
     const run = this.#run;
     if (run?.root?.isChecked !== true) this.#call(layer, error);
-    else admit(run, () => this.#call(layer, error));
+    else admit(run, () => this.#call(layer, error), this.#removed);
   }
 
   #call(layer: Layer, error: unknown): void {

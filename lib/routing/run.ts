@@ -4,7 +4,7 @@ import type { Response } from '../http/response';
 import { isDisputed, pathOf, pathStart } from '../target';
 import { admit, admitBehind } from './admission';
 import { asError, callHandler } from './call';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from './caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
 import type { Handler, NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
 import { type AnyLayer, type ForeignLayer, Layer } from './layer';
@@ -25,6 +25,8 @@ const MAX_SYNC_CALLS = 100;
 
 /** A prefix that is part of the URL again, so that only the base is to be restored. */
 const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+
+const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
 /** What a foreign layer has matched. */
 interface ForeignMatch {
@@ -90,7 +92,7 @@ export class RouterRun implements Caller {
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
     this.#shownBase = this.#baseUrl;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
-    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : parent.mountPath + this.entered.prefix;
+    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : (this.entered.isWhole === true ? '' : parent.mountPath) + this.entered.prefix;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
@@ -280,8 +282,16 @@ export class RouterRun implements Caller {
     const layer = step.layer as Layer;
     const { handle } = layer;
     if (failure === undefined ? handle.length > 3 : handle.length !== 4) return this.#advance(failure);
+    const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
+    // A handler of a parameter has made another URL, off which the prefix makes yet another.
+    if (isOther && this.isChecked) admit(this, () => this.#call(layer, failure));
+    else this.#call(layer, failure);
+  }
+
+  #call(layer: Layer, failure: unknown): void {
     const { watch } = this;
+    const { handle } = layer;
     if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, this.req, this.res, this.next);
     this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);
     watch.call(this.#trace, handle, failure, this.req, this.res, this.next);
@@ -313,7 +323,15 @@ export class RouterRun implements Caller {
   #showWhole(): void {
     const { req } = this;
     let { url } = req;
-    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
+    if (url !== this.#url) {
+      // A handler of a parameter has made it.
+      this.#url = url;
+      this.#version = -1;
+    }
+    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) {
+      url = restored(url, run.entered);
+      if (run.entered.isWhole === true) break;
+    }
     this.#isWhole = true;
     req.url = url;
   }
@@ -395,11 +413,13 @@ export class RouterRun implements Caller {
     const expected = this.#baseBehind(this.#removed.prefix);
     // A base that the program has assigned tells nothing.
     if (this.#shownBase !== expected) return null;
-    if (url === this.#shown) return baseUrl === expected ? this.#removed : null;
+    const isWhole = this.#isWhole;
+    if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
     // Called by hand, or by another framework: what was added to the base was taken off the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    return { prefix, isSlashAdded: restored(url, { prefix, isSlashAdded: true }) === this.#url };
+    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.#url);
+    return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
   }
 
   #baseBehind(prefix: string): string {
@@ -407,13 +427,7 @@ export class RouterRun implements Caller {
   }
 
   get target(): string | null {
-    let { url } = this.req;
-    if (this.#isWhole) return url;
-    for (let run: Caller = this; run !== this.root && run.parent !== undefined; run = run.parent) {
-      if (run.entered === null) return null;
-      url = restored(url, run.entered);
-    }
-    return url;
+    return this.#isWhole ? this.req.url : targetBeneath(this, this.#removed, this.req.url);
   }
 
   get route(): string {
