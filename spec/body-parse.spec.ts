@@ -208,7 +208,7 @@ describe('JSON', () => {
       ['with a forbidden key within', `${'['.repeat(99_000)}{"__proto__":1}${']'.repeat(99_000)}`, 'FORBIDDEN_KEY'],
       ['malformed at the end', `${'['.repeat(500_000)}x`, 'MALFORMED_BODY'],
     ])('%s', async (_name, text, code) => {
-      expect(await codeOf(text, JSON_HEADERS, { bigint })).toBe(code);
+      expect(await codeOf(text, JSON_HEADERS, { bigint, containerLimit: MIB })).toBe(code);
     });
   });
 });

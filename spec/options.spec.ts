@@ -112,6 +112,7 @@ describe('a wrong value', () => {
     ['body', true, 'an object or false, got true'],
     ['body', null, 'an object, got null'],
     ['body.bigint', 1n, 'a boolean, got 1n'],
+    ['body.containerLimit', -1, 'an integer from 0 to 2147483647, got -1'],
     ['server.port', 65_536, 'an integer from 0 to 65535, got 65536'],
     ['server.port', -1, 'an integer from 0 to 65535, got -1'],
     ['server.port', '3000', 'an integer from 0 to 65535, got "3000"'],
@@ -272,7 +273,7 @@ describe('webhooks', () => {
 
   test('have their defaults filled in', () => {
     expect(resolve(webhook({})).security.webhooks).toEqual([
-      { path: '/hooks', preset: 'stripe', secrets: [SECRET], maxAge: 300_000, clockSkew: 300_000, debug: false, replay: undefined, timeout: 5000 },
+      { path: '/hooks', preset: 'stripe', secrets: [SECRET], maxAge: 300_000, clockSkew: 300_000, debug: false, limit: undefined, replay: undefined, timeout: 5000 },
     ]);
   });
 
@@ -284,6 +285,7 @@ describe('webhooks', () => {
     [{ preset: 'github', maxAge: 5 }, /maxAge must be left out with preset "github", which signs no time/],
     [{ preset: 'github', replay: { store: { claim: () => true } } }, /replay must be left out with preset "github", which signs no time, so that a store would have no end/],
     [{ replay: { store: {} } }, /webhooks\[0\]\.replay\.store must be an object with a method claim/],
+    [{ limit: '25 megs' }, /webhooks\[0\]\.limit must be a number of bytes or text such as '100kb' or '1mb', got "25 megs"/],
     [{ timeout: 0 }, /webhooks\[0\]\.timeout must be an integer of milliseconds from 1 to 2147483647, got 0/],
     [{ maxAge: 0 }, /maxAge must be a positive number of milliseconds/],
   ])('%j is refused', (given, message) => {

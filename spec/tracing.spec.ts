@@ -152,7 +152,7 @@ describe('a request tells on its channels', () => {
     await record.ended();
     await post(port, '/1', '{"a":');
     expect((await record.ended(2)).filter((line) => line.startsWith('request:'))).toEqual([
-      'request:start', 'request:body 7', 'request:route POST /:a', 'request:end /:a',
+      'request:start', 'request:route POST /:a', 'request:body 7', 'request:end /:a',
       'request:start', 'request:route POST /:a', expect.stringMatching(/^request:error \/:a The request body is not valid JSON/), 'request:end /:a',
     ]);
   });

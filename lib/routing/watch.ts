@@ -202,12 +202,6 @@ export class RequestWatch implements ErrorWatch {
     if (tracing.error.hasSubscribers) tracing.error.publish({ request, response, error, route });
   }
 
-  /** A body has been parsed. */
-  parsed(bytes: number): void {
-    const { request, response } = this;
-    if (tracing.body.hasSubscribers) tracing.body.publish({ request, response, bytes });
-  }
-
   #closed(): void {
     // What begins from here on answers nobody.
     this.#isClosed = true;

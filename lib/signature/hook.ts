@@ -76,7 +76,7 @@ export class SignatureHook {
 
   /** Answers 413: a body that is too large to be checked is not let through. */
   refuseSize(req: Request, res: Response, limit: number): void {
-    const error = tooLarge(limit);
+    const error = tooLarge(limit, this.limit === undefined ? undefined : 'limit of the webhook');
     this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
     if (!req.complete && !isTaken(res)) closeBehind(req, res);
     this.#answer(req, res, 413, error.message, errorBody(error, 413, true, false));

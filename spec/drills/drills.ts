@@ -5,6 +5,7 @@ import type { Drill } from './drill';
 import { halfHead } from './half-head';
 import { inflate } from './inflate';
 import { pipelines } from './pipelines';
+import { refused } from './refused';
 import { reset } from './reset';
 import { restart } from './restart';
 import { rolling } from './rolling';
@@ -13,4 +14,4 @@ import { unread } from './unread';
 import { upload } from './upload';
 
 /** All drills, in the order of their table. */
-export const DRILLS: readonly Drill[] = [reset, unread, pipelines, halfHead, restart, upload, descriptors, churn, inflate, bytes, rolling, scope];
+export const DRILLS: readonly Drill[] = [reset, unread, pipelines, halfHead, restart, upload, descriptors, churn, inflate, refused, bytes, rolling, scope];

@@ -15,6 +15,8 @@ export interface ServerSetup {
   readonly options?: CreateServerOptions;
   /** Most open files and sockets of the process. @default the system's */
   readonly descriptors?: number;
+  /** Most memory of V8's old space, in MiB. @default V8's own */
+  readonly heap?: number;
   /** Most memory that the process may have taken, in MiB; what it takes before the load is some 90. */
   readonly memory: number;
 }
@@ -55,7 +57,7 @@ export class ServerProcess {
   static async start(setup: ServerSetup): Promise<ServerProcess> {
     hold(existsSync(join(ROOT, 'dist/index.js')), 'the drills run on the build: npm run build');
     const folder = mkdtempSync(join(tmpdir(), 'waypost-drill-'));
-    const node = [process.execPath, '--expose-gc', '-r', './spec/support/transpiled.cjs', 'spec/drills/server.ts', JSON.stringify(setup.options ?? {}), folder];
+    const node = [process.execPath, '--expose-gc', ...(setup.heap === undefined ? [] : [`--max-old-space-size=${setup.heap}`]), '-r', './spec/support/transpiled.cjs', 'spec/drills/server.ts', JSON.stringify(setup.options ?? {}), folder];
     const [command = '', ...args] = setup.descriptors === undefined ? node : ['sh', '-c', `ulimit -n ${setup.descriptors}; exec "$@"`, 'sh', ...node];
     const child = spawn(command, args, { cwd: ROOT, env: ENVIRONMENT, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     // Not by the server: SIGKILL leaves it no time.

@@ -79,6 +79,23 @@ app.get('/stream/:chunks', async (req, res) => {
   }
 });
 
+const streams = new Set<ServerResponse>();
+
+/** Streams that are open until another client ends all. */
+app.get('/events', (_req, res) => {
+  streams.add(res);
+  res.once('close', () => streams.delete(res));
+  res.write('an event');
+});
+app.get('/events/end', (_req, res) => {
+  for (const stream of streams) stream.end();
+  res.send('ended');
+});
+
+/** What stands for a login. */
+app.use('/private', (_req, res) => res.status(401).send('log in'));
+app.post('/private/notes', (req, res) => res.json(req.body));
+
 app.get('/wait/:time', async (req, res) => {
   counts.handlers++;
   try {

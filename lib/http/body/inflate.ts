@@ -124,7 +124,7 @@ function inflateError(error: Error, limit: number, most: number): HttpError {
   return HttpError.of('BODY_TOO_LARGE', `The request body inflates to more than ${MOST_TIMES} times its length`, { limit: most, option: 'body' });
 }
 
-/** The error for a body of more bytes than `body.limit`. */
-export function tooLarge(limit: number): HttpError {
-  return HttpError.of('BODY_TOO_LARGE', undefined, { limit, option: 'body.limit' });
+/** The error for a body of more bytes than the limit. @param option What sets it. */
+export function tooLarge(limit: number, option = 'body.limit'): HttpError {
+  return HttpError.of('BODY_TOO_LARGE', undefined, { limit, option });
 }

@@ -3,6 +3,7 @@ import { tracing } from '../../tracing';
 import { assign } from '../assignable';
 import { closeBehind } from '../connection';
 import type { Request } from '../request';
+import { kWatch } from '../request-state';
 import { type ParseOptions, parseBody } from './body';
 import { isBeingRead } from './capture';
 import { AT_ONCE } from './inflate';
@@ -91,7 +92,8 @@ export class RequestBody {
     this.#value = value;
     this.#error = error ?? undefined;
     const request = this.#request;
-    if (this.#error === undefined && tracing.body.hasSubscribers) tracing.body.publish({ request, response: request.res, bytes: length });
+    // Whether anybody follows the request was asked when it began.
+    if (this.#error === undefined && kWatch in request && tracing.body.hasSubscribers) tracing.body.publish({ request, response: request.res, bytes: length });
   }
 
   /** The error to be raised in the place of a route's handler, once; undefined where something else has read the body, or put one in its place. */
