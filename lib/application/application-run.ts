@@ -2,7 +2,7 @@ import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { kJsonAsXJson } from '../http/response-state';
 import type { NextFunction } from '../routing/handler';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, type RoutedRequest } from '../routing/caller';
+import { type ApplicationRoot, type Caller, kRun, NOTHING, type Removed, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
 import type { RequestWatch } from '../routing/watch';
 import type { SignatureHook } from '../signature/hook';
@@ -39,6 +39,7 @@ export class ApplicationRun implements ApplicationRoot {
   readonly admission: Admission;
   admittedMethod: string | undefined = undefined;
   admittedTarget: string | undefined = undefined;
+  reached: { readonly reachedRoute: string } | undefined = undefined;
   isStopped = false;
   hasBody = false;
   /** Goes on with what the application has not taken; undefined for the outermost. */
@@ -53,6 +54,7 @@ export class ApplicationRun implements ApplicationRoot {
   }
 
   readonly #baseUrl: string;
+  readonly #mountPattern: string;
   #url: string;
   /** The URL as sent where it was routed without the suffix `.xJson`. */
   #suffixed: string | null = null;
@@ -71,6 +73,7 @@ export class ApplicationRun implements ApplicationRoot {
     this.watch = watch;
     this.#url = req.url;
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
+    this.#mountPattern = parent === undefined ? this.#baseUrl : parent.route;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     const around = parent?.root as ApplicationRun | null | undefined;
     this.isChecked = host.isChecking || around?.isChecked === true;
@@ -88,7 +91,7 @@ export class ApplicationRun implements ApplicationRoot {
   }
 
   get route(): string {
-    return joinPatterns(this.parent?.route ?? this.#baseUrl, '/');
+    return this.#mountPattern;
   }
 
   get target(): string {

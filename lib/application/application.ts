@@ -26,11 +26,11 @@ import { LayerIndex } from '../routing/layer-index';
 import { listRegistered, describeRoutes, type RouteDescription } from '../routing/listing';
 import type { PathParams } from '../routing/params-type';
 import type { Route } from '../routing/route';
-import { addRoute, readUse, Router } from '../routing/router';
+import { addRoute, type IRouter, readUse, Router } from '../routing/router';
 import type { RoutingRules } from '../routing/rules';
 import type { RoutedRequest } from '../routing/caller';
 import type { KnownSettings } from './settings';
-import { addVerbs, type Verbs } from '../routing/verb';
+import { addVerbs } from '../routing/verb';
 import type { Verb } from '../routing/verb-types';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer } from './server';
@@ -74,7 +74,7 @@ interface Parts {
 const kParts = Symbol('waypost.application.parts');
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods, and the verbs are made in a loop */
-export interface Application extends Verbs {
+export interface Application extends IRouter {
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
   /**
    * Registers handlers of GET requests, and of HEAD requests unless the route has handlers of its own for them. With the name of a setting alone, its value.
@@ -82,8 +82,6 @@ export interface Application extends Verbs {
    * app.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
    */
   get: SettingGetter & Verb<this>;
-  /** Registers as a router does (INTERFACE section 4.1). */
-  use: Router['use'];
   /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
   on(event: 'upgrade', listener: UpgradeListener): this;
   /** Told when the application is mounted in another. */
@@ -262,6 +260,10 @@ export class Application extends ConfiguredApplication {
       };
       Object.defineProperty(this.prototype, name, { value, writable: true, configurable: true });
     }
+    // On its own prototype, where programs that mix something into an application look.
+    for (const name of Object.getOwnPropertyNames(ConfiguredApplication.prototype)) {
+      if (!Object.hasOwn(this.prototype, name)) Object.defineProperty(this.prototype, name, Object.getOwnPropertyDescriptor(ConfiguredApplication.prototype, name) as PropertyDescriptor);
+    }
     Object.defineProperty(this.prototype, 'use', { value: use, writable: true, configurable: true });
     addVerbs(this.prototype, (_method, name) => function verb(this: Application, path: Paths, ...handlers: unknown[]): unknown {
       // As in Express, the name alone asks for a setting. A path alone is more likely a route whose handler was forgotten.
@@ -269,7 +271,7 @@ export class Application extends ConfiguredApplication {
       // Any function has a method `bind` too.
       if (name === 'bind' && !isPaths(path)) return Function.prototype.bind.apply(this as never, [path, ...handlers] as never);
       addRoute(this, name, path, handlers);
-      for (const layer of this.router.layers.slice(-1)) checkLayer(layer, this[kRules]);
+      checkLast(this, 1);
       return this;
     });
   }
@@ -294,8 +296,12 @@ function use(this: Application, ...given: unknown[]): Application {
     }
     announceMount(handler, path, this, isForeign);
   }
-  for (const layer of router.layers.slice(-handlers.length)) checkLayer(layer, this[kRules]);
+  checkLast(this, handlers.length);
   return this;
+}
+
+function checkLast({ [kMounted]: { layers }, [kRules]: rules }: Application, count: number): void {
+  for (const layer of layers.slice(-count)) checkLayer(layer, rules);
 }
 
 /** Reads the paths of a layer, and of what it mounts, by an application's rules. @throws TypeError for one that they refuse. */
@@ -338,18 +344,21 @@ class MountedApplication implements Mounted {
   }
 
   get layers(): readonly AnyLayer[] {
-    const { router } = this.#app;
-    return router instanceof Router ? router.layers : [];
+    return this.#mounted?.layers ?? [];
   }
 
   rulesWithin(): RoutingRules {
-    const { router } = this.#app;
-    return router instanceof Router ? router.rulesWithin(this.rules) : this.rules;
+    return this.#mounted?.rulesWithin(this.rules) ?? this.rules;
   }
 
   index(rules: RoutingRules): LayerIndex {
-    const { router } = this.#app;
-    return router instanceof Router ? router.index(rules) : new LayerIndex([], rules, 0);
+    return this.#mounted?.index(rules) ?? new LayerIndex([], rules, 0);
+  }
+
+  /** Undefined for a router of the program's own. */
+  get #mounted(): Mounted | undefined {
+    const router: Partial<Router> = this.#app.router;
+    return router[kMounted];
   }
 
   run(req: IncomingMessage, res: ServerResponse, done: NextFunction): void {

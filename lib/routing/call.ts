@@ -1,3 +1,4 @@
+import { noteParserCallback } from '../exposure';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { forgetRefusedHead } from '../http/default-answer';
@@ -8,6 +9,7 @@ export function callHandler(handle: AnyHandler, error: unknown, req: Request, re
   let result: unknown;
   try {
     if (error) {
+      noteParserCallback(error);
       forgetRefusedHead(res);
       result = (handle as ErrorHandler)(error, req, res, next);
     } else {

@@ -57,6 +57,8 @@ export interface ApplicationRoot extends Caller, AdmissionRoot {
   readonly root: ApplicationRoot;
   /** Whether the request has a body. */
   readonly hasBody: boolean;
+  /** The run that has reached a route last, in what is mounted here too. */
+  reached: { readonly reachedRoute: string } | undefined;
   /** Whether the request was answered in the place of its handler: nothing is called any more. */
   readonly isStopped: boolean;
   /** Has the body inflated and parsed for the first handler of a route; calls back with the error that it came to. */
@@ -89,7 +91,8 @@ export function targetBeneath(caller: Caller | undefined, removed: Removed | nul
 /** A pattern behind that of the mounts around. */
 export function joinPatterns(base: string, text: string): string {
   if (base === '' || base === '/') return text;
-  return text === '/' ? base : base.replace(/\/$/, '') + text;
+  if (text === '/') return base;
+  return (base.endsWith('/') ? base.slice(0, -1) : base) + text;
 }
 
 /** A URL with the prefix that was taken off, as Express puts it back. */

@@ -3,22 +3,21 @@ import { CallSite } from '../call-site';
 import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod } from '../http/request-state';
 import type { Response } from '../http/response';
-import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
 import { checkPath, isPaths, listPaths, type Path, type Paths, writePaths } from './given-path';
-import type { AnyHandler, Handler, MixedHandlers, NextFunction, ParamHandler } from './handler';
+import type { AnyHandler, Handler, NextFunction, ParamHandler } from './handler';
 import { type AnyLayer, kMounted, Layer, type Mounted } from './layer';
-import { LayerIndex } from './layer-index';
+import { MountedRouter } from './mounted-router';
 import { readParam } from './param';
 import type { PathParams } from './params-type';
 import { parsePattern, parsePrefix } from './patterns/pattern';
 import { flattenHandlers, Route } from './route';
-import { EXPRESS_RULES, type RouterOptions, type RoutingRules, rulesWithin } from './rules';
+import { EXPRESS_RULES, type RouterOptions, type RoutingRules } from './rules';
 import { kRun, type RoutedRequest } from './caller';
 import { RouterRun } from './run';
 import { addVerbs, type Verbs } from './verb';
-import type { TypedHandlers } from './verb-types';
+import type { Use } from './verb-types';
 import { RequestWatch } from './watch';
 
 /** Patterns are read again by the rules of what the router is in; what is wrong is wrong in either. */
@@ -34,14 +33,32 @@ export interface ListedPath {
   readonly router: Router | undefined;
 }
 
+/** Where routes and middleware are registered: a router or an application, by the name that Express's types have for it. */
+export interface IRouter extends Verbs {
+  /**
+   * Adds middleware, error middleware (four parameters) or routers, for every
+   * path or under the given ones (INTERFACE section 4.1).
+   * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @example
+   * app.use((req, res, next) => { console.log(req.url); next(); });
+   * app.use('/users', users);
+   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
+   */
+  use: Use<this>;
+  /** See {@link Router.route}. */
+  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
+  /** See {@link Router.param}. */
+  param(name: string | readonly string[], handler: ParamHandler): this;
+}
+
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods, and the verbs are made in a loop */
 /** A router is middleware of connect, Express or an application. */
-export interface Router extends Verbs {
+export interface Router extends IRouter {
   (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void;
 }
 
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
-export class Router implements Mounted {
+export class Router {
   /** Whether `/A` and `/a` are two paths; undefined as the application. */
   declare caseSensitive: boolean | undefined;
   /** Whether `/a/` and `/a` are two paths; undefined as the application. */
@@ -50,16 +67,8 @@ export class Router implements Mounted {
   declare mergeParams: boolean | undefined;
   /** Handlers of parameters by name. */
   declare params: Record<string, ParamHandler[]>;
-  /** @internal The layers in order. */
-  declare layers: AnyLayer[];
-  /** @internal Rises with each registration. */
-  declare version: number;
-  /** @internal Whether a program has had the stack, and may have changed it. */
-  declare isStackRead: boolean;
-  /** @internal By the rules that it was entered with, the last one first. */
-  declare indexes: LayerIndex[];
   /** @internal */
-  declare rules: { readonly around: RoutingRules; readonly caseSensitive: unknown; readonly strict: unknown; readonly own: RoutingRules } | null;
+  declare readonly [kMounted]: MountedRouter;
 
   constructor(options?: RouterOptions | null) {
     const router = ((req: IncomingMessage, res: ServerResponse, next: NextFunction): void => router.handle(req, res, next)) as unknown as Router;
@@ -69,61 +78,20 @@ export class Router implements Mounted {
       mergeParams: options?.mergeParams,
       strict: options?.strict,
       params: {},
-      layers: [],
-      version: 0,
-      isStackRead: false,
-      indexes: [],
-      rules: null,
+      [kMounted]: new MountedRouter(router),
     });
   }
 
   /** The layers in order, as Express's `stack`: a program may change it, and the `handle` of each. */
   get stack(): AnyLayer[] {
-    this.isStackRead = true;
-    return this.layers;
+    this[kMounted].isStackRead = true;
+    return this[kMounted].layers;
   }
 
   set stack(layers: AnyLayer[]) {
-    this.isStackRead = true;
-    this.layers = layers;
-    this.version++;
-  }
-
-  /** @internal */
-  get [kMounted](): Mounted {
-    return this;
-  }
-
-  /** @internal */
-  get isApplication(): boolean {
-    return false;
-  }
-
-  /** @internal Whether some parameter has a handler. */
-  get handlesParams(): boolean {
-    for (const _ in this.params) return true;
-    return false;
-  }
-
-  /** @internal @throws TypeError for options that are looser than a signature check allows. */
-  rulesWithin(around: RoutingRules): RoutingRules {
-    const { caseSensitive, strict, rules } = this;
-    if (caseSensitive === undefined && strict === undefined) return around.plain;
-    if (rules?.around === around && rules.caseSensitive === caseSensitive && rules.strict === strict) return rules.own;
-    const own = rulesWithin(this, around);
-    this.rules = { around, caseSensitive, strict, own };
-    return own;
-  }
-
-  /** @internal The index of the layers as they are now. @throws TypeError for a path that the rules refuse. */
-  index(rules: RoutingRules): LayerIndex {
-    const { indexes, layers, version } = this;
-    const [last] = indexes;
-    if (last?.rules === rules && last.version === version && (!this.isStackRead || last.isOf(layers))) return last;
-    const known = indexes.find((index) => index.rules === rules && index.version === version && index.isOf(layers));
-    const index = known ?? new LayerIndex(layers, rules, version);
-    this.indexes = [index, ...indexes.filter((other) => other !== index && other.rules !== rules && other.version === version)].slice(0, 4);
-    return index;
+    this[kMounted].isStackRead = true;
+    this[kMounted].layers = layers;
+    this[kMounted].version++;
   }
 
   /**
@@ -141,7 +109,7 @@ export class Router implements Mounted {
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {
-      rules = this.rulesWithin(around);
+      rules = this[kMounted].rulesWithin(around);
     } catch (error) {
       return next(error);
     }
@@ -181,38 +149,13 @@ export class Router implements Mounted {
     for (const each of paths) parsePattern(each, EXACT);
     const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
     const handle: Handler = function handle(req, res, next) { route.dispatch(req, res, next); };
-    add(this, new Layer(path, paths, handle, new CallSite(), route));
+    this[kMounted].add(new Layer(path, paths, handle, new CallSite(), route));
     return route;
-  }
-
-  /**
-   * Adds middleware, error middleware (four parameters) or routers, for every
-   * path or under the given ones (INTERFACE section 4.1).
-   * @throws TypeError when a path is wrong or what is given is neither function nor router.
-   * @example
-   * app.use((req, res, next) => { console.log(req.url); next(); });
-   * app.use('/users', users);
-   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
-   */
-  use(...handlers: Handler[]): this;
-  use<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
-  use(...handlers: MixedHandlers[]): this;
-  use<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
-    ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
-    path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
-  use(...given: unknown[]): this {
-    const { path, paths, handlers } = readUse(given);
-    for (const handler of handlers) if (reaches((handler as { readonly [kMounted]?: Mounted })[kMounted], this)) throw new TypeError(`use(…) would mount a router inside itself`);
-    const site = new CallSite();
-    for (const handler of handlers) add(this, new Layer(path, paths, handler, site));
-    return this;
   }
 
   /** The paths of the routes and of the routers that are mounted here, in order, as Express lists them. */
   listRoutes(): ListedPath[] {
-    return this.layers.flatMap((layer) => {
+    return this[kMounted].layers.flatMap((layer) => {
       const { route, handle } = layer;
       const router = route === undefined && handle instanceof Router ? handle : undefined;
       if (!(layer instanceof Layer) || (route === undefined && router === undefined)) return [];
@@ -221,9 +164,14 @@ export class Router implements Mounted {
   }
 }
 
-function add(router: Router, layer: Layer): void {
-  router.layers.push(layer);
-  router.version++;
+Object.defineProperty(Router.prototype, 'use', { value: use, writable: true, configurable: true });
+
+function use(this: Router, ...given: unknown[]): Router {
+  const { path, paths, handlers } = readUse(given);
+  for (const handler of handlers) if (reaches((handler as { readonly [kMounted]?: Mounted })[kMounted], this[kMounted])) throw new TypeError('use(…) would mount a router inside itself');
+  const site = new CallSite();
+  for (const handler of handlers) this[kMounted].add(new Layer(path, paths, handler, site));
+  return this;
 }
 
 // `call`, `apply` and what else a function has: Node and others call it by these.
@@ -259,7 +207,7 @@ export function readUse(given: readonly unknown[]): { readonly path: Paths; read
 }
 
 /** Whether what is mounted is that router, or has it mounted within. */
-function reaches(mounted: Mounted | undefined, router: Router): boolean {
+function reaches(mounted: Mounted | undefined, router: Mounted): boolean {
   if (mounted === undefined) return false;
   return mounted === router || mounted.layers.some((layer) => layer instanceof Layer && layer.route === undefined && reaches(layer.mounted, router));
 }

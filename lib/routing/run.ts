@@ -7,7 +7,7 @@ import { asError, callHandler } from './call';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
 import type { Handler, NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
-import { type AnyLayer, type ForeignLayer, Layer } from './layer';
+import { type AnyLayer, type ForeignLayer, kMounted, Layer } from './layer';
 import type { Lookup, Step } from './layer-index';
 import { mergeParams } from './merge-params';
 import { forgetFraming } from '../http/answer';
@@ -69,10 +69,12 @@ export class RouterRun implements Caller {
   #shown = '';
   #shownBase: string;
   #isWhole = false;
-  #isInRoute = false;
   #syncCalls = 0;
   #allowed: Set<string> | null = null;
   #pattern: Pattern | undefined = undefined;
+  #reached: Pattern | undefined = undefined;
+  /** The pattern of the mounts around. */
+  readonly #mountPattern: string;
   #trace: HandlerTrace | null = null;
 
   /** @param done Goes on with what nothing here has taken. */
@@ -93,6 +95,7 @@ export class RouterRun implements Caller {
     this.#shownBase = this.#baseUrl;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : (this.entered.isWhole === true ? '' : parent.mountPath) + this.entered.prefix;
+    this.#mountPattern = parent === undefined ? this.#baseUrl : parent.route;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
@@ -127,7 +130,7 @@ export class RouterRun implements Caller {
       return;
     }
     const failure = asError(error);
-    if (this.#position >= this.router.layers.length) {
+    if (this.#position >= this.router[kMounted].layers.length) {
       setImmediate(RouterRun.#leaveLater, this, failure);
       return;
     }
@@ -147,7 +150,7 @@ export class RouterRun implements Caller {
     const { req, router } = this;
     req[kRun] = this;
     let failure = given;
-    if (req.url !== this.#url || router.version !== this.#version) {
+    if (req.url !== this.#url || router[kMounted].version !== this.#version) {
       try {
         this.#locate();
       } catch (error) {
@@ -190,12 +193,12 @@ export class RouterRun implements Caller {
     const { url } = req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
-    const index = router.index(this.rules);
+    const index = router[kMounted].index(this.rules);
     const entered = this.entered;
     const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
     this.#lookup = index.lookup(path, isBehindSlash);
     this.#url = url;
-    this.#version = router.version;
+    this.#version = router[kMounted].version;
     const { steps } = this.#lookup.plan;
     let cursor = 0;
     while (cursor < steps.length && (steps[cursor] as Step).position < this.#position) cursor++;
@@ -215,7 +218,7 @@ export class RouterRun implements Caller {
 
   /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
   #passesOver({ handle }: Layer, pattern: Pattern, failure: unknown): boolean {
-    return (failure === undefined ? handle.length > 3 : handle.length !== 4) && (pattern.bare || !this.router.handlesParams);
+    return (failure === undefined ? handle.length > 3 : handle.length !== 4) && (pattern.bare || !handlesParams(this.router));
   }
 
   #standsBack(layer: Layer, lookup: Lookup, step: Step, pattern: Pattern): boolean {
@@ -241,7 +244,7 @@ export class RouterRun implements Caller {
     if (req.next !== this.next) req.next = this.next;
     const { layer } = step;
     if (layer.route !== undefined) req.route = layer.route as Route;
-    if (pattern.bare || !router.handlesParams) {
+    if (pattern.bare || !handlesParams(router)) {
       this.#admit(step, pattern, failure);
     } else {
       processParams(this, Object.keys(params), (error) => {
@@ -268,8 +271,9 @@ export class RouterRun implements Caller {
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
     const { layer } = step;
-    this.#isInRoute = layer.route !== undefined;
     if (layer.route === undefined) return this.#callMiddleware(step, pattern, failure);
+    this.#reached = pattern;
+    if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, this.req.method, this.route);
     if (this.mountPath !== '') this.#showWhole();
     this.#shown = this.req.url;
@@ -431,12 +435,11 @@ export class RouterRun implements Caller {
   }
 
   get route(): string {
-    return joinPatterns(this.parent === undefined ? this.#baseUrl : this.parent.route, this.#pattern?.text ?? '/');
+    return joinPatterns(this.#mountPattern, this.#pattern?.text ?? '/');
   }
 
-  /** The same where it is a route. */
-  get reachedRoute(): string | undefined {
-    return this.#isInRoute ? this.route : undefined;
+  get reachedRoute(): string {
+    return joinPatterns(this.#mountPattern, this.#reached?.text ?? '/');
   }
 
   fail(error: unknown): void {
@@ -460,7 +463,7 @@ function answerOptions(res: Response, methods: ReadonlySet<string>): unknown {
   return res.end(allow);
 }
 
-/** The pattern of the route that a request has reached last, mount paths included; undefined where it has reached none. */
-export function matchedRoute({ [kRun]: run }: RoutedRequest): string | undefined {
-  return run instanceof RouterRun ? run.reachedRoute : undefined;
+function handlesParams({ params }: Router): boolean {
+  for (const _ in params) return true;
+  return false;
 }
