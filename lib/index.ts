@@ -29,7 +29,8 @@ export type {
 export type { ErrorHandler, FallbackListener, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
 export type { PathParams } from './routing/params-type';
 export type { Path, Paths } from './routing/given-path';
-export type { RouteVerb, Verb } from './routing/verb-types';
+export type { IRouter } from './routing/router';
+export type { RouteVerb, Use, Verb } from './routing/verb-types';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/handler';
 export type { Params } from './routing/patterns/params';

@@ -26,11 +26,11 @@ import { LayerIndex } from '../routing/layer-index';
 import { listRegistered, describeRoutes, type RouteDescription } from '../routing/listing';
 import type { PathParams } from '../routing/params-type';
 import type { Route } from '../routing/route';
-import { addRoute, readUse, Router } from '../routing/router';
+import { addRoute, type IRouter, readUse, Router } from '../routing/router';
 import type { RoutingRules } from '../routing/rules';
 import type { RoutedRequest } from '../routing/caller';
 import type { KnownSettings } from './settings';
-import { addVerbs, type Verbs } from '../routing/verb';
+import { addVerbs } from '../routing/verb';
 import type { Verb } from '../routing/verb-types';
 import { SafeLog } from '../safe-log';
 import { Listener, type NodeServer } from './server';
@@ -74,7 +74,7 @@ interface Parts {
 const kParts = Symbol('waypost.application.parts');
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods, and the verbs are made in a loop */
-export interface Application extends Verbs {
+export interface Application extends IRouter {
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
   /**
    * Registers handlers of GET requests, and of HEAD requests unless the route has handlers of its own for them. With the name of a setting alone, its value.
@@ -82,8 +82,6 @@ export interface Application extends Verbs {
    * app.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
    */
   get: SettingGetter & Verb<this>;
-  /** Registers as a router does (INTERFACE section 4.1). */
-  use: Router['use'];
   /** A listener for `upgrade` takes requests to switch protocols, such as WebSocket. One in the scope of the signature check is checked first; listeners that are attached to the server itself are not. `mount` is emitted whenever the application is mounted in another. */
   on(event: 'upgrade', listener: UpgradeListener): this;
   /** Told when the application is mounted in another. */

@@ -7,7 +7,7 @@ import type { CookieOptions as OwnCookieOptions } from '../http/cookie';
 import type { ErrorHandler as OwnErrorHandler, Handler as OwnHandler, NextFunction as OwnNextFunction } from '../routing/handler';
 import type { Params } from '../routing/patterns/params';
 import { Route } from '../routing/route';
-import type { Router as OwnRouter } from '../routing/router';
+import type { IRouter as OwnIRouter, Router as OwnRouter } from '../routing/router';
 import { Router } from '../routing/router-constructor';
 import type { RouterOptions as OwnRouterOptions } from '../routing/rules';
 import { markFactory } from '../middleware-factory';
@@ -59,7 +59,7 @@ export namespace express {
   export type Express = OwnApplication;
   export type Handler = OwnHandler;
   export type IRoute = Route;
-  export type IRouter = OwnRouter;
+  export type IRouter = OwnIRouter;
   export type Locals = types.Locals;
   export type NextFunction = OwnNextFunction;
   export type ParamsDictionary = Params;

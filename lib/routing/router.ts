@@ -3,11 +3,10 @@ import { CallSite } from '../call-site';
 import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod } from '../http/request-state';
 import type { Response } from '../http/response';
-import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
 import { checkPath, isPaths, listPaths, type Path, type Paths, writePaths } from './given-path';
-import type { AnyHandler, Handler, MixedHandlers, NextFunction, ParamHandler } from './handler';
+import type { AnyHandler, Handler, NextFunction, ParamHandler } from './handler';
 import { type AnyLayer, kMounted, Layer, type Mounted } from './layer';
 import { LayerIndex } from './layer-index';
 import { readParam } from './param';
@@ -18,7 +17,7 @@ import { EXPRESS_RULES, type RouterOptions, type RoutingRules, rulesWithin } fro
 import { kRun, type RoutedRequest } from './caller';
 import { RouterRun } from './run';
 import { addVerbs, type Verbs } from './verb';
-import type { TypedHandlers } from './verb-types';
+import type { Use } from './verb-types';
 import { RequestWatch } from './watch';
 
 /** Patterns are read again by the rules of what the router is in; what is wrong is wrong in either. */
@@ -34,9 +33,27 @@ export interface ListedPath {
   readonly router: Router | undefined;
 }
 
+/** Where routes and middleware are registered: a router or an application, by the name that Express's types have for it. */
+export interface IRouter extends Verbs {
+  /**
+   * Adds middleware, error middleware (four parameters) or routers, for every
+   * path or under the given ones (INTERFACE section 4.1).
+   * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @example
+   * app.use((req, res, next) => { console.log(req.url); next(); });
+   * app.use('/users', users);
+   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
+   */
+  use: Use<this>;
+  /** See {@link Router.route}. */
+  route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
+  /** See {@link Router.param}. */
+  param(name: string | readonly string[], handler: ParamHandler): this;
+}
+
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- the constructor returns a function that has this class's methods, and the verbs are made in a loop */
 /** A router is middleware of connect, Express or an application. */
-export interface Router extends Verbs {
+export interface Router extends IRouter {
   (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void): void;
 }
 
@@ -185,31 +202,6 @@ export class Router implements Mounted {
     return route;
   }
 
-  /**
-   * Adds middleware, error middleware (four parameters) or routers, for every
-   * path or under the given ones (INTERFACE section 4.1).
-   * @throws TypeError when a path is wrong or what is given is neither function nor router.
-   * @example
-   * app.use((req, res, next) => { console.log(req.url); next(); });
-   * app.use('/users', users);
-   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
-   */
-  use(...handlers: Handler[]): this;
-  use<const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): this;
-  use(...handlers: MixedHandlers[]): this;
-  use<const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
-    ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
-  use<P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
-    path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): this;
-  use(...given: unknown[]): this {
-    const { path, paths, handlers } = readUse(given);
-    for (const handler of handlers) if (reaches((handler as { readonly [kMounted]?: Mounted })[kMounted], this)) throw new TypeError(`use(…) would mount a router inside itself`);
-    const site = new CallSite();
-    for (const handler of handlers) add(this, new Layer(path, paths, handler, site));
-    return this;
-  }
-
   /** The paths of the routes and of the routers that are mounted here, in order, as Express lists them. */
   listRoutes(): ListedPath[] {
     return this.layers.flatMap((layer) => {
@@ -219,6 +211,16 @@ export class Router implements Mounted {
       return layer.paths.map((path) => ({ path, methods: route && namesOf(route as Route), router }));
     });
   }
+}
+
+Object.defineProperty(Router.prototype, 'use', { value: use, writable: true, configurable: true });
+
+function use(this: Router, ...given: unknown[]): Router {
+  const { path, paths, handlers } = readUse(given);
+  for (const handler of handlers) if (reaches((handler as { readonly [kMounted]?: Mounted })[kMounted], this)) throw new TypeError('use(…) would mount a router inside itself');
+  const site = new CallSite();
+  for (const handler of handlers) add(this, new Layer(path, paths, handler, site));
+  return this;
 }
 
 function add(router: Router, layer: Layer): void {

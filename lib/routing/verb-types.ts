@@ -33,6 +33,18 @@ export interface Verb<Self> {
     path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
 }
 
+/** Registers middleware, error middleware or routers, as `Verb` does. */
+export interface Use<Self> {
+  (...handlers: Handler[]): Self;
+  <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
+  (...handlers: MixedHandlers[]): Self;
+  <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
+    ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
+    path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+}
+
 /** Adds handlers of one method, or of all, to a route whose path has these parameters. */
 export interface RouteVerb<Self, P = Params> {
   /**
