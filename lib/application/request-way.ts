@@ -204,7 +204,7 @@ export class RequestWay implements RunHost {
     }
     const handOn = (): void => {
       run.restoreSuffix();
-      if (parent !== undefined) req[kRun] = parent;
+      req[kRun] = parent;
       run.watch?.leave(this.#handlerTimeout);
       outer(error || undefined);
     };

@@ -81,6 +81,7 @@ export class Router implements Mounted {
   constructor(options?: RouterOptions | null) {
     const router = ((req: IncomingMessage, res: ServerResponse, next: NextFunction): void => router.handle(req, res, next)) as unknown as Router;
     Object.setPrototypeOf(router, new.target.prototype);
+    Object.defineProperty(router, 'stack', STACK);
     return Object.assign(router, {
       caseSensitive: options?.caseSensitive,
       mergeParams: options?.mergeParams,
@@ -197,7 +198,7 @@ export class Router implements Mounted {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
-    const handle: Handler = function handle(req, res, next) { route.dispatch(req, res, next); };
+    const handle: Handler = (req, res, next) => route.dispatch(req, res, next);
     add(this, new Layer(path, paths, handle, new CallSite(), route));
     return route;
   }
@@ -227,6 +228,9 @@ function add(router: Router, layer: Layer): void {
   router.layers.push(layer);
   router.version++;
 }
+
+/** Express's routers have it as a property of their own, which wrappers copy. */
+const STACK = { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true };
 
 // `call`, `apply` and what else a function has: Node and others call it by these.
 Object.setPrototypeOf(Router.prototype, Function.prototype);
