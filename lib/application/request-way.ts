@@ -205,7 +205,7 @@ export class RequestWay implements RunHost {
     const handOn = (): void => {
       run.restoreSuffix();
       if (parent?.root != null) parent.root.reached = run.reached ?? parent.root.reached;
-      if (parent !== undefined) req[kRun] = parent;
+      req[kRun] = parent;
       run.watch?.leave(this.#handlerTimeout);
       outer(error || undefined);
     };

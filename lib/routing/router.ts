@@ -73,6 +73,7 @@ export class Router {
   constructor(options?: RouterOptions | null) {
     const router = ((req: IncomingMessage, res: ServerResponse, next: NextFunction): void => router.handle(req, res, next)) as unknown as Router;
     Object.setPrototypeOf(router, new.target.prototype);
+    Object.defineProperty(router, 'stack', STACK);
     return Object.assign(router, {
       caseSensitive: options?.caseSensitive,
       mergeParams: options?.mergeParams,
@@ -148,7 +149,7 @@ export class Router {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
-    const handle: Handler = function handle(req, res, next) { route.dispatch(req, res, next); };
+    const handle: Handler = (req, res, next) => route.dispatch(req, res, next);
     this[kMounted].add(new Layer(path, paths, handle, new CallSite(), route));
     return route;
   }
@@ -173,6 +174,9 @@ function use(this: Router, ...given: unknown[]): Router {
   for (const handler of handlers) this[kMounted].add(new Layer(path, paths, handler, site));
   return this;
 }
+
+/** Express's routers have it as a property of their own, which wrappers copy. */
+const STACK = { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true };
 
 // `call`, `apply` and what else a function has: Node and others call it by these.
 Object.setPrototypeOf(Router.prototype, Function.prototype);

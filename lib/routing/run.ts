@@ -383,7 +383,7 @@ export class RouterRun implements Caller {
     req.baseUrl = baseUrl;
     req.next = next;
     req.params = params;
-    if (this.parent !== undefined) req[kRun] = this.parent;
+    req[kRun] = this.parent;
     this.#done(failure);
   }
 
