@@ -82,7 +82,7 @@ describe('the tables of options', () => {
   });
 
   test.each([
-    ...TABLES, ['RouterOptions', 'lib/routing/router-options.ts'],
+    ...TABLES, ['RouterOptions', 'lib/routing/rules.ts'],
     ['MemoryReplayStoreOptions', 'lib/signature/replay/memory-replay-store.ts'], ['RedisReplayStoreOptions', 'lib/signature/replay/redis-replay-store.ts'],
   ])('%s takes undefined for what is left out, by the types of %s', (name, file) => {
     expect(optionsOf(file, name).filter(({ takesUndefined }) => !takesUndefined).map(({ option }) => option)).toEqual([]);

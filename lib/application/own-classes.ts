@@ -12,7 +12,7 @@ export interface OwnClasses {
   readonly Response: typeof Response;
 }
 
-/** Makes an application's own subclasses: they know its settings, and responses fail by the request's walk. */
+/** Makes an application's own subclasses: they know its settings, and responses fail by the `next` of their request. */
 export function ownClasses(settings: SharedSettings, settingsOf: (app: unknown) => SharedSettings | undefined): OwnClasses {
   const classes = {
     Request: class extends Request {},

@@ -5,9 +5,9 @@ import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { Params } from './patterns/params';
 
 /**
- * Goes on with the walk: `next()` to what is registered below, `next('route')`
- * past the rest of this route's handlers, `next('router')` out of this mount
- * of the router, `next(error)` to the error middleware below.
+ * Goes on: `next()` to what is registered below, `next('route')` past the rest of
+ * this route's handlers, `next('router')` out of this router, `next(error)` to
+ * the error middleware below.
  */
 export type NextFunction = (error?: unknown) => void;
 
