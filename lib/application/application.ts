@@ -111,6 +111,8 @@ export class Application extends ConfiguredApplication {
     const logger = new SafeLog(own);
     app.configure(options, logger, asExpress);
     Object.defineProperty(app, kParts, { value: partsOf(app, options, own, logger, asExpress ? { port: given?.server?.port ?? 0, host: options.server.host } : options.server) });
+    const { hooks, way } = app[kParts];
+    if (hooks.length > 0) app.router[kMounted].entrance = way;
     app.set('absolute views', asExpress);
     for (const warning of options.warnings) logger.warn(warning);
     return app;

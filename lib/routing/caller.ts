@@ -55,6 +55,8 @@ export interface Caller {
 /** A request's way through one application. */
 export interface ApplicationRoot extends Caller, AdmissionRoot {
   readonly root: ApplicationRoot;
+  /** The application's way of requests. */
+  readonly host: object;
   /** Whether the request has a body. */
   readonly hasBody: boolean;
   /** The run that has reached a route last, in what is mounted here too. */

@@ -22,7 +22,7 @@ export interface Mounted {
 export interface ForeignLayer {
   handle: AnyHandler;
   readonly name?: string;
-  readonly route?: { readonly methods?: object; _handlesMethod?(method: string): boolean; readonly stack?: unknown } | undefined;
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>>; readonly stack?: unknown } | undefined;
   readonly params?: Record<string, string> | undefined;
   readonly path?: string | undefined;
   match(path: string): unknown;

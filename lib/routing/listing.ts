@@ -33,6 +33,8 @@ export interface Registered {
   readonly patterns: readonly Pattern[];
   /** The same as text. */
   readonly path: string;
+  /** Whether the patterns take more than it does: beneath a mount path that takes the rest of a path by itself it may be anywhere. */
+  readonly isWider: boolean;
 }
 
 /** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
@@ -45,7 +47,8 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
   return layers.flatMap((layer): Registered[] => {
     if (!(layer instanceof Layer)) return [];
     const patterns = around.flatMap((pattern) => layer.patterns(rules).map((inner) => within(pattern, inner, layer.route === undefined)));
-    const registered = { layer, mount, patterns, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
+    const isWider = around.some(isOpen);
+    const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
     const { mounted } = layer;
     if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
     return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
@@ -63,6 +66,10 @@ function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   if (open !== -1) return new Pattern(text, [...mount.segments.slice(0, open), { kind: 'deep' }]);
   const isRoot = !isPrefix && mount.segments.length > 0 && inner.segments.length === 1 && isEmpty(inner.segments[0] as Segment);
   return new Pattern(text, isRoot ? mount.segments : [...mount.segments, ...inner.segments]);
+}
+
+function isOpen({ segments }: Pattern): boolean {
+  return segments.some(({ kind }) => kind === 'deep' || kind === 'tail');
 }
 
 function isEmpty(segment: Segment): boolean {
@@ -96,7 +103,7 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
       }
       const description: RouteDescription = { method, path: registered.path, handlers: 1 };
       const covering = [...tree.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
-        (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
+        !other.registered.isWider && (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
       ));
       if (covering !== undefined) description.coveredBy = `${covering.description.method} ${covering.description.path}`;
       routes.push({ registered, position, description });

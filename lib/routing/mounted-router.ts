@@ -1,11 +1,21 @@
+import type { Response } from '../http/response';
+import type { RoutedRequest } from './caller';
+import type { NextFunction } from './handler';
 import type { AnyLayer, Mounted } from './layer';
 import { LayerIndex } from './layer-index';
 import { type RouterOptions, type RoutingRules, rulesWithin } from './rules';
+
+/** Takes a request into an application. */
+export interface Entrance {
+  take(req: RoutedRequest, res: Response, next: NextFunction): void;
+}
 
 /** The layers of a router, apart from its members, whose names a program may use. */
 export class MountedRouter implements Mounted {
   readonly isApplication = false;
   layers: AnyLayer[] = [];
+  /** The way into the application whose router it is, where that checks signatures. */
+  entrance: Entrance | null = null;
   /** Rises with each registration. */
   version = 0;
   /** Whether a program has had the stack, and may have changed it. */

@@ -29,12 +29,9 @@ export class Route<P = Params> {
     this.path = path;
   }
 
-  /** Whether it handles requests of a method: GET stands for a HEAD that it does not name. */
+  /** Whether it handles requests of a method. */
   handles(method: unknown): boolean {
-    const { methods } = this;
-    if (methods['_all'] === true) return true;
-    const name = lowerCase(method);
-    return methods[name] === true || (name === 'head' && methods['get'] === true);
+    return handles(this.methods, method);
   }
 
   /** Runs the handlers of the request's method one after another, then calls `done`. */
@@ -62,6 +59,13 @@ export class Route<P = Params> {
 addVerbs(Route.prototype, (method) => function verb(this: Route, ...handlers: unknown[]): Route {
   return this.add(method, handlers);
 });
+
+/** Whether a route of these methods handles requests of one: GET stands for a HEAD that it does not name. */
+export function handles(methods: Readonly<Record<string, boolean>>, method: unknown): boolean {
+  if (methods['_all'] === true) return true;
+  const name = lowerCase(method);
+  return methods[name] === true || (name === 'head' && methods['get'] === true);
+}
 
 /** Methods are nearly always one of few. */
 const LOWER: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'head', POST: 'post', PUT: 'put', DELETE: 'delete', PATCH: 'patch', OPTIONS: 'options' };

@@ -107,6 +107,9 @@ export class Router {
     if (typeof req.url !== 'string' || req.url === '') return next();
     req.originalUrl ||= req.url;
     const parent = req[kRun];
+    const { entrance } = this[kMounted];
+    // Its signatures are checked where the application is entered.
+    if (entrance !== null && parent?.root?.host !== entrance) return entrance.take(req, res, next);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {

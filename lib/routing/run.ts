@@ -14,7 +14,7 @@ import { forgetFraming } from '../http/answer';
 import { type ParamCall, processParams } from './param';
 import type { Pattern } from './patterns/pattern';
 import type { Params } from './patterns/params';
-import type { Route } from './route';
+import { handles, type Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
 import { standsBack } from './takes';
@@ -103,7 +103,7 @@ export class RouterRun implements Caller {
 
   /** Begins. A router without layers is left at once. */
   start(): void {
-    if (this.router.layers.length === 0) this.#leave(undefined);
+    if (this.router[kMounted].layers.length === 0) this.#leave(undefined);
     else this.#advance(undefined);
   }
 
@@ -391,7 +391,7 @@ export class RouterRun implements Caller {
   #matchForeign(layer: ForeignLayer, failure: unknown): ForeignMatch | Error | undefined {
     try {
       const match = layer.match((this.#lookup as Lookup).path);
-      if (!match || (layer.route !== undefined && (failure !== undefined || layer.route._handlesMethod?.(this.req.method) === false))) return undefined;
+      if (!match || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, this.req.method)))) return undefined;
       const { params = {}, path = '' } = typeof match === 'object' ? (match as Partial<ForeignMatch>) : layer;
       return { params, path };
     } catch (error) {
