@@ -50,12 +50,8 @@ export class RequestBody {
   /** Has `req.body` hold what the bytes come to, as soon as somebody asks. */
   static of(request: Request, raw: Buffer, options: ParseOptions): void {
     const body = new RequestBody(request, options, raw, undefined);
-    try {
-      Object.defineProperty(request, 'body', UNREAD);
-    } catch (error) {
-      // A program lets nobody write it. The parser calls, where a throw would end the process.
-      body.#settle(error, undefined);
-    }
+    // Half the work of Object.defineProperty on Node 26.
+    if (!Reflect.defineProperty(request, 'body', UNREAD)) body.#settle(new TypeError('req.body is read-only: let it be written, or set body: false'), undefined);
   }
 
   /** Has an error raised in the place of a route's first handler. */
