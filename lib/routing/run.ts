@@ -160,6 +160,7 @@ export class RouterRun implements Caller {
     }
     const lookup = this.#lookup as Lookup;
     const { steps } = lookup.plan;
+    let passed = -1;
     while (this.#cursor < steps.length) {
       const step = steps[this.#cursor++] as Step;
       this.#position = step.position + 1;
@@ -173,7 +174,10 @@ export class RouterRun implements Caller {
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
       const { route } = layer;
-      if (route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer)) continue;
+      const isPassed = route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer);
+      if (isPassed && route === undefined) passed = step.position;
+      // Express captures before it looks at the method, and raises what is malformed.
+      if (isPassed && !(this.rules.asExpress && lookup.isLoose)) continue;
       let params: Params;
       try {
         params = lookup.capture(step, pattern, route !== undefined || this.rules.asExpress);
@@ -181,10 +185,15 @@ export class RouterRun implements Caller {
         failure ??= error;
         continue;
       }
+      if (isPassed) continue;
       if (route === undefined && failure === undefined && this.#standsBack(layer, lookup, step, pattern)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    this.#leave(failure);
+    const { length } = router.layers;
+    this.#position = length;
+    // Express calls such a layer, which goes on at once: it comes behind the last.
+    if (passed === length - 1) setImmediate(RouterRun.#leaveLater, this, failure);
+    else this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
