@@ -205,8 +205,8 @@ describe('the public names', () => {
     expect([...new Set(names)].sort()).toEqual([
       'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'EndEvent',
       'Errback', 'ErrorBody', 'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FailureEvent', 'FallbackListener', 'ForeignHandler',
-      'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions', 'IRouter',
-      'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
+      'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
+      'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
       'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction',
       'NodeServer', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore',
       'RedisReplayStoreOptions', 'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent',
@@ -214,8 +214,8 @@ describe('the public names', () => {
       'RouteEvent', 'RouteVerb', 'Router',
       'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
-      'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener', 'Use',
-      'UrlencodedParserOptions', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
+      'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
+      'UrlencodedParserOptions', 'Use', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
       'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });

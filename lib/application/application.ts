@@ -239,7 +239,7 @@ export class Application extends ConfiguredApplication {
   /** As {@link Router.route}, of the application's router. */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
   route(path: Paths): Route {
-    return this.router.route(path as Path);
+    return this.router.route(path);
   }
 
   /** As {@link Router.param}, of the application's router. */
@@ -292,7 +292,7 @@ function use(this: Application, ...given: unknown[]): Application {
     const isForeign = !(handler instanceof Application);
     if (!isForeign) {
       // As in Express, requests and responses of a mounted application inherit from those of the one around.
-      const { classes } = (handler as unknown as Application)[kParts];
+      const { classes } = (handler)[kParts];
       Object.setPrototypeOf(classes.Request.prototype, this.request);
       Object.setPrototypeOf(classes.Response.prototype, this.response);
     }

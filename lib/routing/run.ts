@@ -339,19 +339,15 @@ export class RouterRun implements Caller {
 
   /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
   #showWhole(): void {
-    const { req } = this;
-    let { url } = req;
+    const { req, target } = this;
+    const { url } = req;
     if (url !== this.#url) {
       // A handler of a parameter has made it.
       this.#url = url;
       this.#version = -1;
     }
-    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) {
-      url = restored(url, run.entered);
-      if (run.entered.isWhole === true) break;
-    }
     this.#isWhole = true;
-    req.url = url;
+    req.url = target ?? url;
   }
 
   /**
@@ -406,7 +402,7 @@ export class RouterRun implements Caller {
     try {
       const match = layer.match((this.#lookup as Lookup).path);
       if (!match || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, this.req.method)))) return undefined;
-      const { params = {}, path = '' } = typeof match === 'object' ? (match as Partial<ForeignMatch>) : layer;
+      const { params = {}, path = '' } = typeof match === 'object' ? (match) : layer;
       return { params, path };
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
@@ -421,7 +417,7 @@ export class RouterRun implements Caller {
     if (layer.route !== undefined) req.route = layer.route as Route;
     const call = (): void => {
       if (layer.route === undefined) this.#removePrefix(path);
-      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))) as Handler, undefined, req, res, this.next);
+      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))), undefined, req, res, this.next);
     };
     if (!this.isChecked) call();
     else admit(this, call);
