@@ -504,6 +504,33 @@ describe('a target that can be read as two paths, made where signatures are chec
   });
 });
 
+describe('a next that is called again, late, when the application has been left', () => {
+  const twice: Handler = (_req, _res, next) => { next(); setImmediate(() => setImmediate(next)); };
+  const slow = (_req: unknown, res: { headersSent: boolean; end(text: string): void }): void => void setTimeout(() => { if (!res.headersSent) res.end('waited'); }, 30);
+  const LATE: Record<string, (app: Application, within: Handler) => void> = {
+    'of a handler of a route': (app, within) => app.get('/old', twice, (_req, _res, next) => next('route'), within),
+    'of a handler of a parameter': (app, within) => {
+      let times = 0;
+      app.param('any', twice as never);
+      app.get('/:any', (req, res, next) => (times++ === 0 ? next() : within(req, res, next)));
+    },
+  };
+
+  test.each(Object.entries(LATE))('%s, leads to no function unchecked', async (_name, register) => {
+    for (const make of [theirs, (): Application => createServer(silent)]) {
+      for (const within of [inner, (url: string, route: string, reached: Handler): Router => Router().use(rewrite(url)).get(route, reached)]) {
+        let reached = 0;
+        const app = createServer({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
+        register(app, within('/secret', '/secret', (_req, res) => { reached++; res.end('secret'); }) as Handler);
+        const around = make() as theirs.Application;
+        around.use(app as never);
+        around.use(slow);
+        expect([(await ask(await running.serve(around), '/old')).status, reached]).toEqual([401, 0]);
+      }
+    }
+  });
+});
+
 describe('an application that was called by hand and has not ended', () => {
   /** Hands the request to an application that never answers, and goes on without it. */
   const besides: Handler = (req, res, next) => {
