@@ -146,6 +146,34 @@ const WAYS: Record<string, Way> = {
     between.get('/secret', reached as never);
     app.use(between as never);
   },
+  'a route that is called by hand beneath a path': (app, reached) => {
+    const route = Router().route('/any').all((req, _res, next) => { req.url = '/secret'; next(); }, reached);
+    app.use('/old', (req, res, next) => route.dispatch(req, res, next));
+  },
+  'a route that is called by hand beneath a path of an Express application': (app, reached) => {
+    const route = Router().route('/any').all((req, _res, next) => { req.url = '/secret'; next(); }, reached);
+    const between = theirs();
+    between.use('/old', (req, res, next) => void route.dispatch(req as never, res as never, next));
+    app.use(between as never);
+  },
+  'an application in a route that sees the whole URL': (app, reached) => {
+    app.use('/old', Router().get('/', inner('/secret/deep', '/secret/deep', reached)));
+  },
+  'a Router in a route that sees the whole URL': (app, reached) => {
+    app.use('/old', Router().get('/', Router().use(rewrite('/secret/deep')).use(reached)));
+  },
+  'an Express application around one, in a route that sees the whole URL': (app, reached) => {
+    const mounted = createServer(silent);
+    mounted.use((req, res, next) => { req.url = '/old/secret'; reached(req, res, next); });
+    const between = theirs();
+    between.use((req, _res, next) => { req.url = '/secret/deep'; next(); });
+    between.use('/secret', mounted as never);
+    app.use('/old', Router().get('/', between as never));
+  },
+  'a handler of a parameter, before middleware whose prefix is taken off what it has made': (app, reached) => {
+    app.param('any', (req, _res, next) => { req.url = '/any/secret'; next(); });
+    app.use('/:any', reached);
+  },
   'an async handler of a route that fails, before error middleware of that route': (app, reached) => {
     app.get('/old', async (req) => {
       await null;
@@ -439,6 +467,67 @@ describe('a target that no rewrite has changed', () => {
     }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/open', '/between/inner'] } } } });
     for (const path of ['/open', '/open?x', '/between/inner']) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
     expect(seen).toHaveLength(3);
+  });
+});
+
+describe('a target beneath a prefix that was taken off the URL, and not added to the base', () => {
+  test.each([['an application', (): Application => createServer(silent)], ['a Router', (): Router => Router()]])('is checked when it is made another, by %s', async (_name, make) => {
+    let reached = 0;
+    const port = await running.app((app) => {
+      const mounted = make();
+      mounted.use((req, _res, next) => { if (req.url === '/old') req.url = '/secret'; next(); });
+      mounted.use((req, res) => { reached++; res.send(req.url); });
+      app.use((req, res, next) => {
+        req.url = req.url.slice('/n'.length);
+        mounted(req, res, next);
+      });
+    }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/n/secret'] } } } });
+    expect([(await ask(port, '/n/old')).status, reached]).toEqual([401, 0]);
+    expect(String((await ask(port, '/n/open')).bytes)).toBe('/open');
+  });
+});
+
+describe('a target that can be read as two paths, made where signatures are checked', () => {
+  const decodes: Handler = (req, _res, next) => { req.url = decodeURIComponent(req.url); next(); };
+  const checked = { ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } };
+  test.each([
+    ['Express around the application', (): unknown => theirs().use(createServer(checked).use(decodes) as never)],
+    ['who has called the application by hand', (): unknown => {
+      const called = createServer(silent).use(decodes);
+      return express(checked).use((req, res, next) => called(req, res, (error) => next(error)));
+    }],
+  ])('is an error that comes to %s with the target as it came', async (_name, make) => {
+    const app = make() as theirs.Application;
+    app.use(((error: { code: string }, req: theirs.Request, res: theirs.Response, _next: theirs.NextFunction) => void res.end(`${error.code} ${req.url}`)) as theirs.ErrorRequestHandler);
+    const port = await running.serve(app);
+    expect(String((await ask(port, '/a%20')).bytes)).toBe('DISPUTED_PATH /a%20');
+  });
+});
+
+describe('a next that is called again, late, when the application has been left', () => {
+  const twice: Handler = (_req, _res, next) => { next(); setImmediate(() => setImmediate(next)); };
+  const slow = (_req: unknown, res: { headersSent: boolean; end(text: string): void }): void => void setTimeout(() => { if (!res.headersSent) res.end('waited'); }, 30);
+  const LATE: Record<string, (app: Application, within: Handler) => void> = {
+    'of a handler of a route': (app, within) => app.get('/old', twice, (_req, _res, next) => next('route'), within),
+    'of a handler of a parameter': (app, within) => {
+      let times = 0;
+      app.param('any', twice as never);
+      app.get('/:any', (req, res, next) => (times++ === 0 ? next() : within(req, res, next)));
+    },
+  };
+
+  test.each(Object.entries(LATE))('%s, leads to no function unchecked', async (_name, register) => {
+    for (const make of [theirs, (): Application => createServer(silent)]) {
+      for (const within of [inner, (url: string, route: string, reached: Handler): Router => Router().use(rewrite(url)).get(route, reached)]) {
+        let reached = 0;
+        const app = createServer({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
+        register(app, within('/secret', '/secret', (_req, res) => { reached++; res.end('secret'); }) as Handler);
+        const around = make() as theirs.Application;
+        around.use(app as never);
+        around.use(slow);
+        expect([(await ask(await running.serve(around), '/old')).status, reached]).toEqual([401, 0]);
+      }
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 import { HttpError } from '../errors';
 import { hasOrigin, isDisputed } from '../target';
-import { type ApplicationRoot, type Caller, type Removed, targetBeneath } from './caller';
+import { type ApplicationRoot, type Caller, kRun, type Removed, targetBeneath } from './caller';
 
 /**
  * Goes on when method and target are those that were admitted last; else asks the scope of this application and of those around it.
@@ -32,15 +32,21 @@ function admitTarget(run: Caller, read: () => string | null, goOn: () => void): 
   if (admission.isPending) return;
   const { method } = req;
   const target = read();
-  if (target !== null && target === root.admittedTarget && method === root.admittedMethod) return goOn();
+  if (target !== null && target === root.admittedTarget && method === root.admittedMethod) return call(run, goOn);
   if (target !== null && isDisputed(target)) return run.fail(HttpError.of('DISPUTED_PATH'));
   admission.isPending = true;
   ask(root, method, target, () => {
     admission.isPending = false;
     // A store of signatures may have taken its time, and the program made another target meanwhile.
-    if (read() === target && req.method === method) goOn();
+    if (read() === target && req.method === method) call(run, goOn);
     else admitTarget(run, read, goOn);
   });
+}
+
+/** Goes on in that run: one that went on late has been left meanwhile, and what it calls is within its application all the same. */
+function call(run: Caller, goOn: () => void): void {
+  run.req[kRun] = run;
+  goOn();
 }
 
 /** Asks an application, then those around it. */
