@@ -63,7 +63,10 @@ describe('whatever a client writes in the head', () => {
   async function same(line: string, given: readonly string[]): Promise<void> {
     const text = `${line}\r\n${[...given, 'Connection: close'].join('\r\n')}\r\n\r\n`;
     const [[, node], ...others] = ports as [[string, number], ...[string, number][]];
-    const wanted = await statusOf(node, text);
+    // Of two fields, which name the authority twice, node:http takes the first (RFC 9112 section 3.2).
+    const isTwice = given.filter((field) => field.startsWith('Host:')).length > 1;
+    const told = await statusOf(node, text);
+    const wanted = isTwice && told === '200' ? '400' : told;
     const statuses = await Promise.all(others.map(async ([name, port]): Promise<[string, string]> => [name, await statusOf(port, text)]));
     expect({ text, thrown, statuses }).toEqual({ text, thrown: [], statuses: others.map(([name]) => [name, wanted]) });
   }
