@@ -107,7 +107,7 @@ export class ApplicationRun implements ApplicationRoot {
   }
 
   readonly lookup = null;
-  readonly below = [];
+  readonly cursor = 0;
 
   fail(error: unknown): void {
     // Of the target that was made within nothing outside is to hear.

@@ -79,11 +79,12 @@ export abstract class ConfiguredApplication implements ViewHost {
   /** @internal How the application compares paths, by the options, and in `createServer` by the settings. */
   get [kRules](): RoutingRules {
     const configuration = this[kConfiguration];
+    if (configuration.rules !== null) return configuration.rules;
     const { asExpress, options } = configuration;
     const { routing } = options;
     const signed = isSigned(options);
     const compared = asExpress || signed ? routing : { ...routing, caseSensitive: this.enabled('case sensitive routing'), ignoreTrailingSlash: this.disabled('strict routing') };
-    return (configuration.rules ??= makeRules({ ...compared, asExpress, answersOptions: asExpress && !routing.methodNotAllowed, isSigned: signed }));
+    return (configuration.rules = makeRules({ ...compared, asExpress, answersOptions: asExpress && !routing.methodNotAllowed, isSigned: signed }));
   }
 
   /** The settings as they stand. To change one, {@link set} it: what is written here counts as it stands, and `etag` makes no `etag fn`. */

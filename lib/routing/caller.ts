@@ -1,7 +1,7 @@
 import type { Request } from '../http/request';
 import { pathStart } from '../target';
 import type { NextFunction } from './handler';
-import type { Lookup, Step } from './layer-index';
+import type { Lookup } from './layer-index';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
@@ -20,6 +20,10 @@ export interface Removed {
   readonly isWhole?: boolean;
   /** The one URL of which the prefix can be told, where a caller may have taken more off than the base says, as connect does. */
   readonly onlyOf?: string | undefined;
+  /** The URL that it was taken off, what was left, and the base then; undefined where the program did so. */
+  readonly from?: string;
+  readonly left?: string | undefined;
+  readonly base?: string;
 }
 
 export const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
@@ -46,8 +50,8 @@ export interface Caller {
   enteredBy(req: Request, baseUrl: string): Removed | null;
   /** The path that a router looks at; null for an application. */
   readonly lookup: Lookup | null;
-  /** The layers of the router below the one that runs, as far as they may match. */
-  readonly below: readonly Step[];
+  /** Place in its plan of what comes next. */
+  readonly cursor: number;
   /** Ends with an error that no function within may be called with. */
   fail(error: unknown): void;
 }
@@ -100,8 +104,9 @@ export function joinPatterns(base: string, text: string): string {
 }
 
 /** A URL with the prefix that was taken off, as Express puts it back. */
-export function restored(url: string, { prefix, isSlashAdded }: Removed): string {
+export function restored(url: string, { prefix, isSlashAdded, from, left }: Removed): string {
   if (prefix === '') return url;
+  if (url === left) return from as string;
   const start = pathStart(url);
   let rest = url.slice(start);
   const isBare = rest === '/' || rest.startsWith('/?');

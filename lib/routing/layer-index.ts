@@ -39,10 +39,13 @@ export class Plan {
   readonly steps: readonly Step[];
   /** Whether a route, or something mounted, is among them. */
   readonly mayTake: boolean;
+  /** Place of the last router; -1 for none. */
+  readonly lastRouter: number;
 
   constructor(steps: readonly Step[]) {
     this.steps = steps;
     this.mayTake = steps.some(({ layer }) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined));
+    this.lastRouter = steps.findLastIndex(({ layer }) => layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false);
   }
 }
 

@@ -57,6 +57,8 @@ export class Layer {
   readonly site: CallSite;
   /** @internal The function that was registered. */
   readonly origin: AnyHandler;
+  #counted: AnyHandler | null = null;
+  #arity = 0;
   #rules: RoutingRules | null = null;
   #patterns: readonly Pattern[] = [];
 
@@ -80,6 +82,15 @@ export class Layer {
     this.#patterns = this.route === undefined ? parsePrefixes(this.paths, rules) : this.paths.flatMap((path) => parsePattern(path, rules));
     this.#rules = rules;
     return this.#patterns;
+  }
+
+  /** @internal How many parameters its function has. V8 takes as long to tell as it takes to call one. */
+  get arity(): number {
+    if (this.handle !== this.#counted) {
+      this.#counted = this.handle;
+      this.#arity = this.handle.length;
+    }
+    return this.#arity;
   }
 
   /** @internal The router or application that it mounts, also where a program has put a function around that. */

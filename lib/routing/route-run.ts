@@ -63,7 +63,7 @@ export class RouteRun {
     while (this.#index < stack.length) {
       const layer = stack[this.#index++] as Layer;
       if (layer.method !== undefined && layer.method !== this.#method) continue;
-      if (error ? layer.handle.length !== 4 : layer.handle.length > 3) continue;
+      if (error ? layer.arity !== 4 : layer.arity > 3) continue;
       this.#reach(layer, error);
       this.#syncCalls = 0;
       return;

@@ -17,7 +17,7 @@ import type { Params } from './patterns/params';
 import { handles, type Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { standsBack } from './takes';
+import { findTaker, hasRoutes, isBesideRouters, type Taker } from './takes';
 import type { RequestWatch } from './watch';
 
 /** Calls of `next` that may be nested before the stack is let go. */
@@ -75,6 +75,7 @@ export class RouterRun implements Caller {
   #reached: Pattern | undefined = undefined;
   /** The pattern of the mounts around. */
   readonly #mountPattern: string;
+  #taker: Taker | null = null;
   #trace: HandlerTrace | null = null;
 
   /** @param done Goes on with what nothing here has taken. */
@@ -149,6 +150,7 @@ export class RouterRun implements Caller {
   #goOn(given: unknown): void {
     const { req, router } = this;
     req[kRun] = this;
+    this.#taker = null;
     let failure = given;
     if (req.url !== this.#url || router[kMounted].version !== this.#version) {
       try {
@@ -186,10 +188,10 @@ export class RouterRun implements Caller {
         continue;
       }
       if (isPassed) continue;
-      if (route === undefined && failure === undefined && this.#standsBack(layer, lookup, step, pattern)) continue;
+      if (route === undefined && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    const { length } = router.layers;
+    const { length } = router[kMounted].layers;
     this.#position = length;
     // Express calls such a layer, which goes on at once: it comes behind the last.
     if (passed === length - 1) setImmediate(RouterRun.#leaveLater, this, failure);
@@ -226,20 +228,20 @@ export class RouterRun implements Caller {
   }
 
   /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
-  #passesOver({ handle }: Layer, pattern: Pattern, failure: unknown): boolean {
-    return (failure === undefined ? handle.length > 3 : handle.length !== 4) && (pattern.bare || !handlesParams(this.router));
+  #passesOver({ arity }: Layer, pattern: Pattern, failure: unknown): boolean {
+    return (failure === undefined ? arity > 3 : arity !== 4) && (pattern.bare || !handlesParams(this.router));
   }
 
-  #standsBack(layer: Layer, lookup: Lookup, step: Step, pattern: Pattern): boolean {
-    const { mounted } = layer;
-    if (this.rules.asExpress || mounted === undefined) return false;
-    const prefix = lookup.prefix(step, pattern);
-    const rest = lookup.path.slice(prefix.length);
-    return standsBack(this, this.req.method, mounted, rest, prefix !== '' && rest === '/');
+  /** Whether the layer at the cursor is a router that is not entered. */
+  #standsBack({ mounted }: Layer): boolean {
+    if (mounted === undefined || mounted.isApplication || !hasRoutes(mounted)) return false;
+    const at = this.#cursor - 1;
+    if (this.#taker === null || this.#taker.at < at) this.#taker = findTaker(this, at);
+    return this.#taker.at > at && this.#taker.isRouter;
   }
 
-  get below(): readonly Step[] {
-    return (this.#lookup as Lookup).plan.steps.slice(this.#cursor);
+  get cursor(): number {
+    return this.#cursor;
   }
 
   get lookup(): Lookup | null {
@@ -293,8 +295,8 @@ export class RouterRun implements Caller {
 
   #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
     const layer = step.layer as Layer;
-    const { handle } = layer;
-    if (failure === undefined ? handle.length > 3 : handle.length !== 4) return this.#advance(failure);
+    const { arity } = layer;
+    if (failure === undefined ? arity > 3 : arity !== 4) return this.#advance(failure);
     const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
     // A handler of a parameter has made another URL, off which the prefix makes yet another.
@@ -317,9 +319,12 @@ export class RouterRun implements Caller {
       const start = pathStart(url);
       const rest = url.slice(start + prefix.length);
       const isSlashAdded = !rest.startsWith('/');
-      this.#removed = { prefix, isSlashAdded };
-      req.url = url.slice(0, start) + (isSlashAdded ? '/' : '') + rest;
-      req.baseUrl = this.#baseBehind(prefix);
+      const left = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
+      const base = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+      // Off what a handler of a parameter has made, no prefix was taken that was matched.
+      this.#removed = { prefix, isSlashAdded, from: url, left: url === this.#url ? left : undefined, base };
+      req.url = left;
+      req.baseUrl = base;
     }
     this.#shown = req.url;
     this.#shownBase = req.baseUrl;
@@ -423,7 +428,7 @@ export class RouterRun implements Caller {
   }
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
-    const expected = this.#baseBehind(this.#removed.prefix);
+    const { base: expected = this.#baseUrl } = this.#removed;
     // A base that the program has assigned tells nothing.
     if (this.#shownBase !== expected) return null;
     const isWhole = this.#isWhole;
@@ -433,10 +438,6 @@ export class RouterRun implements Caller {
     const prefix = baseUrl.slice(this.#baseUrl.length);
     const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.#url);
     return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
-  }
-
-  #baseBehind(prefix: string): string {
-    return prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
   }
 
   get target(): string | null {
