@@ -63,12 +63,11 @@ describe('whatever a client writes in the head', () => {
   async function same(line: string, given: readonly string[]): Promise<void> {
     const text = `${line}\r\n${[...given, 'Connection: close'].join('\r\n')}\r\n\r\n`;
     const [[, node], ...others] = ports as [[string, number], ...[string, number][]];
-    // Of two fields, which name the authority twice, node:http takes the first (RFC 9112 section 3.2).
-    const isTwice = given.filter((field) => field.startsWith('Host:')).length > 1;
-    const told = await statusOf(node, text);
-    const wanted = isTwice && told === '200' ? '400' : told;
+    const wanted = await statusOf(node, text);
+    // Applications refuse a second Host (RFC 9112 section 3.2), of which node:http takes the first; a router in Express does as that.
+    const isTwice = wanted === '200' && given.filter((field) => field.startsWith('Host:')).length > 1;
     const statuses = await Promise.all(others.map(async ([name, port]): Promise<[string, string]> => [name, await statusOf(port, text)]));
-    expect({ text, thrown, statuses }).toEqual({ text, thrown: [], statuses: others.map(([name]) => [name, wanted]) });
+    expect({ text, thrown, statuses }).toEqual({ text, thrown: [], statuses: others.map(([name]) => [name, isTwice && name !== 'a Router in Express' ? '400' : wanted]) });
   }
 
   test('of every version, it is answered as by node:http, and ends no process', async () => {
