@@ -17,7 +17,7 @@ const AROUND: Record<string, Around> = {
     const listener = make();
     return (req, res) => {
       change(req);
-      listener(req, res);
+      (listener as unknown as Router)(req, res, () => void res.writeHead(404).end('of the server'));
     };
   },
   'Express': (change, make) => theirs().use((req, _res, next) => {

@@ -64,8 +64,10 @@ describe('whatever a client writes in the head', () => {
     const text = `${line}\r\n${[...given, 'Connection: close'].join('\r\n')}\r\n\r\n`;
     const [[, node], ...others] = ports as [[string, number], ...[string, number][]];
     const wanted = await statusOf(node, text);
+    // Applications refuse a second Host (RFC 9112 section 3.2), of which node:http takes the first; a router in Express does as that.
+    const isTwice = wanted === '200' && given.filter((field) => field.startsWith('Host:')).length > 1;
     const statuses = await Promise.all(others.map(async ([name, port]): Promise<[string, string]> => [name, await statusOf(port, text)]));
-    expect({ text, thrown, statuses }).toEqual({ text, thrown: [], statuses: others.map(([name]) => [name, wanted]) });
+    expect({ text, thrown, statuses }).toEqual({ text, thrown: [], statuses: others.map(([name]) => [name, isTwice && name !== 'a Router in Express' ? '400' : wanted]) });
   }
 
   test('of every version, it is answered as by node:http, and ends no process', async () => {

@@ -1,6 +1,7 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { kJsonAsXJson } from '../http/response-state';
+import { asError } from '../routing/call';
 import type { NextFunction } from '../routing/handler';
 import { type ApplicationRoot, type Caller, kRun, NOTHING, type Removed, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
@@ -23,6 +24,8 @@ export interface RunHost {
   prepareBody(run: ApplicationRun, done: (error: unknown) => void): void;
   /** Called when nothing registered has taken the request, or with the error that is left. */
   ended(run: ApplicationRun, error: unknown): void;
+  /** Answers with an error, or logs it where an answer has been sent. */
+  failed(run: ApplicationRun, error: unknown): void;
 }
 
 /** One request's way through one application, in which its routers run. */
@@ -111,6 +114,11 @@ export class ApplicationRun implements ApplicationRoot {
     this.req.url = this.#url;
     this.req.method = this.admittedMethod ?? this.req.method;
     this.next(error);
+  }
+
+  drop(error: unknown): void {
+    const late = asError(error);
+    if (this.isStopped && late !== undefined) this.host.failed(this, late);
   }
 
   ask(method: string, target: string | null, admitted: () => void): void {

@@ -213,6 +213,10 @@ export class RequestWay implements RunHost {
     else handOn();
   }
 
+  failed({ req, res }: ApplicationRun, error: unknown): void {
+    this.#failed(req, res, error);
+  }
+
   #untaken(run: ApplicationRun): void {
     const { req, res } = run;
     // A handler has answered, or is about to, and called next() besides.

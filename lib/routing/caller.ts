@@ -67,6 +67,8 @@ export interface ApplicationRoot extends Caller, AdmissionRoot {
   reached: { readonly reachedRoute: string } | undefined;
   /** Whether the request was answered in the place of its handler: nothing is called any more. */
   readonly isStopped: boolean;
+  /** Takes a call of `next` that counts for nothing: the error of one that comes behind the answer is logged. */
+  drop(error: unknown): void;
   /** Has the body inflated and parsed for the first handler of a route; calls back with the error that it came to. */
   prepareBody(done: (error: unknown) => void): void;
 }

@@ -48,7 +48,7 @@ export class RouteRun {
 
   #advance(error: unknown): void {
     const root = this.#run?.root;
-    if (root != null && (root.isStopped || root.admission.isPending)) return;
+    if (root != null && (root.isStopped || root.admission.isPending)) return root.drop(error);
     if (this.#trace !== null) {
       this.#run?.watch?.left(this.#trace, error);
       this.#trace = null;

@@ -216,7 +216,7 @@ export function readUse(given: readonly unknown[]): { readonly path: Paths; read
 /** Whether what is mounted is that router, or has it mounted within. */
 function reaches(mounted: Mounted | undefined, router: Mounted): boolean {
   if (mounted === undefined) return false;
-  return mounted === router || mounted.layers.some((layer) => layer instanceof Layer && layer.route === undefined && reaches(layer.mounted, router));
+  return mounted.layers === router.layers || mounted.layers.some((layer) => layer instanceof Layer && layer.route === undefined && reaches(layer.mounted, router));
 }
 
 function namesOf({ methods }: Route): string[] {

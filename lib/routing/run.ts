@@ -119,7 +119,7 @@ export class RouterRun implements Caller {
   }
 
   #advance(error: unknown): void {
-    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return;
+    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return this.root.drop(error);
     if (this.#trace !== null) {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
