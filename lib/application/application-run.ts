@@ -42,6 +42,7 @@ export class ApplicationRun implements ApplicationRoot {
   reached: { readonly reachedRoute: string } | undefined = undefined;
   isStopped = false;
   hasBody = false;
+  isBodyRead = false;
   /** Goes on with what the application has not taken; undefined for the outermost. */
   readonly outer: NextFunction | undefined;
   /** Whether that is a function of the program, or another framework's. */

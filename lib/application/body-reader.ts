@@ -1,6 +1,6 @@
 import { giveOwnBody } from '../http/adoption';
 import { bodyKind, type ParseOptions } from '../http/body/body';
-import { type CaptureOutcome, hasBody, kCaptured, kRawBody, startCapture } from '../http/body/capture';
+import { type CaptureOutcome, hasBody, kRawBody, startCapture } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { isUnparsed, kBody, RequestBody } from '../http/body/request-body';
@@ -9,6 +9,14 @@ import type { Request } from '../http/request';
 import { kBodyLimit, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ResolvedOptions } from '../options/resolved';
+
+/** A request's way through the application. */
+export interface ReadingRun {
+  readonly req: Request;
+  readonly res: Response;
+  /** Whether a route was found to take it, so that its body was captured, or left to who reads it. */
+  isBodyRead: boolean;
+}
 
 /** Captures the bodies that the routes of an application can take. */
 export class BodyReader {
@@ -35,10 +43,12 @@ export class BodyReader {
     startCapture(req, options.limit, BodyReader.#captured.bind(undefined, options, goOn));
   }
 
-  /** Captures it where a rewrite has led to a route, and inflates and parses it; calls back with the error that it came to. */
-  prepare(req: Request, res: Response, done: (error: unknown) => void): void {
-    if (req[kBody] === undefined && req[kCaptured] === undefined) this.read(req, res, () => true, () => BodyReader.#parsed(req, done));
-    else BodyReader.#parsed(req, done);
+  /** Captures it where a rewrite, or another framework, has led to a route, and inflates and parses it; calls back with the error that it came to. */
+  prepare(run: ReadingRun, done: (error: unknown) => void): void {
+    const { req, res } = run;
+    if (run.isBodyRead) return BodyReader.#parsed(req, done);
+    run.isBodyRead = true;
+    this.read(req, res, () => true, () => BodyReader.#parsed(req, done));
   }
 
   static #parsed(req: Request, done: (error: unknown) => void): void {

@@ -177,7 +177,7 @@ export class RequestWay implements RunHost {
   #enter(run: ApplicationRun): void {
     const { req, res } = run;
     run.hasBody = hasBody(req);
-    this.#bodies.read(req, res, () => this.#takes(req.method, req.url), () => {
+    this.#bodies.read(req, res, () => (run.isBodyRead = this.#takes(req.method, req.url)), () => {
       try {
         this.#app.run(req, res, run.next);
       } catch (error) {
@@ -192,8 +192,8 @@ export class RequestWay implements RunHost {
     else admitted();
   }
 
-  prepareBody({ req, res }: ApplicationRun, done: (error: unknown) => void): void {
-    this.#bodies.prepare(req, res, done);
+  prepareBody(run: ApplicationRun, done: (error: unknown) => void): void {
+    this.#bodies.prepare(run, done);
   }
 
   ended(run: ApplicationRun, error: unknown): void {
