@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { ConfiguredApplication, kRules, kShared } from './configured-application';
+import { ConfiguredApplication, kConfigure, kRules, kShared } from './configured-application';
 import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
@@ -10,7 +10,7 @@ import { answerHabits, warningOf } from './foreign-habits';
 import { inject, type InjectOptions, type InjectResponse } from './inject';
 import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../logger';
-import { announceMount, isApplication, mountedApplication, mounting } from './mounting';
+import { announceMount, handling, isApplication, mountedApplication, mounting } from './mounting';
 import { describeKind } from '../options/field';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions } from '../options/options';
@@ -109,7 +109,7 @@ export class Application extends ConfiguredApplication {
     const options = resolveOptions(given, process.env, asExpress);
     const own = createLogger({ ...options.logging, env: options.env });
     const logger = new SafeLog(own);
-    app.configure(options, logger, asExpress);
+    app[kConfigure](options, logger, asExpress);
     Object.defineProperty(app, kParts, { value: partsOf(app, options, own, logger, asExpress ? { port: given?.server?.port ?? 0, host: options.server.host } : options.server) });
     const { hooks, way } = app[kParts];
     if (hooks.length > 0) app.router[kMounted].entrance = way;
@@ -213,7 +213,7 @@ export class Application extends ConfiguredApplication {
    */
   fallback(listener: FallbackListener): this {
     if (typeof listener !== 'function') throw new TypeError(`fallback() needs a function (req, res), got ${typeof listener}`);
-    this[kParts].way.fallback = isApplication(listener) && !(listener instanceof Application) ? ((req, res) => listener.handle(req, res)) : listener;
+    this[kParts].way.fallback = isApplication(listener) && !(listener instanceof Application) ? handling(listener) : listener;
     return this;
   }
 
@@ -238,8 +238,8 @@ export class Application extends ConfiguredApplication {
 
   /** As {@link Router.route}, of the application's router. */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
-  route(path: Paths): Route {
-    return this.router.route(path);
+  route(...given: [Path]): Route {
+    return this.router.route(...given);
   }
 
   /** As {@link Router.param}, of the application's router. */

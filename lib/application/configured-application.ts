@@ -26,6 +26,7 @@ export interface Configuration {
 }
 
 const kConfiguration = Symbol('waypost.application.configuration');
+export const kConfigure = Symbol('waypost.application.configure');
 export const kRules = Symbol('waypost.application.rules');
 export const kShared = Symbol('waypost.application.shared');
 
@@ -55,8 +56,8 @@ export abstract class ConfiguredApplication implements ViewHost {
   /** @internal */
   declare readonly [kConfiguration]: Configuration;
 
-  /** Configures a function that has this class's methods by now. */
-  protected configure(options: ResolvedOptions, logger: SafeLog, asExpress: boolean): void {
+  /** @internal Configures a function that has this class's methods by now. */
+  [kConfigure](options: ResolvedOptions, logger: SafeLog, asExpress: boolean): void {
     const settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress, {
       vet: (name, value) => vet(this, name, value),
       wrote: () => {

@@ -2,7 +2,7 @@ import { parseQuery } from '../http/query';
 import { lendQuery, type Request } from '../http/request';
 import type { QueryParser } from '../http/request-state';
 import type { Paths } from '../routing/given-path';
-import type { Handler } from '../routing/handler';
+import type { FallbackListener, Handler } from '../routing/handler';
 import { kMounted } from '../routing/layer';
 
 /** By this symbol a function that calls an application leads to it. */
@@ -42,6 +42,14 @@ export function mounting(app: MountableApplication): Handler {
   };
   Object.defineProperty(handler, kMounted, { get: () => (app as { readonly [kMounted]?: unknown })[kMounted] });
   return Object.defineProperty(handler, kApplication, { value: app });
+}
+
+/** Calls an application of another framework that takes what nothing else has taken. */
+export function handling(app: MountableApplication): FallbackListener {
+  return (req, res) => {
+    if (isOfExpress4(app)) lend(app, req as Request);
+    app.handle(req, res);
+  };
 }
 
 /** The application that a registered function calls; undefined for any other. */

@@ -81,11 +81,15 @@ app.get('/stream/:chunks', async (req, res) => {
 
 const streams = new Set<ServerResponse>();
 
-/** Streams that are open until another client ends all. */
+/** Streams that beat until their client leaves, or another ends all. */
 app.get('/events', (_req, res) => {
   streams.add(res);
-  res.once('close', () => streams.delete(res));
-  res.write('an event');
+  res.type('text/event-stream').write(': open\n\n');
+  const timer = setInterval(() => res.write(': beat\n\n'), 500);
+  res.once('close', () => {
+    clearInterval(timer);
+    streams.delete(res);
+  });
 });
 app.get('/events/end', (_req, res) => {
   for (const stream of streams) stream.end();
@@ -104,13 +108,6 @@ app.get('/wait/:time', async (req, res) => {
   } finally {
     counts.handlers--;
   }
-});
-
-/** Beats until its client leaves. */
-app.get('/events', (_req, res) => {
-  res.type('text/event-stream').write(': open\n\n');
-  const timer = setInterval(() => res.write(': beat\n\n'), 500);
-  res.once('close', () => clearInterval(timer));
 });
 
 app.on('upgrade', (_req, socket) => socket.destroy());

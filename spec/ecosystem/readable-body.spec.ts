@@ -73,7 +73,7 @@ interface Body {
   readonly coding?: string;
 }
 
-const JSON_TEXT = Buffer.from(JSON.stringify({ text: 'Größe '.repeat(3000) }));
+const JSON_TEXT = Buffer.from(JSON.stringify({ text: Array.from({ length: 3000 }, (_, index) => `Größe ${index} `).join('') }));
 
 const BODIES: Record<string, Body> = {
   'JSON': { bytes: JSON_TEXT, type: 'application/json' },
