@@ -19,8 +19,11 @@ export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules):
   return methods;
 }
 
-/** Calls back with each route that a path matches, in order, until it returns true; returns whether it did. */
-function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, isBehindSlash = false): boolean {
+/**
+ * Calls back with each route that a path matches, in order, until it returns true; returns whether it did.
+ * @param ofApplications Whether routes of applications that are mounted count.
+ */
+function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindSlash = false): boolean {
   const own = mounted.rulesWithin(rules);
   const lookup = mounted.index(own).lookup(path, isBehindSlash && !own.asExpress && !own.ignoreTrailingSlash);
   if (!lookup.plan.mayTake) return false;
@@ -28,7 +31,7 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
     const { layer } = step;
     if (!(layer instanceof Layer)) continue;
     const inner = layer.route === undefined ? layer.mounted : undefined;
-    if (layer.route === undefined && inner === undefined) continue;
+    if (layer.route === undefined && (inner === undefined || (inner.isApplication && !ofApplications))) continue;
     const pattern = lookup.match(step);
     if (pattern === undefined) continue;
     if (inner === undefined) {
@@ -37,7 +40,7 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
     }
     const prefix = lookup.prefix(step, pattern);
     const rest = path.slice(prefix.length);
-    if (findRoute(inner, rest.startsWith('/') ? rest : `/${rest}`, own, found, prefix !== '' && rest === '/')) return true;
+    if (findRoute(inner, rest.startsWith('/') ? rest : `/${rest}`, own, found, ofApplications, prefix !== '' && rest === '/')) return true;
   }
   return false;
 }
@@ -49,7 +52,7 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
  */
 export function standsBack(run: Caller, method: string, mounted: Mounted, rest: string, isBehindSlash: boolean): boolean {
   if (mounted.isApplication || !hasRoutes(mounted)) return false;
-  const takesRest = (other: Mounted, path: string, isBehind: boolean): boolean => findRoute(other, path.startsWith('/') ? path : `/${path}`, run.rules, (route) => route.handles(method), isBehind);
+  const takesRest = (other: Mounted, path: string, isBehind: boolean): boolean => findRoute(other, path.startsWith('/') ? path : `/${path}`, run.rules, (route) => route.handles(method), false, isBehind);
   if (takesRest(mounted, rest, isBehindSlash)) return false;
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
     const { lookup } = here;
