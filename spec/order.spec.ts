@@ -60,7 +60,7 @@ type Hosted = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
 function hosted(program: RouterProgram, kit: Kit): Listener {
   const app = built(program, kit, kit.router(true)) as unknown as Hosted;
   return (req, res) => app(req, res, (error) => {
-    bench.note(req, `end ${textOf(error)}`);
+    bench.note(req, `end ${textOf(error || null)}`);
     if (!res.writableEnded) res.writeHead((error as { status?: number } | undefined)?.status ?? 404, { 'Content-Length': 0 }).end();
   });
 }
