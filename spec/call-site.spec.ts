@@ -1,15 +1,14 @@
 import { type Application, createServer, express, Router } from 'waypost';
 import { CallSite } from '../lib/call-site';
-import { RouteTable } from '../lib/routing/route-table';
+import { Layer } from '../lib/routing/layer';
 
-const RULES = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 const handler = (): void => undefined;
 
 /** The line that a registration is told to stand at. */
 function siteOf(register: (app: Application) => unknown, app = createServer()): string | undefined {
   register(app);
-  const [layer] = new RouteTable(app, RULES).layers;
-  return layer?.site?.place;
+  const site = ({ layers: [layer] }: Router): CallSite | undefined => (layer instanceof Layer ? (layer.route?.stack[0] ?? layer).site : undefined);
+  return site(app.router)?.place;
 }
 
 /** The line that this was called from. */

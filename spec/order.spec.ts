@@ -54,14 +54,15 @@ function built<App extends Registrar>(program: RouterProgram, kit: Kit, app: App
   return app;
 }
 
-/** The same with what late errors come to: the default handlers may close the connection, which other requests are on. */
-function ended(program: RouterProgram, kit: Kit): Listener {
-  const app = built(program, kit, kit.router(true));
-  app.use((error: unknown, req: IncomingMessage, res: ServerResponse, next: Next) => {
-    bench.note(req, `end ${textOf(error)}`);
-    if (!res.writableEnded) next(error);
+type Hosted = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
+
+/** The same in a host of its own: behind the end the default handlers would close the connection, which other requests are on. */
+function hosted(program: RouterProgram, kit: Kit): Listener {
+  const app = built(program, kit, kit.router(true)) as unknown as Hosted;
+  return (req, res) => app(req, res, (error) => {
+    bench.note(req, `end ${textOf(error || null)}`);
+    if (!res.writableEnded) res.writeHead((error as { status?: number } | undefined)?.status ?? 404, { 'Content-Length': 0 }).end();
   });
-  return app as unknown as Listener;
 }
 
 const parsed = new WeakSet<IncomingMessage>();
@@ -136,7 +137,7 @@ const EXTENTS = (of: Extent): [string, Extent][] => [
   ['', of],
   [' where the stack is let go', { ...of, segments: ['a', 'a', 'b', ':x', '**'], requestSegments: ['a', 'a', 'b', '%zz'], fills: 50 }],
   [' where functions rewrite', { ...of, rewrites: 30, fills: 0 }],
-  [' where `next` is called twice', { ...of, bodies: false, lates: { times: 20, when: ['now', 'turn'], urls: true }, timings: ['sync', 'promise', 'callback'] }],
+  [' where `next` is called twice', { ...of, bodies: false, params: 0, lates: { times: 20, when: ['now', 'turn'], urls: true }, timings: ['sync', 'promise', 'callback'] }],
   [' where HEAD is asked for', { ...of, params: 0, requestMethods: ['GET', 'HEAD', 'HEAD'] }],
 ];
 
@@ -161,7 +162,8 @@ async function compare(extent: Extent, ours: (program: RouterProgram) => Listene
 
 describe('random programs', () => {
   test.each(EXTENTS(SHARED))('run by express() as in Express%s', async (_, extent) => {
-    await compare(extent, (program) => ended(program, TOGETHER), (program) => ended(program, EXPRESS));
+    const listener = (program: RouterProgram, kit: Kit): Listener => (extent.lates === undefined ? built(program, kit, kit.router(true)) as unknown as Listener : hosted(program, kit));
+    await compare(extent, (program) => listener(program, TOGETHER), (program) => listener(program, EXPRESS));
   }, LIMIT + 30_000);
 
   test.each(EXTENTS(FULL))('run by createServer() as layer by layer%s', async (_, extent) => {

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { match as matchOf, type ParamData } from 'path-to-regexp';
-import { Request } from '../lib/http/request';
+import type { Request } from '../lib/http/request';
 import type { Response } from '../lib/http/response';
 import type { PathRules } from '../lib/routing/patterns/path';
-import { RouteTable } from '../lib/routing/route-table';
 import { Router } from '../lib/routing/router';
-import { Walk, type WalkHost } from '../lib/routing/walk';
+import type { RoutingRules } from '../lib/routing/rules';
 import { filled, patternText } from './support/express-pattern';
+import { isMalformed, routed, rulesOf } from './support/routed';
 import { runs } from './support/runs';
 
 type Given = string | RegExp;
@@ -157,11 +157,12 @@ function merged(outer: Values, inner: Values): Values {
 }
 
 class Subject {
-  readonly #table: RouteTable;
+  readonly #root = new Router();
+  readonly #rules: RoutingRules;
   #visits: Visit[] = [];
 
   constructor(list: readonly Entry[], rules: PathRules) {
-    const root = new Router();
+    const root = this.#root;
     list.forEach(({ mounts, path }, index) => {
       const innermost = mounts.reduce((outer: Router, mount) => {
         const router = new Router();
@@ -173,38 +174,27 @@ class Subject {
         next();
       });
     });
-    this.#table = new RouteTable(root, rules);
+    this.#rules = rulesOf(rules);
   }
 
-  visits(path: string): Visit[] {
+  async visits(path: string): Promise<Visit[]> {
     this.#visits = [];
-    const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '' });
-    const host: WalkHost = {
-      read: () => { throw new Error('there are no bodies'); },
-      reclaim: () => undefined,
-      rewritten: () => { throw new Error('nothing was rewritten'); },
-      tableNow: () => { throw new Error('nothing was registered meanwhile'); },
-      isChecking: false, mounted: {},
-      retargeted: () => { throw new Error('nothing is mounted'); },
-      retargetedWithin: () => { throw new Error('nothing is mounted'); },
-      ended: (_walk, failed, error) => { if (failed) throw error; },
-    };
-    const match = this.#table.match('GET', path);
-    if (this.#table.takes(match) !== null) new Walk(host, req, {} as Response, this.#table, match, undefined, undefined).resume(match);
-    if (this.#table.takes(match) !== this.#visits.length > 0) throw new Error(`${path} is taken otherwise than it is told`);
+    const { taken, error } = await routed(this.#root, path, this.#rules);
+    if (isMalformed(error)) throw error;
+    if (taken !== this.#visits.length > 0) throw new Error(`${path} is taken otherwise than it is told`);
     return this.#visits;
   }
 }
 
 describe('what Express writes, by createServer\'s rules', () => {
-  it.each(RULES)('matches and captures what path-to-regexp does, step by step: %j', (rules) => {
+  it.each(RULES)('matches and captures what path-to-regexp does, step by step: %j', async (rules) => {
     let pairs = 0;
     let matched = 0;
-    fc.assert(fc.property(entries, fc.array(derived, { minLength: 10, maxLength: 10 }), (list, paths) => {
+    await fc.assert(fc.asyncProperty(entries, fc.array(derived, { minLength: 10, maxLength: 10 }), async (list, paths) => {
       const [oracle, subject] = [new Oracle(rules), new Subject(list, rules)];
       for (const make of paths) {
         const path = make(list);
-        const [wanted, got] = [oracle.visits(list, path), subject.visits(path)];
+        const [wanted, got] = [oracle.visits(list, path), await subject.visits(path)];
         pairs++;
         if (wanted.length > 0) matched++;
         if (!isDeepStrictEqual(got, wanted)) throw new Error(`${path}\n  wanted ${JSON.stringify(wanted)}\n  got    ${JSON.stringify(got)}\n  of ${list.map(({ mounts, path: own }) => [...mounts, own].map(String).join(' ')).join('; ')}`);

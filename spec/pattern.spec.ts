@@ -2,8 +2,6 @@ import { createServer, Router } from 'waypost';
 import { HttpError } from '../lib/errors';
 import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, parsePrefix } from '../lib/routing/patterns/pattern';
-import { joinPatterns } from '../lib/routing/pattern-join';
-import { kRegistrations } from '../lib/routing/registration';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
 
 const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
@@ -313,7 +311,7 @@ describe('a pattern that is refused', () => {
     expect(() => router.use(['/fine', '/wrong*'], () => undefined)).toThrow(TypeError);
     expect(() => router.get('/fine')).toThrow(TypeError);
     expect(() => router.get('/fine', 'handler' as never)).toThrow(TypeError);
-    expect(router[kRegistrations]).toHaveLength(0);
+    expect(router.stack).toHaveLength(0);
   });
 });
 
@@ -326,12 +324,5 @@ describe('an unfriendly path', () => {
   ])('%s is decided at once', (pattern, path) => {
     const [parsed] = parsePattern(pattern, EXACT);
     expect(typeof parsed?.matches(new Path(path, EXACT))).toBe('boolean');
-  });
-
-  test('is decided at once where mounts put several "**" in one pattern', () => {
-    let joined = parsePrefix('/**/a', EXACT);
-    for (let i = 0; i < 8; i++) joined = joinPatterns(joined, parsePattern('/**/a', EXACT), false, EXACT);
-    expect(joined[0]?.matches(new Path(`/${'a/'.repeat(4_000)}b`, EXACT))).toBe(false);
-    expect(joined[0]?.matches(new Path(`/${'a/'.repeat(4_000)}a`, EXACT))).toBe(true);
   });
 });

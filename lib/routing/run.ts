@@ -162,7 +162,6 @@ export class RouterRun implements Caller {
     }
     const lookup = this.#lookup as Lookup;
     const { steps } = lookup.plan;
-    let passed = -1;
     while (this.#cursor < steps.length) {
       const step = steps[this.#cursor++] as Step;
       this.#position = step.position + 1;
@@ -176,8 +175,7 @@ export class RouterRun implements Caller {
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
       const { route } = layer;
-      const isPassed = route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer);
-      if (isPassed && route === undefined) passed = step.position;
+      const isPassed = route !== undefined && (failure !== undefined || !this.#handles(layer));
       // Express captures before it looks at the method, and raises what is malformed.
       if (isPassed && !(this.rules.asExpress && lookup.isLoose)) continue;
       let params: Params;
@@ -191,11 +189,8 @@ export class RouterRun implements Caller {
       if (route === undefined && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    const { length } = router[kMounted].layers;
-    this.#position = length;
-    // Express calls such a layer, which goes on at once: it comes behind the last.
-    if (passed === length - 1) setImmediate(RouterRun.#leaveLater, this, failure);
-    else this.#leave(failure);
+    this.#position = router[kMounted].layers.length;
+    this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
@@ -225,11 +220,6 @@ export class RouterRun implements Caller {
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
     return handles;
-  }
-
-  /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
-  #passesOver({ arity }: Layer, pattern: Pattern, failure: unknown): boolean {
-    return (failure === undefined ? arity > 3 : arity !== 4) && (pattern.bare || !handlesParams(this.router));
   }
 
   /** Whether the layer at the cursor is a router that is not entered. */
@@ -276,7 +266,10 @@ export class RouterRun implements Caller {
   }
 
   #admit(step: Step, pattern: Pattern, failure: unknown): void {
-    if (!this.isChecked) this.#reach(step, pattern, failure);
+    const { route, handle } = step.layer;
+    // Error middleware is for errors alone, and nothing else is.
+    if (route === undefined && (failure === undefined ? handle.length > 3 : handle.length !== 4)) this.#advance(failure);
+    else if (!this.isChecked) this.#reach(step, pattern, failure);
     else admit(this, () => this.#reach(step, pattern, failure));
   }
 
@@ -295,8 +288,6 @@ export class RouterRun implements Caller {
 
   #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
     const layer = step.layer as Layer;
-    const { arity } = layer;
-    if (failure === undefined ? arity > 3 : arity !== 4) return this.#advance(failure);
     const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
     // A handler of a parameter has made another URL, off which the prefix makes yet another.

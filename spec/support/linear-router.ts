@@ -11,6 +11,8 @@ interface Route extends Record<string, unknown> {
 }
 const { Route: ExpressRoute } = express as unknown as { Route: new (path: string) => Route };
 
+const VERBS = ['all', ...METHODS.map((method) => method.toLowerCase())];
+
 /** As a method, whose parameters may be more exact. */
 type Handle = { call(...given: unknown[]): unknown }['call'];
 type ParamHandler = (req: Incoming, res: ServerResponse, next: Next, value: unknown, name: string) => void;
@@ -25,15 +27,13 @@ export class LinearRouter implements Registrar {
   readonly stack: Layer[] = [];
   readonly params: Record<string, ParamHandler[]> = {};
   readonly isApplication: boolean;
-  /** Has a body parsed before the first handler of a route. */
-  readonly #parse: Handle | null;
+  /** Parses a body, before handlers of routes. */
+  readonly #parse: Handle;
 
-  constructor(isApplication: boolean, parse: Handle | null) {
+  constructor(isApplication: boolean, parse: Handle) {
     this.isApplication = isApplication;
     this.#parse = parse;
-    for (const verb of ['all', ...METHODS.map((method) => method.toLowerCase())]) {
-      Object.assign(this, { [verb]: (path: unknown, ...handlers: unknown[]) => (this.route(path)[verb] as Handle)(...handlers) });
-    }
+    for (const verb of VERBS) Object.assign(this, { [verb]: (path: unknown, ...handlers: unknown[]) => (this.route(path)[verb] as Handle)(...handlers) });
   }
 
   use(...given: unknown[]): void {
@@ -44,9 +44,9 @@ export class LinearRouter implements Registrar {
 
   route(path: unknown): Route {
     const route = new ExpressRoute(String(path));
-    if (this.#parse !== null) {
-      (route['all'] as Handle)(this.#parse);
-      delete route.methods['_all'];
+    for (const verb of VERBS) {
+      const add = route[verb] as Handle;
+      route[verb] = (...handlers: unknown[]) => add.call(route, ...(handlers.flat(Infinity) as Handle[]).flatMap((handler) => (handler.length > 3 ? handler : [this.#parse, handler])));
     }
     this.#add(path, route);
     return route;
@@ -255,7 +255,7 @@ class LinearRun {
       const rest = (req.url as string).slice(prefix.length);
       this.removed = { prefix, isSlashAdded: !rest.startsWith('/') };
       req.url = this.removed.isSlashAdded ? `/${rest}` : rest;
-      req.baseUrl = this.#outer.baseUrl === undefined ? prefix : this.#outer.baseUrl + prefix;
+      req.baseUrl = (this.#outer.baseUrl ?? '') + prefix.replace(/\/$/, '');
     }
     if (handle instanceof LinearRouter) return error === undefined ? new LinearRun(handle, req, this.#res, this.next).next() : this.next(error);
     if (handle.length === 4 ? error === undefined : error !== undefined) return this.next(error);

@@ -158,7 +158,7 @@ export function build(program: RouterProgram, into: Registrar, builder: Builder)
       continue;
     }
     if (entry.kind === 'param') {
-      into.param(builder.pattern(`/${entry.name}`).replace(/^\/[:*]/, ''), toParamHandler(entry, into, builder));
+      into.param(builder.pattern(`/${entry.name}`).replace(/^\/(?::|\*(?=\w))?/, ''), toParamHandler(entry, into, builder));
       continue;
     }
     if (entry.kind === 'route') {
