@@ -290,6 +290,15 @@ describe('a router against the reference matcher', () => {
     expect(isRun).toBe(rules.ignoreTrailingSlash);
   });
 
+  it.each(RULES)('agrees on slashes behind mounts: %j', async (rules) => {
+    const mounts = [['/a'], ['/a', '/'], ['/', '/a'], ['/a', '/', '/'], ['/a', '/b'], ['/a', '/:x'], ['/a', '/**']];
+    const entries = mounts.flatMap((each) => ['/', '/b', '//'].map((pattern): Entry => ({ kind: 'get', mounts: each, pattern })));
+    const subject = new Subject(entries, rules);
+    for (const path of ['/a', '/a/', '/a//', '//a/', '/a/b', '/a/b/', '/a/b//', '/a//b', '/', '//']) {
+      expect([path, await difference(subject, entries, path, expected(entries, path, rules))]).toEqual([path, null]);
+    }
+  });
+
   it.each(RULES)('agrees where nearly all registrations overlap: %j', async (rules) => {
     expect(await compare(NARROW, rules, runs(100), 20)).toBeGreaterThan(0.25);
   }, 600_000);

@@ -1,6 +1,6 @@
 import { Layer, type Mounted } from './layer';
 import type { Route } from './route';
-import type { Step } from './layer-index';
+import type { Lookup, Step } from './layer-index';
 import type { Caller } from './caller';
 import type { RoutingRules } from './rules';
 
@@ -21,9 +21,9 @@ export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules):
 }
 
 /** Calls back with each route that a path matches, in order, until it returns true; returns whether it did. */
-function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, isBehindSlash = false): boolean {
+function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, isBehindMount = false): boolean {
   const own = mounted.rulesWithin(rules);
-  const lookup = mounted.index(own).lookup(path, isBehindSlash && !own.asExpress && !own.ignoreTrailingSlash);
+  const lookup = mounted.index(own).lookup(path, isBehindMount);
   if (!lookup.plan.mayTake) return false;
   for (const step of lookup.plan.steps) {
     const { layer } = step;
@@ -36,7 +36,7 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
       if (found(layer.route as Route)) return true;
       continue;
     }
-    if (findBehind(inner, path, lookup.prefix(step, pattern), own, found)) return true;
+    if (findBehind(inner, lookup, lookup.prefix(step, pattern), own, found)) return true;
   }
   return false;
 }
@@ -77,7 +77,7 @@ export function findTaker(run: Caller, from: number): Taker {
       if (pattern === undefined) continue;
       const prefix = lookup.prefix(step, pattern);
       // A route of a router around it is no sibling's.
-      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup.path, prefix, run.rules, handles)) {
+      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup, prefix, run.rules, handles)) {
         return { at: here === run ? index : Infinity, isRouter: inner !== undefined };
       }
     }
@@ -89,7 +89,8 @@ export function hasRoutes({ layers }: Mounted): boolean {
   return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined && !layer.mounted.isApplication && hasRoutes(layer.mounted)));
 }
 
-function findBehind(mounted: Mounted, path: string, prefix: string, rules: RoutingRules, found: (route: Route) => boolean): boolean {
+function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean): boolean {
   const rest = path.slice(prefix.length);
-  return findRoute(mounted, rest.startsWith('/') ? rest : `/${rest}`, rules, found, prefix !== '' && rest === '/');
+  const isSlashSent = rest.startsWith('/');
+  return findRoute(mounted, isSlashSent ? rest : `/${rest}`, rules, found, prefix === '' ? isBehindMount : isSlashSent);
 }
