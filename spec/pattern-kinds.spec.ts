@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { match as matchOf, type ParamData } from 'path-to-regexp';
 import type { Request } from '../lib/http/request';
-import type { Response } from '../lib/http/response';
+import { kMounted } from '../lib/routing/layer';
 import type { PathRules } from '../lib/routing/patterns/path';
 import { Router } from '../lib/routing/router';
 import type { RoutingRules } from '../lib/routing/rules';
+import { takes } from '../lib/routing/takes';
 import { filled, patternText } from './support/express-pattern';
-import { isMalformed, routed, rulesOf } from './support/routed';
+import { rulesOf, runRouter } from './support/router-run';
 import { runs } from './support/runs';
 
 type Given = string | RegExp;
@@ -51,12 +52,10 @@ const derived = fc.record({ from: fc.nat(5), fill: filled, words: fc.constantFro
   return fill([...mounts, path].map((part) => (typeof part === 'string' ? part : words)).join('')).replace(/\/{2,}/g, '/').replace(/[?#]/g, 'q');
 });
 
-/** What a mount path takes of a path. */
+/** How much of a path a mount path takes. */
 interface Taken {
   readonly params: Values;
-  readonly length: number;
-  /** Whether what is left is a path by itself, as in Express: else both are one pattern. */
-  readonly isApart: boolean;
+  readonly prefix: string;
 }
 
 class Oracle {
@@ -69,51 +68,49 @@ class Oracle {
   visits(list: readonly Entry[], path: string): Visit[] {
     return list.flatMap(({ mounts, path: own }, index) => {
       let params: Values = {};
-      let at = 0;
-      let isApart = false;
+      let base = '';
+      let rest = path;
+      let isBehindSlash = false;
       for (const mount of mounts) {
-        const taken = this.#prefix(mount, this.#rest(path, at, isApart));
+        const taken = this.#prefix(mount, rest);
         if (taken === null) return [];
         params = merged(params, taken.params);
-        at += taken.length;
-        isApart ||= taken.isApart;
+        base += taken.prefix;
+        const left = rest.slice(taken.prefix.length);
+        if (taken.prefix !== '') isBehindSlash = left === '/';
+        rest = left.startsWith('/') ? left : `/${left}`;
       }
-      const found = this.#whole(own, this.#rest(path, at, isApart), at > 0 && !isApart);
-      return found === null ? [] : [{ index, params: merged(params, found), base: path.slice(0, at) }];
+      const found = this.#whole(own, rest, isBehindSlash);
+      return found === null ? [] : [{ index, params: merged(params, found), base }];
     });
   }
 
-  #rest(path: string, at: number, isApart: boolean): string {
-    return path.slice(at) || (isApart ? '/' : '');
-  }
-
-  #prefix(mount: Given, rest: string): Taken | null {
-    if (mount === '/') return { params: {}, length: 0, isApart: false };
+  #prefix(mount: Given, path: string): Taken | null {
+    if (mount === '/') return { params: {}, prefix: '' };
     if (typeof mount !== 'string') {
-      const found = mount.exec(rest || '/');
-      const taken = found?.[0] ?? '';
-      if (found === null || (taken !== '' && !(rest || '/').startsWith(taken)) || (taken !== '' && /[^/]/.test((rest || '/')[taken.length] ?? '/'))) return null;
-      return { params: named(found), length: Math.min(rest.length, taken.replace(/\/$/, '').length), isApart: true };
+      const found = mount.exec(path);
+      const prefix = found?.[0] ?? '';
+      if (found === null || (prefix !== '' && (!path.startsWith(prefix) || /[^/]/.test(path[prefix.length] ?? '/')))) return null;
+      return { params: named(found), prefix: prefix.replace(/\/$/, '') };
     }
     for (const each of laidOut(quoted(mount), this.#rules)) {
-      const isApart = each.includes('*') || (mount.includes('{') && each.endsWith('/'));
-      const found = matchOf<ParamData>(each, { sensitive: this.#rules.caseSensitive, trailing: true, end: false })(rest === '' && isApart ? '/' : rest);
-      if (found !== false) return { params: { ...found.params }, length: Math.min(rest.length, found.path.replace(/\/$/, '').length), isApart };
+      const found = matchOf<ParamData>(each, { sensitive: this.#rules.caseSensitive, trailing: true, end: false })(path);
+      if (found !== false) return { params: { ...found.params }, prefix: found.path.replace(/\/$/, '') };
     }
     return null;
   }
 
-  #whole(own: Given, rest: string, isJoined: boolean): Values | null {
+  #whole(own: Given, path: string, isBehindSlash: boolean): Values | null {
     const { caseSensitive: sensitive, ignoreTrailingSlash: trailing } = this.#rules;
     if (typeof own !== 'string') {
-      const found = own.exec(rest || '/');
+      const found = own.exec(path);
       return found === null ? null : named(found);
     }
     for (const each of laidOut(quoted(own), this.#rules)) {
       const isRoot = each === '/' || each === '';
-      if (isRoot && isJoined && rest === '') return {};
-      if (isRoot && isJoined && !trailing && rest === '/') continue;
-      const found = matchOf<ParamData>(isRoot ? '/' : each, { sensitive, trailing })(rest === '' && each.includes('*') ? '/' : rest);
+      // A slash alone behind a mount path is not the mount path, of which nothing is left.
+      if (isRoot && isBehindSlash && !trailing) continue;
+      const found = matchOf<ParamData>(isRoot ? '/' : each, { sensitive, trailing })(path);
       if (found !== false) return { ...found.params };
     }
     return null;
@@ -157,31 +154,30 @@ function merged(outer: Values, inner: Values): Values {
 }
 
 class Subject {
-  readonly #root = new Router();
+  readonly #router = new Router();
   readonly #rules: RoutingRules;
   #visits: Visit[] = [];
 
   constructor(list: readonly Entry[], rules: PathRules) {
-    const root = this.#root;
+    this.#rules = rulesOf(rules);
     list.forEach(({ mounts, path }, index) => {
       const innermost = mounts.reduce((outer: Router, mount) => {
         const router = new Router();
         outer.use(mount, router);
         return router;
-      }, root);
+      }, this.#router);
       innermost.get(path, (req: Request, _res: Response, next: () => void) => {
         this.#visits.push({ index, params: { ...req.params }, base: req.baseUrl });
         next();
       });
     });
-    this.#rules = rulesOf(rules);
   }
 
   async visits(path: string): Promise<Visit[]> {
     this.#visits = [];
-    const { taken, error } = await routed(this.#root, path, this.#rules);
-    if (isMalformed(error)) throw error;
-    if (taken !== this.#visits.length > 0) throw new Error(`${path} is taken otherwise than it is told`);
+    const error = await runRouter(this.#router, path, this.#rules);
+    if (error !== undefined) throw error;
+    if (takes(this.#router[kMounted], 'GET', path, this.#rules) !== this.#visits.length > 0) throw new Error(`${path} is taken otherwise than it is told`);
     return this.#visits;
   }
 }

@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import express from 'express';
 import fc from 'fast-check';
 import type { Path } from '../lib/routing/given-path';
+import { kMounted } from '../lib/routing/layer';
 import { Router } from '../lib/routing/router';
+import { takes } from '../lib/routing/takes';
 import { filled, patternText } from './support/express-pattern';
-import { isMalformed, routed, rulesOf } from './support/routed';
+import { rulesOf, runRouter } from './support/router-run';
 import { runs } from './support/runs';
 
 /** One registration, behind mounts. */
@@ -21,7 +23,8 @@ interface Visit {
   readonly base: string;
 }
 
-const RULES = rulesOf({ caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: false, asExpress: true });
+/** Of `createServer`, whose mounts merge parameters and whose patterns of these kinds are read alike. */
+const RULES = rulesOf({ caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: false });
 
 /** Expressions of all kinds: anchored or not, with names or without. */
 const EXPRESSIONS: readonly RegExp[] = [
@@ -94,20 +97,20 @@ class Theirs {
 
 class Ours {
   readonly #visits: Visit[] = [];
-  readonly #list: readonly Entry[];
   readonly #router: Router;
+  readonly #list: readonly Entry[];
 
   constructor(list: readonly Entry[]) {
     this.#list = list;
-    this.#router = build(list, () => new Router({ mergeParams: true }) as unknown as AnyRouter, this.#visits) as unknown as Router;
+    this.#router = build(list, () => new Router() as unknown as AnyRouter, this.#visits) as unknown as Router;
   }
 
   async visits(url: string): Promise<Visit[]> {
     this.#visits.length = 0;
-    const { taken, error } = await routed(this.#router, url, RULES);
-    if (isMalformed(error)) throw error;
-    const isTaken = this.#visits.some(({ index }) => this.#list[index]?.kind !== 'use');
-    if (taken !== isTaken) throw new Error(`${url} is ${isTaken ? '' : 'not '}taken by a route`);
+    const error = await runRouter(this.#router, url, RULES);
+    if (error !== undefined) throw error;
+    const taken = this.#visits.some(({ index }) => this.#list[index]?.kind !== 'use');
+    if (takes(this.#router[kMounted], 'GET', url, RULES) !== taken) throw new Error(`${url} is ${taken ? '' : 'not '}taken by a route`);
     return [...this.#visits];
   }
 }

@@ -58,15 +58,19 @@ export class Lookup {
   #cut: Path | null;
   /** Whether every step is tested, since the path is none that the plan was made for. */
   readonly isLoose: boolean;
+  /** Whether the slash that the path begins with was sent behind a mount path. */
+  readonly isBehindMount: boolean;
   /** Whether no route `/` matches: where paths are exact, `/m/` is not the path `/m` that a router is mounted at. */
   readonly #isBehindSlash: boolean;
 
-  constructor(path: string, plan: Plan, captures: Captures | null, cut: Path | null, isLoose: boolean, isBehindSlash: boolean, rules: RoutingRules) {
+  constructor(path: string, plan: Plan, captures: Captures | null, cut: Path | null, isLoose: boolean, isBehindMount: boolean, rules: RoutingRules) {
+    const isBehindSlash = isBehindMount && !rules.asExpress && !rules.ignoreTrailingSlash && (rules.ignoreDuplicateSlashes ? /^\/+$/.test(path) : path === '/');
     this.path = path;
     this.plan = plan;
     this.#captures = captures;
     this.#cut = cut;
     this.isLoose = isLoose || isBehindSlash;
+    this.isBehindMount = isBehindMount;
     this.#isBehindSlash = isBehindSlash;
     this.#rules = rules;
   }
@@ -193,10 +197,10 @@ export class LayerIndex {
     return layers.length === stack.length && layers.every((layer, position) => layer === stack[position]);
   }
 
-  /** @param path Path of a target, as sent. @param isBehindSlash Whether nothing but the slash behind a mount path is left. */
-  lookup(path: string, isBehindSlash = false): Lookup {
+  /** @param path Path of a target, as sent. @param isBehindMount Whether its first slash was sent behind a mount path. */
+  lookup(path: string, isBehindMount = false): Lookup {
     // A target such as "*" is no path: the engine would skip its first character unread.
-    if (path.charCodeAt(0) !== 47) return this.lookupAll(path, isBehindSlash);
+    if (path.charCodeAt(0) !== 47) return this.lookupAll(path, isBehindMount);
     let cut: Path | null = null;
     let text = path;
     if (!this.#isExact || path.includes('%')) {
@@ -204,15 +208,15 @@ export class LayerIndex {
       text = cut.lookup;
     }
     const found = this.#engine.find(text);
-    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, cut, cut !== null && !cut.plain, isBehindSlash, this.rules);
+    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, cut, cut !== null && !cut.plain, isBehindMount, this.rules);
     const isLoose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
-    return new Lookup(path, this.#planOf(found.store), found.params, cut, isLoose, isBehindSlash, this.rules);
+    return new Lookup(path, this.#planOf(found.store), found.params, cut, isLoose, isBehindMount, this.rules);
   }
 
   /** The same by a test of every layer. */
-  lookupAll(path: string, isBehindSlash = false): Lookup {
+  lookupAll(path: string, isBehindMount = false): Lookup {
     this.#all ??= new Plan(this.layers.map((layer, position) => this.#step(layer, position, false, this.#unshaped)));
-    return new Lookup(path, this.#all, null, null, true, isBehindSlash, this.rules);
+    return new Lookup(path, this.#all, null, null, true, isBehindMount, this.rules);
   }
 
   #step(layer: AnyLayer, position: number, isCertain: boolean, shape: Shape): Step {

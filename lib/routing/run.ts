@@ -195,14 +195,13 @@ export class RouterRun implements Caller {
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
   #locate(): void {
-    const { req, router } = this;
+    const { req, router, entered, parent } = this;
     const { url } = req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
     const index = router[kMounted].index(this.rules);
-    const entered = this.entered;
-    const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
-    this.#lookup = index.lookup(path, isBehindSlash);
+    const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
+    this.#lookup = index.lookup(path, isBehindMount);
     this.#url = url;
     this.#version = router[kMounted].version;
     const { steps } = this.#lookup.plan;

@@ -1,6 +1,6 @@
 import { Layer, type Mounted } from './layer';
 import type { Route } from './route';
-import type { Step } from './layer-index';
+import type { Lookup, Step } from './layer-index';
 import type { Caller } from './caller';
 import type { RoutingRules } from './rules';
 
@@ -24,9 +24,9 @@ export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules):
  * Calls back with each route that a path matches, in order, until it returns true; returns whether it did.
  * @param ofApplications Whether routes of applications that are mounted count.
  */
-function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindSlash = false): boolean {
+function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindMount = false): boolean {
   const own = mounted.rulesWithin(rules);
-  const lookup = mounted.index(own).lookup(path, isBehindSlash && !own.asExpress && !own.ignoreTrailingSlash);
+  const lookup = mounted.index(own).lookup(path, isBehindMount);
   if (!lookup.plan.mayTake) return false;
   for (const step of lookup.plan.steps) {
     const { layer } = step;
@@ -39,7 +39,7 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
       if (found(layer.route as Route)) return true;
       continue;
     }
-    if (findBehind(inner, path, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
+    if (findBehind(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
   }
   return false;
 }
@@ -64,18 +64,10 @@ export function isBesideRouters(run: Caller): boolean {
  * no route in it takes the request, and the next that does belongs to a router beside it. A router without any route is a bundle of
  * middleware, and is entered.
  */
-<<<<<<< HEAD
 export function findTaker(run: Caller, from: number): Taker {
   const handles = (route: Route): boolean => route.handles(run.req.method);
   let start = from;
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; start = (here = here.parent)?.cursor ?? 0) {
-=======
-export function standsBack(run: Caller, method: string, mounted: Mounted, rest: string, isBehindSlash: boolean): boolean {
-  if (mounted.isApplication || !hasRoutes(mounted)) return false;
-  const takesRest = (other: Mounted, path: string, isBehind: boolean): boolean => findRoute(other, path.startsWith('/') ? path : `/${path}`, run.rules, (route) => route.handles(method), false, isBehind);
-  if (takesRest(mounted, rest, isBehindSlash)) return false;
-  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
->>>>>>> rt-pat
     const { lookup } = here;
     const { steps } = lookup.plan;
     for (let index = start; index < steps.length; index++) {
@@ -88,7 +80,7 @@ export function standsBack(run: Caller, method: string, mounted: Mounted, rest: 
       if (pattern === undefined) continue;
       const prefix = lookup.prefix(step, pattern);
       // A route of a router around it is no sibling's.
-      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup.path, prefix, run.rules, handles, false)) {
+      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup, prefix, run.rules, handles, false)) {
         return { at: here === run ? index : Infinity, isRouter: inner !== undefined };
       }
     }
@@ -100,7 +92,8 @@ export function hasRoutes({ layers }: Mounted): boolean {
   return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined && !layer.mounted.isApplication && hasRoutes(layer.mounted)));
 }
 
-function findBehind(mounted: Mounted, path: string, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
+function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
   const rest = path.slice(prefix.length);
-  return findRoute(mounted, rest.startsWith('/') ? rest : `/${rest}`, rules, found, ofApplications, prefix !== '' && rest === '/');
+  const isSlashSent = rest.startsWith('/');
+  return findRoute(mounted, isSlashSent ? rest : `/${rest}`, rules, found, ofApplications, prefix === '' ? isBehindMount : isSlashSent);
 }

@@ -90,9 +90,9 @@ function match({ patterns, handle }: Layer, { path, isBehindSlash }: Place): Hit
   return firstHit(isBehindSlash ? patterns.filter((pattern) => pattern.join('/') !== '') : patterns, path, false);
 }
 
-function behind({ prefix }: Hit, { path }: Place): Place {
-  const rest = path.slice(prefix.length);
-  return { path: rest === '' ? '/' : rest, isBehindSlash: prefix !== '' && rest === '/' };
+function behind({ prefix }: Hit, place: Place): Place {
+  const rest = place.path.slice(prefix.length);
+  return { path: rest === '' ? '/' : rest, isBehindSlash: prefix === '' ? place.isBehindSlash : rest === '/' };
 }
 
 function isRouter(handle: Layer['handle']): handle is LinearRouter {
@@ -177,7 +177,7 @@ class LinearRun {
     const { method, url } = this.#req;
     const path = (url as string).replace(/\?.*/, '');
     const { prefix, isSlashAdded } = this.#entered;
-    this.place = { path, isBehindSlash: prefix !== '' && !isSlashAdded && path === '/' };
+    this.place = { path, isBehindSlash: prefix === '' ? this.around?.place.isBehindSlash === true && path === '/' : !isSlashAdded && path === '/' };
     let error = given;
     for (let layer = this.router.stack[this.#at++]; layer !== undefined; layer = this.router.stack[this.#at++]) {
       const { handle } = layer;
