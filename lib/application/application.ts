@@ -99,6 +99,7 @@ const LISTENING = ['addListener', 'off', 'on', 'prependListener', 'removeAllList
 export class Application extends ConfiguredApplication {
   /** The application that it is mounted in. */
   declare parent: Application | undefined;
+  /** @internal */
   declare readonly [kParts]: Parts;
 
   /** @param asExpress Whether it goes by Express's rules where they are others: a router's middleware runs for what lies beneath it, OPTIONS is answered. */
@@ -236,7 +237,11 @@ export class Application extends ConfiguredApplication {
     this[kParts].way.take(message as RoutedRequest, response as Response, next);
   }
 
-  /** As {@link Router.route}, of the application's router. */
+  /**
+   * Registers a route without handlers yet, as {@link Router.route}.
+   * @example
+   * app.route('/users').get(list).post(create);
+   */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
   route(...given: [Path]): Route {
     return this.router.route(...given);

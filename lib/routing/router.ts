@@ -35,15 +35,7 @@ export interface ListedPath {
 
 /** Where routes and middleware are registered: a router or an application, by the name that Express's types have for it. */
 export interface IRouter extends Verbs {
-  /**
-   * Adds middleware, error middleware (four parameters) or routers, for every
-   * path or under the given ones (INTERFACE section 4.1).
-   * @throws TypeError when a path is wrong or what is given is neither function nor router.
-   * @example
-   * app.use((req, res, next) => { console.log(req.url); next(); });
-   * app.use('/users', users);
-   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
-   */
+  /** Adds middleware, error middleware or routers. */
   use: Use<this>;
   /** See {@link Router.route}. */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;

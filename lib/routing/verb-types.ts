@@ -35,7 +35,20 @@ export interface Verb<Self> {
 
 /** Registers middleware, error middleware or routers, as `Verb` does. */
 export interface Use<Self> {
+  /**
+   * Adds middleware, error middleware (four parameters) or routers for every path (INTERFACE section 4.1).
+   * @throws TypeError when what is given is neither function nor router.
+   * @example
+   * app.use((req, res, next) => { console.log(req.url); next(); });
+   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
+   */
   (...handlers: Handler[]): Self;
+  /**
+   * Adds them under a path, or under several.
+   * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @example
+   * app.use('/users', users);
+   */
   <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
   (...handlers: MixedHandlers[]): Self;
   <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
