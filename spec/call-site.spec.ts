@@ -7,8 +7,13 @@ const handler = (): void => undefined;
 /** The line that a registration is told to stand at. */
 function siteOf(register: (app: Application) => unknown, app = createServer()): string | undefined {
   register(app);
-  const site = ({ layers: [layer] }: Router): CallSite | undefined => (layer instanceof Layer ? (layer.route?.stack[0] ?? layer).site : undefined);
-  return site(app.router)?.place;
+  return placeIn(app.router);
+}
+
+/** That of the first registration, or of the first in a router that is mounted. */
+function placeIn({ stack: [layer] }: Router): string | undefined {
+  if (!(layer instanceof Layer)) return undefined;
+  return layer.handle instanceof Router ? placeIn(layer.handle) : layer.site.place;
 }
 
 /** The line that this was called from. */

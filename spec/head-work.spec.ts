@@ -4,10 +4,11 @@ import { Request, Router } from 'waypost';
 import { isFresh } from '../lib/http/etag';
 import { parseForm } from '../lib/http/query';
 import { kSettings } from '../lib/http/request-state';
+import { kMounted } from '../lib/routing/layer';
 import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
 import { takes } from '../lib/routing/takes';
-import { rulesOf } from './support/routed';
+import { rulesOf } from './support/router-run';
 import { growth, workOf } from './support/work-meter';
 
 /*
@@ -145,13 +146,34 @@ describe.each([/^\/api/, '/*any', '/api/*any', '/:a/*any'])('a router that is mo
     const work = (routes: number): number => {
       const inner = Router();
       for (let i = 0; i < routes; i++) inner.get([`/r${i}/:id`, `/r${i}/*rest`], () => undefined);
-      const [outer, rules] = [Router().use(mount, inner), rulesOf(relaxed)];
+      const outer = Router().use(mount, inner)[kMounted];
+      const rules = rulesOf(relaxed);
       const find = (path: string): boolean => takes(outer, 'GET', path, rules);
       find('/api/x/y');
       return workOf(() => find(target));
     };
     expect(work(40) / work(2)).toBeLessThan(3);
   });
+});
+
+test.each(['a/', '/', '.%2e/', '%2f'])('a path is cut once for each router that looks at it, however many routes are in it: %s', (unit) => {
+  const path = `/${unit.repeat(8000 / unit.length)}`;
+  for (const paths of [relaxed, exact]) {
+    const rules = rulesOf(paths);
+    const cuts = (routes: number): number => {
+      const inner = Router();
+      for (let i = 0; i < routes; i++) inner.get(`/:a/zz${i}`, () => undefined).use(`/yy${i}`, () => undefined).get('/:a-:b', () => undefined);
+      const outer = Router().use('/:first', inner)[kMounted];
+      takes(outer, 'GET', '/a', rules);
+      const split = jest.spyOn(String.prototype, 'split');
+      takes(outer, 'GET', path, rules);
+      const { length } = split.mock.calls;
+      split.mockRestore();
+      return length;
+    };
+    expect(cuts(64)).toBe(cuts(2));
+    expect(cuts(2)).toBeLessThan(6);
+  }
 });
 
 test.each(Object.entries({

@@ -166,7 +166,7 @@ class Subject {
         outer.use(mount, router);
         return router;
       }, this.#router);
-      innermost.get(path, (req: Request, _res: Response, next: () => void) => {
+      innermost.get(path, (req: Request, _res: unknown, next: () => void) => {
         this.#visits.push({ index, params: { ...req.params }, base: req.baseUrl });
         next();
       });

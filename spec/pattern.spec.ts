@@ -1,8 +1,11 @@
 import { createServer, Router } from 'waypost';
 import { HttpError } from '../lib/errors';
+import { kMounted } from '../lib/routing/layer';
 import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, parsePrefix } from '../lib/routing/patterns/pattern';
+import { takes } from '../lib/routing/takes';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
+import { rulesOf } from './support/router-run';
 
 const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 const SILENT = { logging: { level: 'silent' } } as const;
@@ -97,12 +100,6 @@ describe('what DECISIONS adds to the language', () => {
     expect(match(`/a\\${char}b`, `/a${char}b`)).toEqual({});
     expect(match(`/a\\${char}b`, '/ab')).toBeNull();
     expect(match(`/:x\\${char}`, `/v${char}`)).toEqual({ x: 'v' });
-  });
-
-  test('across a mount the inner value of a name wins', () => {
-    const mount = parsePrefix('/:id/*', EXACT);
-    const [joined] = joinPatterns(mount, parsePattern('/x/:id/*', EXACT), false, EXACT);
-    expect(joined?.capture(new Path('/1/2/x/3/4', EXACT), false, true)).toEqual({ id: '3', '*': '4' });
   });
 });
 
@@ -324,5 +321,14 @@ describe('an unfriendly path', () => {
   ])('%s is decided at once', (pattern, path) => {
     const [parsed] = parsePattern(pattern, EXACT);
     expect(typeof parsed?.matches(new Path(path, EXACT))).toBe('boolean');
+  });
+
+  test('is decided at once where mounts beneath one another take "**"', () => {
+    const rules = rulesOf(EXACT);
+    let router = Router().get('/a', () => undefined);
+    for (let i = 0; i < 8; i++) router = Router().use('/**/a', router);
+    // Each mount takes the most it can: what it matches is a path of its own.
+    expect(takes(router[kMounted], 'GET', `/${'a/'.repeat(4_000)}b`, rules)).toBe(false);
+    expect(takes(Router().use('/**/b', Router().get('/a', () => undefined))[kMounted], 'GET', `/${'a/b/'.repeat(4_000)}a`, rules)).toBe(true);
   });
 });
