@@ -7,7 +7,7 @@ import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
 import { checkPath, isPaths, listPaths, type Path, type Paths, writePaths } from './given-path';
 import type { AnyHandler, Handler, NextFunction, ParamHandler } from './handler';
-import { type AnyLayer, kMounted, Layer, type Mounted } from './layer';
+import { kMounted, Layer, type Mounted } from './layer';
 import { MountedRouter } from './mounted-router';
 import { readParam } from './param';
 import type { PathParams } from './params-type';
@@ -84,12 +84,13 @@ export class Router {
   }
 
   /** The layers in order, as Express's `stack`: a program may change it, and the `handle` of each. */
-  get stack(): AnyLayer[] {
+  get stack(): Layer[] {
     this[kMounted].isStackRead = true;
-    return this[kMounted].layers;
+    // One of another framework is typed as if it were a layer, as tools read both alike.
+    return this[kMounted].layers as Layer[];
   }
 
-  set stack(layers: AnyLayer[]) {
+  set stack(layers: Layer[]) {
     this[kMounted].isStackRead = true;
     this[kMounted].layers = layers;
     this[kMounted].version++;
