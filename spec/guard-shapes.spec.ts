@@ -1,8 +1,7 @@
 import theirs from 'express';
 import { type Application, createServer, type CreateServerOptions, type ErrorHandler, express as ours, type Handler, Router } from 'waypost';
-import type { Outcome } from './support/linear-walk';
 import type { Sent } from './support/program';
-import { type Listener, ProgramServer } from './support/program-server';
+import { type Listener, type Outcome, ProgramServer } from './support/program-server';
 import { LogRecorder, Running } from './support/running';
 
 const bench = new ProgramServer();
