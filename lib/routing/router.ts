@@ -14,7 +14,7 @@ import type { PathParams } from './params-type';
 import { parsePattern, parsePrefix } from './patterns/pattern';
 import { flattenHandlers, Route } from './route';
 import { EXPRESS_RULES, type RouterOptions, type RoutingRules } from './rules';
-import { kRun, type RoutedRequest } from './caller';
+import { type Caller, kRun, type RoutedRequest, targetBeneath } from './caller';
 import { RouterRun } from './run';
 import { addVerbs, type Verbs } from './verb';
 import type { Use } from './verb-types';
@@ -110,7 +110,7 @@ export class Router {
     const parent = req[kRun];
     const { entrance } = this[kMounted];
     // Its signatures are checked where the application is entered.
-    if (entrance !== null && parent?.root?.host !== entrance) return entrance.take(req, res, next);
+    if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {
@@ -212,6 +212,11 @@ export function readUse(given: readonly unknown[]): { readonly path: Paths; read
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
   for (const handler of handlers) checkHandler(handler, where, true);
   return { path, paths, handlers: handlers as AnyHandler[] };
+}
+
+/** Whether an application's router is called under a path of its own application: its routes read the target as another than the application does. */
+function isAlias(parent: Caller, req: RoutedRequest): boolean {
+  return targetBeneath(parent, parent.enteredBy(req, String(req.baseUrl)), req.url) !== req.url;
 }
 
 /** Whether what is mounted is that router, or has it mounted within. */
