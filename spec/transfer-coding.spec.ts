@@ -1,6 +1,6 @@
 import { request as askOverHttp } from 'node:http';
 import express from 'express';
-import { type Application, createServer, ERRORS, signRequest } from 'waypost';
+import { type Application, createServer, ERRORS, type Handler, Router, signRequest } from 'waypost';
 import { Running } from './support/running';
 import { Wire } from './support/wire';
 
@@ -46,6 +46,33 @@ const CODED = [
   ['Transfer-Encoding: gzip, chunked'], ['transfer-encoding: GZIP,CHUNKED'], ['Transfer-Encoding: deflate, chunked'], ['Transfer-Encoding: identity, chunked'],
   ['Transfer-Encoding: x, chunked'], ['Transfer-Encoding: ,chunked'], ['Transfer-Encoding: gzip', 'Transfer-Encoding: chunked'], ['TRANSFER-ENCODING: br, gzip , chunked'],
 ];
+
+/** What a server of Node may call, with these routes, or an application that has them. */
+const ROUTERS: Record<string, () => Application> = {
+  'an application around a router': () => {
+    const router = Router();
+    routes(Object.assign(router, { fallback: () => undefined }) as unknown as Application);
+    return createServer({ logging: { level: 'silent' }, body: { limit: 10 } }).use(router);
+  },
+  'a router around an application, within another': () => {
+    const app = createServer({ logging: { level: 'silent' }, body: { limit: 10 } });
+    routes(app);
+    return createServer({ logging: { level: 'silent' } }).use(Router().use(app as unknown as Handler));
+  },
+};
+
+describe.each(Object.entries(ROUTERS))('%s that is called by a server of Node', (_name, make) => {
+  test.each(CODED)('answers 501 too, and nothing runs, nor what follows: %s %s', async (...fields) => {
+    const text = await Wire.tell(await running.serve(make()), told('/a', fields));
+    expect(text.split('\r\n\r\n', 2)[0]).toMatch(/^HTTP\/1\.1 501 [^]*^Connection: close$/im);
+    expect([text.match(/HTTP\/1\.1/g)?.length, seen]).toEqual([1, []]);
+  });
+
+  test('carries nothing out behind the last answer of its connection', async () => {
+    const text = await Wire.tell(await running.serve(make()), `POST /a HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n${'1'.repeat(20)}GET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    expect([text.slice(9, 12), text.match(/HTTP\/1\.1/g)?.length, seen]).toEqual(['413', 1, ['middleware /a']]);
+  });
+});
 
 describe('a body in a transfer coding besides chunked', () => {
   test.each(CODED.flatMap((fields) => ['/a', '/none'].map((path) => [path, ...fields])))('is 501, and nothing runs, nor what follows: %s %s %s', async (path, ...fields) => {

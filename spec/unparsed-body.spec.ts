@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import zlib from 'node:zlib';
 import * as fc from 'fast-check';
-import { type Application, type CreateServerOptions, createServer, Router, type Handler, type Request, type Response, signRequest } from 'waypost';
+import { type Application, type CreateServerOptions, createServer, Router, type Handler, type IRouter, type Request, type Response, signRequest } from 'waypost';
 import { parseJson } from '../lib/http/body/json';
 import { LogRecorder, Running } from './support/running';
 import { runs } from './support/runs';
@@ -247,8 +247,8 @@ describe('the limit of a webhook', () => {
 
   test('holds in what is mounted, and in a router that is called', async () => {
     for (const inner of [createServer({ logging: { level: 'silent' } }), Router()]) {
-      inner.post('/github', answers);
-      const port = await running.app((app) => app.use('/hooks', (req, res, next) => inner(req, res, next)), options('4mb'));
+      (inner as IRouter).post('/github', answers);
+      const port = await running.app((app) => app.use('/hooks', (req, res, next) => (inner as Handler)(req, res, next)), options('4mb'));
       expect((await post(port, '/hooks/github', large, 'application/json', sign(large))).body).toBe(String(2 * MIB));
     }
   });

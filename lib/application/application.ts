@@ -389,7 +389,8 @@ function announce(outermost: Application): void {
     const registered = listRegistered(app[kMounted], app[kRules]);
     for (const warning of registrationWarnings(registered, app[kRules], hooks)) logger.warn(where + warning);
     for (const { layer, path } of registered) {
-      const mounted = mountedApplication(layer.origin);
+      // A router calls it itself.
+      const mounted = mountedApplication(layer.origin) ?? layer.origin;
       if (mounted instanceof Application && !announced.has(mounted)) announced.set(mounted, at + (path === '/' ? '' : path));
     }
   }

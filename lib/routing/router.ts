@@ -7,14 +7,14 @@ import { describe } from '../options/field';
 import { checkHandler } from './given-handler';
 import { checkPath, isPaths, listPaths, type Path, type Paths, writePaths } from './given-path';
 import type { AnyHandler, Handler, NextFunction, ParamHandler } from './handler';
-import { type AnyLayer, kMounted, Layer, type Mounted } from './layer';
+import { kMounted, Layer, type Mounted } from './layer';
 import { MountedRouter } from './mounted-router';
 import { readParam } from './param';
 import type { PathParams } from './params-type';
 import { parsePattern, parsePrefix } from './patterns/pattern';
 import { flattenHandlers, Route } from './route';
 import { EXPRESS_RULES, type RouterOptions, type RoutingRules } from './rules';
-import { kRun, type RoutedRequest } from './caller';
+import { type Caller, kRun, type RoutedRequest, targetBeneath } from './caller';
 import { RouterRun } from './run';
 import { addVerbs, type Verbs } from './verb';
 import type { Use } from './verb-types';
@@ -76,12 +76,13 @@ export class Router {
   }
 
   /** The layers in order, as Express's `stack`: a program may change it, and the `handle` of each. */
-  get stack(): AnyLayer[] {
+  get stack(): Layer[] {
     this[kMounted].isStackRead = true;
-    return this[kMounted].layers;
+    // One of another framework is typed as if it were a layer, as tools read both alike.
+    return this[kMounted].layers as Layer[];
   }
 
-  set stack(layers: AnyLayer[]) {
+  set stack(layers: Layer[]) {
     this[kMounted].isStackRead = true;
     this[kMounted].layers = layers;
     this[kMounted].version++;
@@ -101,7 +102,7 @@ export class Router {
     const parent = req[kRun];
     const { entrance } = this[kMounted];
     // Its signatures are checked where the application is entered.
-    if (entrance !== null && parent?.root?.host !== entrance) return entrance.take(req, res, next);
+    if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {
@@ -203,6 +204,11 @@ export function readUse(given: readonly unknown[]): { readonly path: Paths; read
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it a middleware function or router`);
   for (const handler of handlers) checkHandler(handler, where, true);
   return { path, paths, handlers: handlers as AnyHandler[] };
+}
+
+/** Whether an application's router is called under a path of its own application: its routes read the target as another than the application does. */
+function isAlias(parent: Caller, req: RoutedRequest): boolean {
+  return targetBeneath(parent, parent.enteredBy(req, String(req.baseUrl)), req.url) !== req.url;
 }
 
 /** Whether what is mounted is that router, or has it mounted within. */
