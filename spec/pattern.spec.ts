@@ -98,12 +98,6 @@ describe('what DECISIONS adds to the language', () => {
     expect(match(`/a\\${char}b`, '/ab')).toBeNull();
     expect(match(`/:x\\${char}`, `/v${char}`)).toEqual({ x: 'v' });
   });
-
-  test('across a mount the inner value of a name wins', () => {
-    const mount = parsePrefix('/:id/*', EXACT);
-    const [joined] = joinPatterns(mount, parsePattern('/x/:id/*', EXACT), false, EXACT);
-    expect(joined?.capture(new Path('/1/2/x/3/4', EXACT), false, true)).toEqual({ id: '3', '*': '4' });
-  });
 });
 
 describe('captures', () => {

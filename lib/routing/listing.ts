@@ -6,6 +6,7 @@ import { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
 import { joinPatterns } from './caller';
 import type { RoutingRules } from './rules';
+import { hasRoutes } from './takes';
 
 /** One route, as a row. */
 export interface RouteDescription {
@@ -26,11 +27,16 @@ export interface Mount {
   readonly isBundle: boolean;
 }
 
+/** Patterns that one registration may come to; of more the first stands for all, and matches everything. */
+const MOST_PATTERNS = 256;
+
 /** One registration, with the paths that its routers are mounted at. */
 export interface Registered {
   readonly layer: Layer;
   readonly mount: Mount;
   readonly patterns: readonly Pattern[];
+  /** Whether they match what it takes; else they match more. */
+  readonly isExact: boolean;
   /** The same as text. */
   readonly path: string;
 }
@@ -38,22 +44,27 @@ export interface Registered {
 /** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
-  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])]);
+  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])], true);
 }
 
-function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[]): Registered[] {
+function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[], isExactAround: boolean): Registered[] {
   return layers.flatMap((layer): Registered[] => {
     if (!(layer instanceof Layer)) return [];
-    const patterns = around.flatMap((pattern) => layer.patterns(rules).map((inner) => within(pattern, inner, layer.route === undefined)));
-    const registered = { layer, mount, patterns, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
+    const own = layer.patterns(rules);
+    const isFew = around.length * own.length <= MOST_PATTERNS;
+    const joined = (isFew ? around : around.slice(0, 1)).flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined)));
+    const patterns = isFew ? joined : [new Pattern((joined[0] as Pattern).text, [{ kind: 'deep' }])];
+    const isExact = isFew && isExactAround;
+    const registered = { layer, mount, patterns, isExact, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
     const { mounted } = layer;
     if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
-    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
+    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns, isExact && !patterns.some(isOpen));
   });
 }
 
-function hasRoutes({ layers }: Mounted): boolean {
-  return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted?.isApplication === false && hasRoutes(layer.mounted)));
+/** Whether it takes the rest of a path by itself. */
+function isOpen({ deeps, tail }: Pattern): boolean {
+  return deeps.length > 0 || tail !== undefined;
 }
 
 /** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
@@ -111,7 +122,8 @@ export function describeRoutes(all: readonly Registered[]): RouteDescription[] {
   return listRoutes(all).map(({ description }) => description);
 }
 
-function covers({ patterns }: Registered, pattern: Pattern, engine: Engine): boolean {
+function covers({ patterns, isExact }: Registered, pattern: Pattern, engine: Engine): boolean {
+  if (!isExact) return false;
   if (engine.add(pattern).every((shape) => patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
   // Of what an expression takes shapes say little, but two may be the same.
   if (pattern.tail === undefined) return false;

@@ -66,7 +66,8 @@ export class RouterRun implements Caller {
   #isWhole = false;
   #isInRoute = false;
   #syncCalls = 0;
-  #allowed: Set<string> | null = null;
+  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  readonly #allowed: Set<string> | null;
   #pattern: Pattern | undefined = undefined;
   #trace: HandlerTrace | null = null;
 
@@ -88,6 +89,7 @@ export class RouterRun implements Caller {
     this.#shownBase = this.#baseUrl;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : parent.mountPath + this.entered.prefix;
+    this.#allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
@@ -169,6 +171,7 @@ export class RouterRun implements Caller {
       let params: Params;
       try {
         params = lookup.capture(step, pattern, route !== undefined || this.rules.asExpress);
+        if (route !== undefined && !this.rules.asExpress && this.parent instanceof RouterRun) this.parent.#checkCaptures();
       } catch (error) {
         failure ??= error;
         continue;
@@ -202,12 +205,18 @@ export class RouterRun implements Caller {
   #handles({ route }: AnyLayer): boolean {
     const { method } = this.req;
     const handles = (route as NonNullable<Layer['route']>).handles(method);
-    if (!handles && method === 'OPTIONS' && this.rules.answersOptions) {
-      this.#allowed ??= new Set();
+    if (!handles && method === 'OPTIONS' && this.#allowed !== null) {
       for (const name of Object.keys((route as NonNullable<Layer['route']>).methods)) this.#allowed.add(name.toUpperCase());
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
     return handles;
+  }
+
+  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
+  #checkCaptures(): void {
+    const lookup = this.#lookup as Lookup;
+    if (lookup.isLoose) this.#pattern?.capture(lookup.cut, true, true);
+    if (this.parent instanceof RouterRun) this.parent.#checkCaptures();
   }
 
   #standsBack(layer: Layer, lookup: Lookup, step: Step, pattern: Pattern): boolean {
@@ -338,9 +347,10 @@ export class RouterRun implements Caller {
 
   #leave(failure: unknown): void {
     const { req } = this;
-    if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
+    const allowed = this.#allowed;
+    if (failure === undefined && allowed !== null && allowed.size > 0) {
       const { res } = this;
-      return callHandler(() => answerOptions(res, this.#allowed as Set<string>), undefined, req, res, (error) => this.#finish(error));
+      return callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
     }
     this.#finish(failure);
   }

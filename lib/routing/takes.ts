@@ -76,6 +76,11 @@ export function standsBack(run: Caller, method: string, mounted: Mounted, rest: 
   return false;
 }
 
-function hasRoutes({ layers }: Mounted): boolean {
-  return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined && !layer.mounted.isApplication && hasRoutes(layer.mounted)));
+/** Whether a handler of a route is in it, or in a router that is mounted in it. */
+export function hasRoutes({ layers }: Mounted): boolean {
+  return layers.some((layer) => {
+    if (!(layer instanceof Layer)) return layer.route !== undefined;
+    const { route, mounted } = layer;
+    return route === undefined ? mounted?.isApplication === false && hasRoutes(mounted) : route.stack.length > 0;
+  });
 }
