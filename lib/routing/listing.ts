@@ -6,7 +6,6 @@ import { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
 import { joinPatterns } from './caller';
 import type { RoutingRules } from './rules';
-import { hasRoutes } from './takes';
 
 /** One route, as a row. */
 export interface RouteDescription {
@@ -27,44 +26,42 @@ export interface Mount {
   readonly isBundle: boolean;
 }
 
-/** Patterns that one registration may come to; of more the first stands for all, and matches everything. */
-const MOST_PATTERNS = 256;
-
 /** One registration, with the paths that its routers are mounted at. */
 export interface Registered {
   readonly layer: Layer;
   readonly mount: Mount;
   readonly patterns: readonly Pattern[];
-  /** Whether they match what it takes; else they match more. */
-  readonly isExact: boolean;
   /** The same as text. */
   readonly path: string;
+  /** Whether the patterns take more than it does: beneath a mount path that takes the rest of a path by itself it may be anywhere. */
+  readonly isWider: boolean;
 }
+
+/** Patterns that one registration may come to. */
+const MOST_PATTERNS = 256;
 
 /** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
-  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])], true);
+  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])]);
 }
 
-function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[], isExactAround: boolean): Registered[] {
+function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[]): Registered[] {
   return layers.flatMap((layer): Registered[] => {
     if (!(layer instanceof Layer)) return [];
     const own = layer.patterns(rules);
     const isFew = around.length * own.length <= MOST_PATTERNS;
-    const joined = (isFew ? around : around.slice(0, 1)).flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined)));
-    const patterns = isFew ? joined : [new Pattern((joined[0] as Pattern).text, [{ kind: 'deep' }])];
-    const isExact = isFew && isExactAround;
-    const registered = { layer, mount, patterns, isExact, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
+    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
+    const isWider = !isFew || around.some(isOpen);
+    const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
     const { mounted } = layer;
     if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
-    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns, isExact && !patterns.some(isOpen));
+    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
   });
 }
 
-/** Whether it takes the rest of a path by itself. */
-function isOpen({ deeps, tail }: Pattern): boolean {
-  return deeps.length > 0 || tail !== undefined;
+function hasRoutes({ layers }: Mounted): boolean {
+  return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted?.isApplication === false && hasRoutes(layer.mounted)));
 }
 
 /** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
@@ -74,6 +71,15 @@ function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   if (open !== -1) return new Pattern(text, [...mount.segments.slice(0, open), { kind: 'deep' }]);
   const isRoot = !isPrefix && mount.segments.length > 0 && inner.segments.length === 1 && isEmpty(inner.segments[0] as Segment);
   return new Pattern(text, isRoot ? mount.segments : [...mount.segments, ...inner.segments]);
+}
+
+/** One pattern for all of too many. */
+function anywhere([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
+  return new Pattern(joinPatterns((mount as Pattern).text, (inner as Pattern).text), [{ kind: 'deep' }]);
+}
+
+function isOpen({ segments }: Pattern): boolean {
+  return segments.some(({ kind }) => kind === 'deep' || kind === 'tail');
 }
 
 function isEmpty(segment: Segment): boolean {
@@ -107,7 +113,7 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
       }
       const description: RouteDescription = { method, path: registered.path, handlers: 1 };
       const covering = [...tree.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
-        (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
+        !other.registered.isWider && (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
       ));
       if (covering !== undefined) description.coveredBy = `${covering.description.method} ${covering.description.path}`;
       routes.push({ registered, position, description });
@@ -122,8 +128,7 @@ export function describeRoutes(all: readonly Registered[]): RouteDescription[] {
   return listRoutes(all).map(({ description }) => description);
 }
 
-function covers({ patterns, isExact }: Registered, pattern: Pattern, engine: Engine): boolean {
-  if (!isExact) return false;
+function covers({ patterns }: Registered, pattern: Pattern, engine: Engine): boolean {
   if (engine.add(pattern).every((shape) => patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
   // Of what an expression takes shapes say little, but two may be the same.
   if (pattern.tail === undefined) return false;

@@ -180,10 +180,7 @@ export class Router implements Mounted {
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
     const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
-    // A declaration: builders rename an expression whose name stands for something around it.
-    function handle(req: IncomingMessage, res: ServerResponse, next: NextFunction): void {
-      route.dispatch(req, res, next);
-    }
+    const handle: Handler = function handle(req, res, next) { route.dispatch(req, res, next); };
     add(this, new Layer(path, paths, handle, new CallSite(), route));
     return route;
   }
