@@ -4,29 +4,24 @@ import type { Response } from '../http/response';
 import { isDisputed, pathOf, pathStart } from '../target';
 import { admit, admitBehind } from './admission';
 import { asError, callHandler } from './call';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from './caller';
 import type { Handler, NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
-import { type AnyLayer, type ForeignLayer, kMounted, Layer } from './layer';
+import { type AnyLayer, type ForeignLayer, Layer } from './layer';
 import type { Lookup, Step } from './layer-index';
 import { mergeParams } from './merge-params';
 import { forgetFraming } from '../http/answer';
 import { type ParamCall, processParams } from './param';
 import type { Pattern } from './patterns/pattern';
 import type { Params } from './patterns/params';
-import { handles, type Route } from './route';
+import type { Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { findTaker, hasRoutes, isBesideRouters, type Taker } from './takes';
+import { standsBack } from './takes';
 import type { RequestWatch } from './watch';
 
 /** Calls of `next` that may be nested before the stack is let go. */
 const MAX_SYNC_CALLS = 100;
-
-/** A prefix that is part of the URL again, so that only the base is to be restored. */
-const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
-
-const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
 /** What a foreign layer has matched. */
 interface ForeignMatch {
@@ -69,13 +64,11 @@ export class RouterRun implements Caller {
   #shown = '';
   #shownBase: string;
   #isWhole = false;
+  #isInRoute = false;
   #syncCalls = 0;
-  #allowed: Set<string> | null = null;
+  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  readonly #allowed: Set<string> | null;
   #pattern: Pattern | undefined = undefined;
-  #reached: Pattern | undefined = undefined;
-  /** The pattern of the mounts around. */
-  readonly #mountPattern: string;
-  #taker: Taker | null = null;
   #trace: HandlerTrace | null = null;
 
   /** @param done Goes on with what nothing here has taken. */
@@ -95,17 +88,15 @@ export class RouterRun implements Caller {
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
     this.#shownBase = this.#baseUrl;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
-    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : (this.entered.isWhole === true ? '' : parent.mountPath) + this.entered.prefix;
-    this.#mountPattern = parent === undefined ? this.#baseUrl : parent.route;
+    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : parent.mountPath + this.entered.prefix;
+    this.#allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
   }
 
-  /** Begins. A router without layers is left at once. */
   start(): void {
-    if (this.router[kMounted].layers.length === 0) this.#leave(undefined);
-    else this.#advance(undefined);
+    this.#advance(undefined);
   }
 
   /** Bound, no closure: a closure that stands on an object which it captures makes V8 collect its old space again and again where bodies are large. */
@@ -119,7 +110,7 @@ export class RouterRun implements Caller {
   }
 
   #advance(error: unknown): void {
-    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return this.root.drop(error);
+    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return;
     if (this.#trace !== null) {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
@@ -131,7 +122,7 @@ export class RouterRun implements Caller {
       return;
     }
     const failure = asError(error);
-    if (this.#position >= this.router[kMounted].layers.length) {
+    if (this.#position >= this.router.layers.length) {
       setImmediate(RouterRun.#leaveLater, this, failure);
       return;
     }
@@ -150,9 +141,8 @@ export class RouterRun implements Caller {
   #goOn(given: unknown): void {
     const { req, router } = this;
     req[kRun] = this;
-    this.#taker = null;
     let failure = given;
-    if (req.url !== this.#url || router[kMounted].version !== this.#version) {
+    if (req.url !== this.#url || router.version !== this.#version) {
       try {
         this.#locate();
       } catch (error) {
@@ -181,29 +171,31 @@ export class RouterRun implements Caller {
       let params: Params;
       try {
         params = lookup.capture(step, pattern, route !== undefined || this.rules.asExpress);
+        if (route !== undefined && !this.rules.asExpress && this.parent instanceof RouterRun) this.parent.#checkCaptures();
       } catch (error) {
         failure ??= error;
         continue;
       }
       if (isPassed) continue;
-      if (route === undefined && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
+      if (route === undefined && failure === undefined && this.#standsBack(layer, lookup, step, pattern)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    this.#position = router[kMounted].layers.length;
+    this.#position = router.layers.length;
     this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
   #locate(): void {
-    const { req, router, entered, parent } = this;
+    const { req, router } = this;
     const { url } = req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
-    const index = router[kMounted].index(this.rules);
-    const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
-    this.#lookup = index.lookup(path, isBehindMount);
+    const index = router.index(this.rules);
+    const entered = this.entered;
+    const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
+    this.#lookup = index.lookup(path, isBehindSlash);
     this.#url = url;
-    this.#version = router[kMounted].version;
+    this.#version = router.version;
     const { steps } = this.#lookup.plan;
     let cursor = 0;
     while (cursor < steps.length && (steps[cursor] as Step).position < this.#position) cursor++;
@@ -213,24 +205,30 @@ export class RouterRun implements Caller {
   #handles({ route }: AnyLayer): boolean {
     const { method } = this.req;
     const handles = (route as NonNullable<Layer['route']>).handles(method);
-    if (!handles && method === 'OPTIONS' && this.rules.answersOptions) {
-      this.#allowed ??= new Set();
+    if (!handles && method === 'OPTIONS' && this.#allowed !== null) {
       for (const name of Object.keys((route as NonNullable<Layer['route']>).methods)) this.#allowed.add(name.toUpperCase());
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
     return handles;
   }
 
-  /** Whether the layer at the cursor is a router that is not entered. */
-  #standsBack({ mounted }: Layer): boolean {
-    if (mounted === undefined || mounted.isApplication || !hasRoutes(mounted)) return false;
-    const at = this.#cursor - 1;
-    if (this.#taker === null || this.#taker.at < at) this.#taker = findTaker(this, at);
-    return this.#taker.at > at && this.#taker.isRouter;
+  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
+  #checkCaptures(): void {
+    const lookup = this.#lookup as Lookup;
+    if (lookup.isLoose) this.#pattern?.capture(lookup.cut, true, true);
+    if (this.parent instanceof RouterRun) this.parent.#checkCaptures();
   }
 
-  get cursor(): number {
-    return this.#cursor;
+  #standsBack(layer: Layer, lookup: Lookup, step: Step, pattern: Pattern): boolean {
+    const { mounted } = layer;
+    if (this.rules.asExpress || mounted === undefined) return false;
+    const prefix = lookup.prefix(step, pattern);
+    const rest = lookup.path.slice(prefix.length);
+    return standsBack(this, this.req.method, mounted, rest, prefix !== '' && rest === '/');
+  }
+
+  get below(): readonly Step[] {
+    return (this.#lookup as Lookup).plan.steps.slice(this.#cursor);
   }
 
   get lookup(): Lookup | null {
@@ -244,7 +242,7 @@ export class RouterRun implements Caller {
     if (req.next !== this.next) req.next = this.next;
     const { layer } = step;
     if (layer.route !== undefined) req.route = layer.route as Route;
-    if (pattern.bare || !handlesParams(router)) {
+    if (pattern.bare || !router.handlesParams) {
       this.#admit(step, pattern, failure);
     } else {
       processParams(this, Object.keys(params), (error) => {
@@ -274,9 +272,8 @@ export class RouterRun implements Caller {
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
     const { layer } = step;
+    this.#isInRoute = layer.route !== undefined;
     if (layer.route === undefined) return this.#callMiddleware(step, pattern, failure);
-    this.#reached = pattern;
-    if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, this.req.method, this.route);
     if (this.mountPath !== '') this.#showWhole();
     this.#shown = this.req.url;
@@ -287,16 +284,9 @@ export class RouterRun implements Caller {
 
   #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
     const layer = step.layer as Layer;
-    const isOther = this.req.url !== this.#url;
-    this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
-    // A handler of a parameter has made another URL, off which the prefix makes yet another.
-    if (isOther && this.isChecked) admit(this, () => this.#call(layer, failure));
-    else this.#call(layer, failure);
-  }
-
-  #call(layer: Layer, failure: unknown): void {
-    const { watch } = this;
     const { handle } = layer;
+    this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
+    const { watch } = this;
     if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, this.req, this.res, this.next);
     this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);
     watch.call(this.#trace, handle, failure, this.req, this.res, this.next);
@@ -309,12 +299,9 @@ export class RouterRun implements Caller {
       const start = pathStart(url);
       const rest = url.slice(start + prefix.length);
       const isSlashAdded = !rest.startsWith('/');
-      const left = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
-      const base = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
-      // Off what a handler of a parameter has made, no prefix was taken that was matched.
-      this.#removed = { prefix, isSlashAdded, from: url, left: url === this.#url ? left : undefined, base };
-      req.url = left;
-      req.baseUrl = base;
+      this.#removed = { prefix, isSlashAdded };
+      req.url = url.slice(0, start) + (isSlashAdded ? '/' : '') + rest;
+      req.baseUrl = this.#baseBehind(prefix);
     }
     this.#shown = req.url;
     this.#shownBase = req.baseUrl;
@@ -329,15 +316,11 @@ export class RouterRun implements Caller {
 
   /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
   #showWhole(): void {
-    const { req, target } = this;
-    const { url } = req;
-    if (url !== this.#url) {
-      // A handler of a parameter has made it.
-      this.#url = url;
-      this.#version = -1;
-    }
+    const { req } = this;
+    let { url } = req;
+    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
     this.#isWhole = true;
-    req.url = target ?? url;
+    req.url = url;
   }
 
   /**
@@ -358,15 +341,16 @@ export class RouterRun implements Caller {
       req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
       return true;
     }
-    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = SHOWN;
+    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = NOTHING;
     return false;
   }
 
   #leave(failure: unknown): void {
     const { req } = this;
-    if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
+    const allowed = this.#allowed;
+    if (failure === undefined && allowed !== null && allowed.size > 0) {
       const { res } = this;
-      return callHandler(() => answerOptions(res, this.#allowed as Set<string>), undefined, req, res, (error) => this.#finish(error));
+      return callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
     }
     this.#finish(failure);
   }
@@ -383,7 +367,7 @@ export class RouterRun implements Caller {
     req.baseUrl = baseUrl;
     req.next = next;
     req.params = params;
-    req[kRun] = this.parent;
+    if (this.parent !== undefined) req[kRun] = this.parent;
     this.#done(failure);
   }
 
@@ -391,8 +375,8 @@ export class RouterRun implements Caller {
   #matchForeign(layer: ForeignLayer, failure: unknown): ForeignMatch | Error | undefined {
     try {
       const match = layer.match((this.#lookup as Lookup).path);
-      if (!match || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, this.req.method)))) return undefined;
-      const { params = {}, path = '' } = typeof match === 'object' ? (match) : layer;
+      if (!match || (layer.route !== undefined && (failure !== undefined || layer.route._handlesMethod?.(this.req.method) === false))) return undefined;
+      const { params = {}, path = '' } = typeof match === 'object' ? (match as Partial<ForeignMatch>) : layer;
       return { params, path };
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
@@ -407,43 +391,47 @@ export class RouterRun implements Caller {
     if (layer.route !== undefined) req.route = layer.route as Route;
     const call = (): void => {
       if (layer.route === undefined) this.#removePrefix(path);
-      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))), undefined, req, res, this.next);
+      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))) as Handler, undefined, req, res, this.next);
     };
     if (!this.isChecked) call();
     else admit(this, call);
   }
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
-    const { base: expected = this.#baseUrl } = this.#removed;
+    const expected = this.#baseBehind(this.#removed.prefix);
     // A base that the program has assigned tells nothing.
     if (this.#shownBase !== expected) return null;
-    const isWhole = this.#isWhole;
-    if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
+    if (url === this.#shown) return baseUrl === expected ? this.#removed : null;
     // Called by hand, or by another framework: what was added to the base was taken off the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.#url);
-    return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
+    return { prefix, isSlashAdded: restored(url, { prefix, isSlashAdded: true }) === this.#url };
+  }
+
+  #baseBehind(prefix: string): string {
+    return prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
   }
 
   get target(): string | null {
-    return this.#isWhole ? this.req.url : targetBeneath(this, this.#removed, this.req.url);
+    let { url } = this.req;
+    if (this.#isWhole) return url;
+    for (let run: Caller = this; run !== this.root && run.parent !== undefined; run = run.parent) {
+      if (run.entered === null) return null;
+      url = restored(url, run.entered);
+    }
+    return url;
   }
 
   get route(): string {
-    return joinPatterns(this.#mountPattern, this.#pattern?.text ?? '/');
+    return joinPatterns(this.parent === undefined ? this.#baseUrl : this.parent.route, this.#pattern?.text ?? '/');
   }
 
-  get reachedRoute(): string {
-    return joinPatterns(this.#mountPattern, this.#reached?.text ?? '/');
+  /** The same where it is a route. */
+  get reachedRoute(): string | undefined {
+    return this.#isInRoute ? this.route : undefined;
   }
 
   fail(error: unknown): void {
-    const { req, root } = this;
-    this.#isWhole = false;
-    // The target that it was entered with has been admitted.
-    req.url = this.#enteredUrl;
-    req.method = root?.admittedMethod ?? req.method;
     this.#handOn(error);
   }
 }
@@ -459,7 +447,7 @@ function answerOptions(res: Response, methods: ReadonlySet<string>): unknown {
   return res.end(allow);
 }
 
-function handlesParams({ params }: Router): boolean {
-  for (const _ in params) return true;
-  return false;
+/** The pattern of the route that a request has reached last, mount paths included; undefined where it has reached none. */
+export function matchedRoute({ [kRun]: run }: RoutedRequest): string | undefined {
+  return run instanceof RouterRun ? run.reachedRoute : undefined;
 }

@@ -27,10 +27,10 @@ export class LinearRouter implements Registrar {
   readonly stack: Layer[] = [];
   readonly params: Record<string, ParamHandler[]> = {};
   readonly isApplication: boolean;
-  /** Parses a body, before handlers of routes. */
-  readonly #parse: Handle;
+  /** Parses a body, before handlers of routes; null where there is none. */
+  readonly #parse: Handle | null;
 
-  constructor(isApplication: boolean, parse: Handle) {
+  constructor(isApplication: boolean, parse: Handle | null) {
     this.isApplication = isApplication;
     this.#parse = parse;
     for (const verb of VERBS) Object.assign(this, { [verb]: (path: unknown, ...handlers: unknown[]) => (this.route(path)[verb] as Handle)(...handlers) });
@@ -46,7 +46,7 @@ export class LinearRouter implements Registrar {
     const route = new ExpressRoute(String(path));
     for (const verb of VERBS) {
       const add = route[verb] as Handle;
-      route[verb] = (...handlers: unknown[]) => add.call(route, ...(handlers.flat(Infinity) as Handle[]).flatMap((handler) => (handler.length > 3 ? handler : [this.#parse, handler])));
+      route[verb] = (...handlers: unknown[]) => add.call(route, ...(handlers.flat(Infinity) as Handle[]).flatMap((handler) => (this.#parse === null || handler.length > 3 ? handler : [this.#parse, handler])));
     }
     this.#add(path, route);
     return route;
@@ -143,6 +143,10 @@ class LinearRun {
   readonly #outerRun: LinearRun | undefined;
   readonly #entered: Removed;
   readonly #called: Record<string, ParamCall> = {};
+  /** Whether a mount path around has captured what is malformed. */
+  readonly #isMalformed: boolean;
+  /** The same of what it is in. */
+  #captured = false;
   #at = 0;
   #syncCalls = 0;
   #whole: Whole | null = null;
@@ -157,6 +161,7 @@ class LinearRun {
     this.#outer = { baseUrl: req.baseUrl, next: req.next, params: req.params };
     this.#outerRun = outer;
     this.#entered = this.around?.removed ?? NOTHING;
+    this.#isMalformed = this.around !== null && (this.around.#isMalformed || this.around.#captured);
     req.baseUrl ||= '';
     this.#req.next = this.next;
   }
@@ -185,7 +190,7 @@ class LinearRun {
       if (hit === null) continue;
       if (handle instanceof ExpressRoute) {
         if (error !== undefined || !handle._handlesMethod(method)) continue;
-        if (!hit.isMalformed) return this.#enter(handle, hit, error);
+        if (!hit.isMalformed && !this.#isMalformed) return this.#enter(handle, hit, error);
         error = Object.assign(new Error('MALFORMED_PATH'), { status: 400 });
       } else if (error !== undefined || !isRouter(handle) || !this.#standsBack(handle, hit)) {
         return this.#enter(handle, hit, error);
@@ -206,7 +211,8 @@ class LinearRun {
     return false;
   }
 
-  #enter(handle: Layer['handle'], { params, prefix }: Hit, error: unknown): void {
+  #enter(handle: Layer['handle'], { params, prefix, isMalformed }: Hit, error: unknown): void {
+    this.#captured = isMalformed;
     this.#req.params = this.around === null ? params : { ...this.#outer.params, ...params };
     this.#processParams(Object.keys(params), (raised) => {
       if (raised) this.next(error ?? raised);
