@@ -4,24 +4,29 @@ import type { Response } from '../http/response';
 import { isDisputed, pathOf, pathStart } from '../target';
 import { admit, admitBehind } from './admission';
 import { asError, callHandler } from './call';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from './caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
 import type { Handler, NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
-import { type AnyLayer, type ForeignLayer, Layer } from './layer';
+import { type AnyLayer, type ForeignLayer, kMounted, Layer } from './layer';
 import type { Lookup, Step } from './layer-index';
 import { mergeParams } from './merge-params';
 import { forgetFraming } from '../http/answer';
 import { type ParamCall, processParams } from './param';
 import type { Pattern } from './patterns/pattern';
 import type { Params } from './patterns/params';
-import type { Route } from './route';
+import { handles, type Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { standsBack } from './takes';
+import { findTaker, hasRoutes, isBesideRouters, type Taker } from './takes';
 import type { RequestWatch } from './watch';
 
 /** Calls of `next` that may be nested before the stack is let go. */
 const MAX_SYNC_CALLS = 100;
+
+/** A prefix that is part of the URL again, so that only the base is to be restored. */
+const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+
+const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
 /** What a foreign layer has matched. */
 interface ForeignMatch {
@@ -64,11 +69,13 @@ export class RouterRun implements Caller {
   #shown = '';
   #shownBase: string;
   #isWhole = false;
-  #isInRoute = false;
   #syncCalls = 0;
-  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
-  readonly #allowed: Set<string> | null;
+  #allowed: Set<string> | null = null;
   #pattern: Pattern | undefined = undefined;
+  #reached: Pattern | undefined = undefined;
+  /** The pattern of the mounts around. */
+  readonly #mountPattern: string;
+  #taker: Taker | null = null;
   #trace: HandlerTrace | null = null;
 
   /** @param done Goes on with what nothing here has taken. */
@@ -88,15 +95,17 @@ export class RouterRun implements Caller {
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
     this.#shownBase = this.#baseUrl;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
-    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : parent.mountPath + this.entered.prefix;
-    this.#allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
+    this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : (this.entered.isWhole === true ? '' : parent.mountPath) + this.entered.prefix;
+    this.#mountPattern = parent === undefined ? this.#baseUrl : parent.route;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
   }
 
+  /** Begins. A router without layers is left at once. */
   start(): void {
-    this.#advance(undefined);
+    if (this.router[kMounted].layers.length === 0) this.#leave(undefined);
+    else this.#advance(undefined);
   }
 
   /** Bound, no closure: a closure that stands on an object which it captures makes V8 collect its old space again and again where bodies are large. */
@@ -122,7 +131,7 @@ export class RouterRun implements Caller {
       return;
     }
     const failure = asError(error);
-    if (this.#position >= this.router.layers.length) {
+    if (this.#position >= this.router[kMounted].layers.length) {
       setImmediate(RouterRun.#leaveLater, this, failure);
       return;
     }
@@ -141,8 +150,9 @@ export class RouterRun implements Caller {
   #goOn(given: unknown): void {
     const { req, router } = this;
     req[kRun] = this;
+    this.#taker = null;
     let failure = given;
-    if (req.url !== this.#url || router.version !== this.#version) {
+    if (req.url !== this.#url || router[kMounted].version !== this.#version) {
       try {
         this.#locate();
       } catch (error) {
@@ -152,6 +162,7 @@ export class RouterRun implements Caller {
     }
     const lookup = this.#lookup as Lookup;
     const { steps } = lookup.plan;
+    let passed = -1;
     while (this.#cursor < steps.length) {
       const step = steps[this.#cursor++] as Step;
       this.#position = step.position + 1;
@@ -165,23 +176,26 @@ export class RouterRun implements Caller {
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
       const { route } = layer;
-      const isPassed = route !== undefined && (failure !== undefined || !this.#handles(layer));
+      const isPassed = route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer);
+      if (isPassed && route === undefined) passed = step.position;
       // Express captures before it looks at the method, and raises what is malformed.
       if (isPassed && !(this.rules.asExpress && lookup.isLoose)) continue;
       let params: Params;
       try {
         params = lookup.capture(step, pattern, route !== undefined || this.rules.asExpress);
-        if (route !== undefined && !this.rules.asExpress && this.parent instanceof RouterRun) this.parent.#checkCaptures();
       } catch (error) {
         failure ??= error;
         continue;
       }
       if (isPassed) continue;
-      if (route === undefined && failure === undefined && this.#standsBack(layer, lookup, step, pattern)) continue;
+      if (step.isRouter && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    this.#position = router.layers.length;
-    this.#leave(failure);
+    const { length } = router[kMounted].layers;
+    this.#position = length;
+    // Express calls such a layer, which goes on at once: it comes behind the last.
+    if (passed === length - 1) setImmediate(RouterRun.#leaveLater, this, failure);
+    else this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
@@ -190,12 +204,12 @@ export class RouterRun implements Caller {
     const { url } = req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
-    const index = router.index(this.rules);
+    const index = router[kMounted].index(this.rules);
     const entered = this.entered;
     const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
     this.#lookup = index.lookup(path, isBehindSlash);
     this.#url = url;
-    this.#version = router.version;
+    this.#version = router[kMounted].version;
     const { steps } = this.#lookup.plan;
     let cursor = 0;
     while (cursor < steps.length && (steps[cursor] as Step).position < this.#position) cursor++;
@@ -205,30 +219,29 @@ export class RouterRun implements Caller {
   #handles({ route }: AnyLayer): boolean {
     const { method } = this.req;
     const handles = (route as NonNullable<Layer['route']>).handles(method);
-    if (!handles && method === 'OPTIONS' && this.#allowed !== null) {
+    if (!handles && method === 'OPTIONS' && this.rules.answersOptions) {
+      this.#allowed ??= new Set();
       for (const name of Object.keys((route as NonNullable<Layer['route']>).methods)) this.#allowed.add(name.toUpperCase());
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
     return handles;
   }
 
-  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
-  #checkCaptures(): void {
-    const lookup = this.#lookup as Lookup;
-    if (lookup.isLoose) this.#pattern?.capture(lookup.cut, true, true);
-    if (this.parent instanceof RouterRun) this.parent.#checkCaptures();
+  /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
+  #passesOver({ arity }: Layer, pattern: Pattern, failure: unknown): boolean {
+    return (failure === undefined ? arity > 3 : arity !== 4) && (pattern.bare || !handlesParams(this.router));
   }
 
-  #standsBack(layer: Layer, lookup: Lookup, step: Step, pattern: Pattern): boolean {
-    const { mounted } = layer;
-    if (this.rules.asExpress || mounted === undefined) return false;
-    const prefix = lookup.prefix(step, pattern);
-    const rest = lookup.path.slice(prefix.length);
-    return standsBack(this, this.req.method, mounted, rest, prefix !== '' && rest === '/');
+  /** Whether the layer at the cursor is a router that is not entered. */
+  #standsBack({ mounted }: Layer): boolean {
+    if (mounted === undefined || mounted.isApplication || !hasRoutes(mounted)) return false;
+    const at = this.#cursor - 1;
+    if (this.#taker === null || this.#taker.at < at) this.#taker = findTaker(this, at);
+    return this.#taker.at > at && this.#taker.isRouter;
   }
 
-  get below(): readonly Step[] {
-    return (this.#lookup as Lookup).plan.steps.slice(this.#cursor);
+  get cursor(): number {
+    return this.#cursor;
   }
 
   get lookup(): Lookup | null {
@@ -242,15 +255,21 @@ export class RouterRun implements Caller {
     if (req.next !== this.next) req.next = this.next;
     const { layer } = step;
     if (layer.route !== undefined) req.route = layer.route as Route;
-    if (pattern.bare || !router.handlesParams) {
+    if (pattern.bare || !handlesParams(router)) {
       this.#admit(step, pattern, failure);
     } else {
-      processParams(this, Object.keys(params), (error) => {
-        if (error) this.next(failure ?? error);
-        else this.#admit(step, pattern, failure);
-      });
+      this.#callParams(step, pattern, params, failure);
     }
     this.#syncCalls = 0;
+  }
+
+  // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
+
+  #callParams(step: Step, pattern: Pattern, params: Params, failure: unknown): void {
+    processParams(this, Object.keys(params), (error) => {
+      if (error) this.next(failure ?? error);
+      else this.#admit(step, pattern, failure);
+    });
   }
 
   #merged(params: Params): Params {
@@ -263,17 +282,19 @@ export class RouterRun implements Caller {
   }
 
   #admit(step: Step, pattern: Pattern, failure: unknown): void {
-    const { route, handle } = step.layer;
-    // Error middleware is for errors alone, and nothing else is.
-    if (route === undefined && (failure === undefined ? handle.length > 3 : handle.length !== 4)) this.#advance(failure);
-    else if (!this.isChecked) this.#reach(step, pattern, failure);
-    else admit(this, () => this.#reach(step, pattern, failure));
+    if (!this.isChecked) this.#reach(step, pattern, failure);
+    else this.#ask(step, pattern, failure);
+  }
+
+  #ask(step: Step, pattern: Pattern, failure: unknown): void {
+    admit(this, () => this.#reach(step, pattern, failure));
   }
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
     const { layer } = step;
-    this.#isInRoute = layer.route !== undefined;
     if (layer.route === undefined) return this.#callMiddleware(step, pattern, failure);
+    this.#reached = pattern;
+    if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, this.req.method, this.route);
     if (this.mountPath !== '') this.#showWhole();
     this.#shown = this.req.url;
@@ -284,9 +305,22 @@ export class RouterRun implements Caller {
 
   #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
     const layer = step.layer as Layer;
-    const { handle } = layer;
+    const { arity } = layer;
+    if (failure === undefined ? arity > 3 : arity !== 4) return this.#advance(failure);
+    const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
+    // A handler of a parameter has made another URL, off which the prefix makes yet another.
+    if (isOther && this.isChecked) this.#askAnew(layer, failure);
+    else this.#call(layer, failure);
+  }
+
+  #askAnew(layer: Layer, failure: unknown): void {
+    admit(this, () => this.#call(layer, failure));
+  }
+
+  #call(layer: Layer, failure: unknown): void {
     const { watch } = this;
+    const { handle } = layer;
     if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, this.req, this.res, this.next);
     this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);
     watch.call(this.#trace, handle, failure, this.req, this.res, this.next);
@@ -299,9 +333,12 @@ export class RouterRun implements Caller {
       const start = pathStart(url);
       const rest = url.slice(start + prefix.length);
       const isSlashAdded = !rest.startsWith('/');
-      this.#removed = { prefix, isSlashAdded };
-      req.url = url.slice(0, start) + (isSlashAdded ? '/' : '') + rest;
-      req.baseUrl = this.#baseBehind(prefix);
+      const left = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
+      const base = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+      // Off what a handler of a parameter has made, no prefix was taken that was matched.
+      this.#removed = { prefix, isSlashAdded, from: url, left: url === this.#url ? left : undefined, base };
+      req.url = left;
+      req.baseUrl = base;
     }
     this.#shown = req.url;
     this.#shownBase = req.baseUrl;
@@ -318,7 +355,15 @@ export class RouterRun implements Caller {
   #showWhole(): void {
     const { req } = this;
     let { url } = req;
-    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) url = restored(url, run.entered);
+    if (url !== this.#url) {
+      // A handler of a parameter has made it.
+      this.#url = url;
+      this.#version = -1;
+    }
+    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) {
+      url = restored(url, run.entered);
+      if (run.entered.isWhole === true) break;
+    }
     this.#isWhole = true;
     req.url = url;
   }
@@ -341,24 +386,32 @@ export class RouterRun implements Caller {
       req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
       return true;
     }
-    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = NOTHING;
+    for (let run = this.parent; run instanceof RouterRun; run = run.parent) run.#removed = SHOWN;
     return false;
   }
 
   #leave(failure: unknown): void {
     const { req } = this;
-    const allowed = this.#allowed;
-    if (failure === undefined && allowed !== null && allowed.size > 0) {
-      const { res } = this;
-      return callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
+    if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
+      this.#answerOptions(this.#allowed);
+    } else {
+      this.#finish(failure);
     }
-    this.#finish(failure);
+  }
+
+  #answerOptions(allowed: ReadonlySet<string>): void {
+    const { req, res } = this;
+    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
   }
 
   /** Hands the request on. Where the caller is the program, that is a call of its function. */
   #finish(failure: unknown): void {
-    if (this.isChecked && this.#done !== this.parent?.next) admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
+    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
     else this.#handOn(failure);
+  }
+
+  #askBehind(failure: unknown): void {
+    admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
   }
 
   #handOn(failure: unknown): void {
@@ -367,7 +420,7 @@ export class RouterRun implements Caller {
     req.baseUrl = baseUrl;
     req.next = next;
     req.params = params;
-    if (this.parent !== undefined) req[kRun] = this.parent;
+    req[kRun] = this.parent;
     this.#done(failure);
   }
 
@@ -375,7 +428,7 @@ export class RouterRun implements Caller {
   #matchForeign(layer: ForeignLayer, failure: unknown): ForeignMatch | Error | undefined {
     try {
       const match = layer.match((this.#lookup as Lookup).path);
-      if (!match || (layer.route !== undefined && (failure !== undefined || layer.route._handlesMethod?.(this.req.method) === false))) return undefined;
+      if (!match || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, this.req.method)))) return undefined;
       const { params = {}, path = '' } = typeof match === 'object' ? (match as Partial<ForeignMatch>) : layer;
       return { params, path };
     } catch (error) {
@@ -398,40 +451,36 @@ export class RouterRun implements Caller {
   }
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
-    const expected = this.#baseBehind(this.#removed.prefix);
+    const { base: expected = this.#baseUrl } = this.#removed;
     // A base that the program has assigned tells nothing.
     if (this.#shownBase !== expected) return null;
-    if (url === this.#shown) return baseUrl === expected ? this.#removed : null;
+    const isWhole = this.#isWhole;
+    if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
     // Called by hand, or by another framework: what was added to the base was taken off the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    return { prefix, isSlashAdded: restored(url, { prefix, isSlashAdded: true }) === this.#url };
-  }
-
-  #baseBehind(prefix: string): string {
-    return prefix === '' ? this.#baseUrl : this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.#url);
+    return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
   }
 
   get target(): string | null {
-    let { url } = this.req;
-    if (this.#isWhole) return url;
-    for (let run: Caller = this; run !== this.root && run.parent !== undefined; run = run.parent) {
-      if (run.entered === null) return null;
-      url = restored(url, run.entered);
-    }
-    return url;
+    return this.#isWhole ? this.req.url : targetBeneath(this, this.#removed, this.req.url);
   }
 
   get route(): string {
-    return joinPatterns(this.parent === undefined ? this.#baseUrl : this.parent.route, this.#pattern?.text ?? '/');
+    return joinPatterns(this.#mountPattern, this.#pattern?.text ?? '/');
   }
 
-  /** The same where it is a route. */
-  get reachedRoute(): string | undefined {
-    return this.#isInRoute ? this.route : undefined;
+  get reachedRoute(): string {
+    return joinPatterns(this.#mountPattern, this.#reached?.text ?? '/');
   }
 
   fail(error: unknown): void {
+    const { req, root } = this;
+    this.#isWhole = false;
+    // The target that it was entered with has been admitted.
+    req.url = this.#enteredUrl;
+    req.method = root?.admittedMethod ?? req.method;
     this.#handOn(error);
   }
 }
@@ -447,7 +496,7 @@ function answerOptions(res: Response, methods: ReadonlySet<string>): unknown {
   return res.end(allow);
 }
 
-/** The pattern of the route that a request has reached last, mount paths included; undefined where it has reached none. */
-export function matchedRoute({ [kRun]: run }: RoutedRequest): string | undefined {
-  return run instanceof RouterRun ? run.reachedRoute : undefined;
+function handlesParams({ params }: Router): boolean {
+  for (const _ in params) return true;
+  return false;
 }
