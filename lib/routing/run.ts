@@ -392,7 +392,7 @@ export class RouterRun implements Caller {
     try {
       const match = layer.match((this.#lookup as Lookup).path);
       if (!match || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, this.req.method)))) return undefined;
-      const { params = {}, path = '' } = typeof match === 'object' ? (match) : layer;
+      const { params = {}, path = '' } = typeof match === 'object' ? (match as Partial<ForeignMatch>) : layer;
       return { params, path };
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));
@@ -407,7 +407,8 @@ export class RouterRun implements Caller {
     if (layer.route !== undefined) req.route = layer.route as Route;
     const call = (): void => {
       if (layer.route === undefined) this.#removePrefix(path);
-      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))), undefined, req, res, this.next);
+      const handle: Handler = (_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next));
+      callHandler(handle, undefined, req, res, this.next);
     };
     if (!this.isChecked) call();
     else admit(this, call);
