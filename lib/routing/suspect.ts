@@ -39,7 +39,7 @@ function takesError(handle: AnyHandler): boolean {
  */
 function isAboveAll({ layer, mount }: Registered, position: number, all: readonly Registered[]): boolean {
   if (layer.route !== undefined || layer.handle.length !== 4) return false;
-  const first = all.findIndex((other) => isWithin(other.mount, mount) && (other.layer.route !== undefined || other.layer.mounted !== undefined));
+  const first = all.findIndex((other) => isWithin(other.mount, mount) && (other.layer.route !== undefined || other.layer.mounted !== undefined || other.layer.name === 'mounted_app'));
   if (first === -1 || first < position) return false;
   return !all.some((other, at) => at > first && other.layer.route === undefined && other.layer.handle.length === 4 && isWithin(mount, other.mount));
 }
