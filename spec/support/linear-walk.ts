@@ -92,7 +92,7 @@ class LinearWalk {
       const here = this.#places[this.#at++] as Place;
       const hit = this.#applies(here);
       if (hit === null || this.#standsBack(here)) continue;
-      if (this.raised === null && this.#isObstructed(here, hit)) this.#obstruct(here);
+      if (this.raised === null && this.#isObstructed(here, hit)) this.#obstruct(here, hit);
       // In Express's order error middleware is passed over, too, where it would capture what is malformed.
       else if (here.route !== null || !hit.malformed || this.#apart) this.#call(here, this.#once(here, hit));
     }
@@ -130,8 +130,9 @@ class LinearWalk {
   }
 
   /** Nothing has raised this error: it meets all error middleware; in Express's order what stands below. */
-  #obstruct({ mounts, route }: Place): void {
-    const isBody = this.#broken && route !== null;
+  #obstruct({ mounts, route }: Place, { malformed }: Hit): void {
+    // The path is captured before the body is parsed.
+    const isBody = this.#broken && route !== null && !malformed;
     this.raised = { text: isBody ? 'MALFORMED_BODY' : 'MALFORMED_PATH', status: 400, route: null, mounts, alone: this.#apart };
     if (isBody) this.#broken = false;
     if (this.#apart) this.#at = 0;
