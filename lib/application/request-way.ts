@@ -136,7 +136,7 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
 
   /** Apart from `take`, which would make room for the closure at each request. */
   #wait(req: Travelling, res: Response, next: NextFunction | undefined): void {
-    beginInPipeline(req, res, this.#options.server, () => this.#begin(req, res, next));
+    beginInPipeline(req, res, this.#options.server.pipelining, () => this.#begin(req, res, next));
   }
 
   #begin(req: Travelling, res: Response, next: NextFunction | undefined): void {

@@ -30,8 +30,8 @@ const kAdoption = Symbol('waypost.request.adoption');
 
 type Adopted = Travelling & { [kAdoption]?: Adoption };
 
-/** The defaults of the options `server.pipelining` and `server.requestTimeout`, which a router outside of any application goes by. */
-const PIPELINE = Object.freeze({ pipelining: 8, stallTimeout: 300_000 });
+/** The default of the option `server.pipelining`, which a router outside of any application goes by. */
+const PIPELINING = 8;
 
 /** What a router gives back of a request that it leaves, as in Express. */
 interface Outer {
@@ -71,7 +71,7 @@ export class RouterCall implements WalkHost {
   answer(message: IncomingMessage, response: ServerResponse): void {
     if (isOfHttp2(message)) return refuseHttp2(response, DEFAULT_SETTINGS.logger);
     const [req, res] = [message as Adopted, response as Response];
-    if (res.socket === null && req[kOriginalUrl] === undefined) beginInPipeline(req, res, PIPELINE, () => this.#answer(req, res));
+    if (res.socket === null && req[kOriginalUrl] === undefined) beginInPipeline(req, res, PIPELINING, () => this.#answer(req, res));
     else this.#answer(req, res);
   }
 
