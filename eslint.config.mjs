@@ -9,7 +9,7 @@ const ROOMS = [
   { room: 'index', level: 9, files: /^index$/ },
   { room: 'express', level: 8, files: /^express\// },
   { room: 'application', level: 7, files: /^application\// },
-  { room: 'pattern', level: 2, files: /^routing\/(?:path|pattern(?:-\w+)?)$/ },
+  { room: 'pattern', level: 2, files: /^routing\/patterns\// },
   { room: 'routing', level: 6, files: /^routing\// },
   { room: 'check', level: 6, files: /^signature\/(?:check|hook|configured-hooks)$/ },
   { room: 'http', level: 5, files: /^http\// },

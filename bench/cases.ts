@@ -38,7 +38,7 @@ export interface Case {
   readonly checks: () => readonly Exchange[];
 }
 
-export const CASE_NAMES = ['static', 'routed', 'post', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow'] as const;
+export const CASE_NAMES = ['static', 'routed', 'post', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'nested', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow'] as const;
 export type CaseName = (typeof CASE_NAMES)[number];
 /** Cases that only grow. */
 export const GROWING = ['body', 'routers'] as const;
@@ -75,7 +75,7 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
     answered: { 'access-control-allow-origin': '*', 'strict-transport-security': work.TRANSPORT_SECURITY, 'x-content-type-options': 'nosniff', 'x-frame-options': 'SAMEORIGIN' },
     present: SECURITY_FIELDS,
   };
-  const nested = (id: string): string => work.pathBelow(0).replace(':id', id);
+  const deepest = (id: string): string => work.pathBelow(0).replace(':id', id);
   const refusedBodies = [
     post('/orders', '{"id":', { status: 400 }),
     { ...post('/orders', '', { status: 413, announced: work.BODY_LIMIT + 1 }), body: undefined },
@@ -127,6 +127,16 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
       checks: () => [get('/resource-0/items/J%C3%BCrgen', { json: { id: 'Jürgen' } }), get('/resource-1000/items/1', { status: 404 })],
     },
     {
+      name: 'nested',
+      title: '30 routes in 3 routers, two deep',
+      exchange: () => get('/api/users/42/orders/1001', { json: { user: '42', order: '1001' } }),
+      checks: () => [
+        get('/api/users/J%C3%BCrgen/orders/7', { json: { user: 'Jürgen', order: '7' } }),
+        ...['/health', '/api/search', '/api/users', '/api/users/me', '/api/products/7/reviews/3'].map((target) => get(target, { json: work.GREETING })),
+        get('/api/users/42/nothing', { status: 404 }),
+      ],
+    },
+    {
       name: 'middleware',
       title: '20 middleware',
       exchange: (size = 20) => get('/', { json: { count: size } }),
@@ -148,9 +158,9 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
     { name: 'slow', program: 'static', title: 'beside 100 slow clients', slowClients: 100, exchange: () => greeted, checks: () => [] },
     {
       name: 'routers',
-      title: 'nested routers',
-      exchange: () => get(nested('42'), { json: { id: '42' } }),
-      checks: () => [get(nested('J%C3%BCrgen'), { json: { id: 'Jürgen' } }), get('/level-1/items/42', { status: 404 })],
+      title: 'routers in one another',
+      exchange: () => get(deepest('42'), { json: { id: '42' } }),
+      checks: () => [get(deepest('J%C3%BCrgen'), { json: { id: 'Jürgen' } }), get('/level-1/items/42', { status: 404 })],
     },
     {
       name: 'body',

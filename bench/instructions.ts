@@ -24,7 +24,7 @@ const CONNECTIONS = 16;
 /** How often a connection is made anew at most. */
 const MOST_TRIES = 10;
 /** Cases whose requests are small enough to be sent so often. */
-const COUNTABLE: readonly string[] = ['static', 'routed', 'post', 'signed', 'notfound', 'routes', 'middleware'];
+const COUNTABLE: readonly string[] = ['static', 'routed', 'post', 'signed', 'notfound', 'routes', 'nested', 'middleware'];
 
 const VALGRIND = ['--tool=cachegrind', '--cache-sim=no', '--cachegrind-out-file=/dev/null', '--smc-check=all-non-file'];
 

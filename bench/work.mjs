@@ -25,7 +25,8 @@ export const REQUEST_ID = '3f1c2b6e-benchmark';
 export const USER = { id: 7, name: 'Ada' };
 export const TOKEN = 'Bearer benchmark';
 
-/** The route that is asked for stands in the middle, with parameters and neighbours of its own kind around it. */
+const ASKED = '/api/users/:user/orders/:order';
+/** Method, path, and whether it is the one that is asked for: that stands in the middle, with parameters and neighbours of its own kind around it. */
 export const ROUTES = [
   ['GET', '/'],
   ['GET', '/health'],
@@ -57,8 +58,17 @@ export const ROUTES = [
   ['DELETE', '/api/sessions/:session'],
   ['GET', '/assets/app.js'],
   ['GET', '/assets/app.css'],
-];
-export const ROUTED = '/api/users/:user/orders/:order';
+].map(([method, path]) => [method, path, method === 'GET' && path === ASKED]);
+
+/** Where the routers of the case `nested` are mounted: two of them in the other. */
+const MOUNTS = ['/api', '/api/users', '/api/products'];
+/** The routes of the router there, or with `''` of the application, by their paths in it. */
+export function routesIn(mount) {
+  const within = MOUNTS.filter((other) => other !== mount && other.startsWith(mount));
+  const isBelow = (path, prefix) => `${path}/`.startsWith(`${prefix}/`);
+  const own = ROUTES.filter(([, path]) => isBelow(path, mount) && !within.some((other) => isBelow(path, other)));
+  return own.map(([method, path, isAsked]) => [method, path.slice(mount.length) || '/', isAsked]);
+}
 
 /** Paths of the case `routes`, each with one parameter. */
 export function manyPaths(count) {

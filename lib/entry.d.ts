@@ -2,7 +2,7 @@
 import {
   Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
   Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
-  FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions,
+  FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
   InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
   LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
   NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
@@ -11,7 +11,7 @@ import {
   RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
   SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, ShownApplication, SignRequestOptions,
   SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
-  TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Verb, ViewClass, ViewEngine, ViewOptions,
+  TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
   WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
   static as staticFiles, text, urlencoded,
 } from '../dist/index';
@@ -32,7 +32,7 @@ declare namespace waypost {
   export {
     Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
     Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
-    FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions,
+    FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
     InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
     LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
     NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
@@ -41,7 +41,7 @@ declare namespace waypost {
     RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
     SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, ShownApplication, SignRequestOptions,
     SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
-    TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Verb, ViewClass, ViewEngine, ViewOptions,
+    TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
     WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
     staticFiles as static, text, urlencoded,
   };

@@ -29,13 +29,14 @@ export type {
 export type { ErrorHandler, FallbackListener, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
 export type { PathParams } from './routing/params-type';
 export type { Path, Paths } from './routing/given-path';
-export type { RouteVerb, Verb } from './routing/verb-types';
+export type { IRouter } from './routing/router';
+export type { RouteVerb, Use, Verb } from './routing/verb-types';
 export type { RouteDescription } from './routing/listing';
 export type { ParamHandler } from './routing/handler';
-export type { Params } from './routing/pattern-params';
+export type { Params } from './routing/patterns/params';
 export type { Route } from './routing/route';
 export type { RouterConstructor } from './routing/router-constructor';
-export type { RouterOptions } from './routing/router-options';
+export type { RouterOptions } from './routing/rules';
 export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';

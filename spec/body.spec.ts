@@ -197,11 +197,6 @@ describe('body.limit', () => {
       routes(app);
       return running.serve(app);
     },
-    'a server of Node that calls a router': (routes) => {
-      const router = Router();
-      routes(router as never);
-      return running.serve(router as never);
-    },
   };
 
   test.each(Object.entries(HOSTS))('is said to close the connection where nobody reads a longer body, and only there, on %s', async (_, host) => {

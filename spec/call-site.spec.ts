@@ -1,15 +1,19 @@
 import { type Application, createServer, express, Router } from 'waypost';
 import { CallSite } from '../lib/call-site';
-import { RouteTable } from '../lib/routing/route-table';
+import { Layer } from '../lib/routing/layer';
 
-const RULES = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 const handler = (): void => undefined;
 
 /** The line that a registration is told to stand at. */
 function siteOf(register: (app: Application) => unknown, app = createServer()): string | undefined {
   register(app);
-  const [layer] = new RouteTable(app, RULES).layers;
-  return layer?.site?.place;
+  return placeIn(app.router);
+}
+
+/** That of the first registration, or of the first in a router that is mounted. */
+function placeIn({ stack: [layer] }: Router): string | undefined {
+  if (!(layer instanceof Layer)) return undefined;
+  return layer.handle instanceof Router ? placeIn(layer.handle) : layer.site.place;
 }
 
 /** The line that this was called from. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { foldWidely } from '../lib/routing/pattern-case';
+import { foldWidely } from '../lib/routing/patterns/case';
 import { canonicalPath, tokens } from '../lib/signature/scope/canonical';
 import { decode } from '../lib/decoding';
 import { SignatureScope } from '../lib/signature/scope/scope';

@@ -111,7 +111,7 @@ describe('a target that can be read as two paths', () => {
   test('is an error of the framework that has called, and to static no file', async () => {
     const app = expressOwn();
     app.use('/app', express(QUIET) as never);
-    app.use('/router', Router() as never);
+    app.use('/router', Router().use((_req, _res, next) => next()) as never);
     app.use('/static', staticFiles(root, { fallthrough: false }) as never);
     app.use(((error: { code: string }, _req, res, _next) => void res.end(error.code)) as expressOwn.ErrorRequestHandler);
     const port = await running.serve(app);

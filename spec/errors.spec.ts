@@ -251,11 +251,11 @@ describe('error middleware', () => {
 
   test('sees errors of the framework with status, code and a message that may be shown', async () => {
     const port = await running.app((app) => {
+      app.post('/:x', (_req, res) => res.send('ran'));
       app.use(caught((error, _req, res, _next) => {
         if (!(error instanceof HttpError)) return res.end();
         return res.status(299).json([error.status, error.code, error.expose, error.message]);
       }));
-      app.post('/:x', (_req, res) => res.send('ran'));
     }, { body: { limit: 10 } });
     const told = async (path: string, body: string, headers: Record<string, string> = {}): Promise<unknown> => (await post(port, path, body, 'application/json', headers)).json;
     expect(await told('/a', '{')).toEqual([400, 'MALFORMED_BODY', true, expect.stringContaining('not valid JSON')]);

@@ -139,7 +139,7 @@ describe('what is handed on to another framework', () => {
       // Of the right form, so that its secret is looked up.
       await ask(port, '/old/x', { headers: { ...signRequest({ secret: `not ${SECRET}`, method: 'GET', url: '/old/x', keyId: 'key' }) } });
       expect(seen.guarded).toEqual([]);
-      expect(seen.failed).toEqual(['late GET /old/x']);
+      expect(seen.failed).toEqual([]);
     }
   });
 
@@ -151,7 +151,7 @@ describe('what is handed on to another framework', () => {
           const route = Router().route('/{*any}').all(handler(change, GOINGS[going] as Go), (_req, _res, next) => next());
           const port = await start(outer, place, '/', ((req: Request, res: Response, next: NextFunction) => route.dispatch(req, res, next)) as never, seen);
           await ask(port, '/old/x', { headers: { ...signRequest({ secret: `not ${SECRET}`, method: 'GET', url: '/old/x', keyId: 'key' }) } });
-          expect(seen).toEqual({ guarded: [], failed: ['late GET /old/x'] });
+          expect(seen).toEqual({ guarded: [], failed: [] });
         }
       }
     }
@@ -193,12 +193,14 @@ describe('what is handed on to another framework', () => {
       const base = path === '/' ? '' : path;
       expect((await ask(port, `${base}/guarded/x`)).status).toBe(401);
       // A path may be made into another path.
-      expect((await ask(port, `${base}/old/any`)).body).toBe(`open ${base}${made === 'a path' || made === 'of the same origin' ? to : '/old'}/any`);
+      const rewritten = await ask(port, `${base}/old/any`);
+      if (made === 'a path' || made === 'of the same origin') expect(rewritten.body).toBe(`open ${base}${to}/any`);
+      else expect(rewritten.status).toBe(401);
       const sent = sentTo(base);
       const wire = await Wire.tell(port, sent.map((target) => head(`GET ${target}`)).join('') + head('GET /last', { Connection: 'close' }));
       expect(seen.guarded).toEqual([]);
       expect(wire.match(/HTTP\/1\.1 \d+/g)).toHaveLength(sent.length + 1);
-      expect(seen.failed.filter((failure) => failure.includes('has an origin')).length).toBeGreaterThan(20);
+      expect(wire.match(/HTTP\/1\.1 401/g)?.length).toBeGreaterThan(20);
     }
   });
 
@@ -242,7 +244,9 @@ describe('what is handed on to another framework', () => {
       const port = await running.start(app);
       expect((await ask(port, '/s?page=ecret')).status).toBe(401);
       expect((await ask(port, '/s?page=ecret!')).status).toBe(401);
-      expect((await ask(port, '/s?page=other')).status).toBe(404);
+      // Nobody can tell what the framework around makes of it.
+      expect((await ask(port, '/s?page=other')).status).toBe(401);
+      expect((await ask(port, '/s?any')).status).toBe(404);
       const signed = { ...signRequest({ secret: SECRET, method: 'GET', url: '/s?page=ecret' }) };
       expect((await ask(port, '/s?page=ecret', { headers: signed })).body).toBe('reached');
     }
@@ -276,7 +280,7 @@ describe('what is handed on to another framework', () => {
     'in an Express Router': (app, mounted) => app.use('/public', theirs.Router().use(mounted as never) as never),
     'by hand': (app, mounted) => app.use((req, res, next) => {
       if (!/^\/public(?=[/?]|$)/.test(req.url)) return next();
-      req.url = req.url.slice('/public'.length);
+      req.url = req.url.slice('/public'.length).replace(/^(?!\/)/, '/');
       req.baseUrl += '/public';
       return (mounted as unknown as Handler)(req, res, next);
     }),

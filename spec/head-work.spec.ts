@@ -4,9 +4,11 @@ import { Request, Router } from 'waypost';
 import { isFresh } from '../lib/http/etag';
 import { parseForm } from '../lib/http/query';
 import { kSettings } from '../lib/http/request-state';
-import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern, type Pattern } from '../lib/routing/pattern';
-import { RouteTable } from '../lib/routing/route-table';
+import { kMounted } from '../lib/routing/layer';
+import { Path, type PathRules } from '../lib/routing/patterns/path';
+import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
+import { takes } from '../lib/routing/takes';
+import { rulesOf } from './support/routed';
 import { growth, workOf } from './support/work-meter';
 
 /*
@@ -144,8 +146,9 @@ describe.each([/^\/api/, '/*any', '/api/*any', '/:a/*any'])('a router that is mo
     const work = (routes: number): number => {
       const inner = Router();
       for (let i = 0; i < routes; i++) inner.get([`/r${i}/:id`, `/r${i}/*rest`], () => undefined);
-      const table = new RouteTable(Router().use(mount, inner), relaxed, false);
-      const find = (path: string): boolean => table.takes(table.match('GET', path));
+      const outer = Router().use(mount, inner)[kMounted];
+      const rules = rulesOf(relaxed);
+      const find = (path: string): boolean => takes(outer, 'GET', path, rules);
       find('/api/x/y');
       return workOf(() => find(target));
     };
@@ -153,17 +156,17 @@ describe.each([/^\/api/, '/*any', '/api/*any', '/:a/*any'])('a router that is mo
   });
 });
 
-test.each(['a/', '/', '.%2e/', '%2f'])('a path is cut once for all that is mounted in one place: %s', (unit) => {
+test.each(['a/', '/', '.%2e/', '%2f'])('a path is cut once for each router that looks at it, however many routes are in it: %s', (unit) => {
   const path = `/${unit.repeat(8000 / unit.length)}`;
-  const rest = path.slice(unit.length);
-  for (const rules of [relaxed, exact]) {
-    const cuts = (mounted: number): number => {
-      const table = new RouteTable(Router().use('/:first', () => undefined), rules, false);
-      // Each has rules of its own, though they are alike.
-      const inner = Array.from({ length: mounted }, () => new RouteTable(Router().get('/:a/zz', () => undefined).use('/yy', () => undefined), { ...rules }, false));
+  for (const paths of [relaxed, exact]) {
+    const rules = rulesOf(paths);
+    const cuts = (routes: number): number => {
+      const inner = Router();
+      for (let i = 0; i < routes; i++) inner.get(`/:a/zz${i}`, () => undefined).use(`/yy${i}`, () => undefined).get('/:a-:b', () => undefined);
+      const outer = Router().use('/:first', inner)[kMounted];
+      takes(outer, 'GET', '/a', rules);
       const split = jest.spyOn(String.prototype, 'split');
-      const around = { table, match: table.match('GET', path) };
-      for (const each of inner) for (const given of [path, rest]) each.takes(each.match('GET', given, around));
+      takes(outer, 'GET', path, rules);
       const { length } = split.mock.calls;
       split.mockRestore();
       return length;

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { parse } from 'node:url';
 import expressOwn from 'express';
 import fc from 'fast-check';
-import { type Application, createServer, ERRORS, express, type Handler, Router, static as staticFiles } from 'waypost';
+import { type Application, createServer, ERRORS, express, type Handler, static as staticFiles } from 'waypost';
 import { HostCheck, isHost } from '../lib/http/host';
 import { SignatureScope } from '../lib/signature/scope/scope';
 import { Folder } from './support/folder';
@@ -99,7 +99,6 @@ const SERVERS: Readonly<Record<string, () => Promise<number>>> = {
   'express()': () => running.start(noted(express(QUIET) as unknown as Application)),
   'createServer() in http.createServer': () => running.serve(noted(createServer(QUIET)) as unknown as RequestListener),
   'express() in http.createServer': () => running.serve(noted(express(QUIET) as unknown as Application) as unknown as RequestListener),
-  'a Router in http.createServer': () => running.serve(noted(Router() as unknown as Application) as unknown as RequestListener),
   'createServer() that is mounted in another': () => running.start(createServer(QUIET).use(noted(createServer(QUIET)) as unknown as Handler)),
   'createServer() in an application of Express': () => running.serve(expressOwn().use(noted(createServer(QUIET)) as never)),
 };

@@ -377,11 +377,11 @@ describe('what is registered while a request is under way', () => {
         'a route': (app) => app.route('/late').get(noop).post(noop),
         'one more of a route': (app, { route }) => route.get(noop),
         'a router': (app) => app.use('/late', Router().get('/a', noop).use(noop)),
-        'a router that is called': (app, { req, res }) => Router().use(noop).use(shared)(req, res, noop),
+        'a router that is called': (app, { req, res }) => Router().use(noop).use(shared)(req, res, () => undefined),
         'a router that is given the layers of another': (app, { req, res }) => {
           const own = Router().use((_req, _res, next) => next(req && undefined));
           own.stack = [...own.stack, ...shared.stack];
-          own(req, res, noop);
+          own(req, res, () => undefined);
         },
         'what is taken out again': (app) => {
           app.use(noop);

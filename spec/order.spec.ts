@@ -1,12 +1,14 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import fc from 'fast-check';
 import { type Application, createServer, type ErrorHandler, express as expressOfWaypost, type Handler, type Logger, type NextFunction, type Request, type Response, Router } from 'waypost';
-import { LinearWalker, type Outcome } from './support/linear-walk';
-import { withOneMountPath } from './support/program-list';
+import { LayerIndex } from '../lib/routing/layer-index';
+import { LinearRouter, serve } from './support/linear-router';
 import { Pipeline } from './support/pipeline';
-import { type Act, build, type Builder, type Func, type Incoming, isRouter, line, type Registrar, type RouterProgram, type Sent } from './support/program';
-import { type Listener, ProgramServer } from './support/program-server';
+import { build, type Builder, line, type Next, type Registrar, type RouterProgram, type Sent } from './support/program';
+import { type Listener, type Outcome, ProgramServer } from './support/program-server';
 import { type Extent, programs, requests } from './support/random-program';
 
 /** Programs for each comparison; a failure prints its seed and the smallest program that fails. */
@@ -17,6 +19,7 @@ const LIMIT = 600_000;
 const textOf = (error: unknown): string | null => {
   if (error === null || error === undefined) return null;
   const { code, message } = error as { code?: string; message?: string };
+  if (error instanceof URIError) return 'MALFORMED_PATH';
   return code ?? message ?? String(error);
 };
 
@@ -24,60 +27,82 @@ const ignore = (): void => undefined;
 /** One for all programs: a logger for each would cost more than its requests. */
 const logger: Logger = { level: 'silent', trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore, fatal: ignore };
 
-/** Makes an application that the programs are built in. */
-type Make = () => Application;
+type Kit = Pick<Builder, 'router' | 'pattern'>;
 
-const apart: Make = () => createServer({ logging: { logger } });
-/** In Express's order, else like the other. */
-const together: Make = () => expressOfWaypost({ logging: { logger }, body: {}, routing: { caseSensitive: true, ignoreTrailingSlash: false } });
+const apart = (): Application => createServer({ logging: { logger } });
+const together = (): Application => expressOfWaypost({ logging: { logger } });
+const registrar = (made: unknown): Registrar => made as Registrar;
 
-function waypost(program: RouterProgram, make: Make): Listener {
-  const app = make();
-  build(program, app as unknown as Registrar, {
-    router: (application) => (application ? make() : Router({ mergeParams: true })) as unknown as Registrar,
-    pattern: (text) => (make === together ? withoutStar(text) : text),
-    record: ({ id }, _inRoute, error, req) => bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(req.params), textOf(error))),
+const APART: Kit = { router: (isApplication) => registrar(isApplication ? apart() : Router()), pattern: (text) => text };
+/** Both as Express writes wildcards. */
+const named = (text: string): string => text.replace(/\/\*\*/g, '/*deep').replace(/\/\*(?=\/|$)/g, '/:star');
+const TOGETHER: Kit = { router: (isApplication) => registrar(isApplication ? together() : expressOfWaypost.Router({ mergeParams: true })), pattern: named };
+const EXPRESS: Kit = {
+  router: (isApplication) => registrar(isApplication ? express().set('env', 'test').disable('x-powered-by') : express.Router({ mergeParams: true })),
+  pattern: named,
+};
+
+/** Builds a program as the application that the server calls. */
+function built<App extends Registrar>(program: RouterProgram, kit: Kit, app: App): App {
+  build(program, app, {
+    ...kit,
+    // Behind the end nothing is left of them in Express.
+    record: ({ id }, _inRoute, error, req) => bench.note(req, line(id, req.method ?? '', req.url ?? '', req.baseUrl ?? '', req.params ?? {}, textOf(error))),
     open: (id, req, act) => bench.open(id, req, act),
   });
-  return app as unknown as Listener;
+  return app;
 }
 
-/** express() refuses a star alone. */
-function withoutStar(text: string): string {
-  return text.replace(/\/\*(?=\/|$)/g, '/:star');
+type Hosted = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
+
+/** The same in a host of its own: behind the end the default handlers would close the connection, which other requests are on. */
+function hosted(program: RouterProgram, kit: Kit): Listener {
+  const app = built(program, kit, kit.router(true)) as unknown as Hosted;
+  return (req, res) => app(req, res, (error) => {
+    bench.note(req, `end ${textOf(error || null)}`);
+    if (!res.writableEnded) res.writeHead((error as { status?: number } | undefined)?.status ?? 404, { 'Content-Length': 0 }).end();
+  });
 }
 
-function withStar({ star, ...params }: Incoming['params']): Incoming['params'] {
-  return star === undefined ? params : { ...params, '*': star };
+const parsed = new WeakSet<IncomingMessage>();
+
+/** Parses JSON, once. */
+function parse(req: IncomingMessage, _res: ServerResponse, next: Next): void {
+  if (parsed.has(req) || req.headers['content-length'] === undefined) return next();
+  parsed.add(req);
+  let text = '';
+  req.setEncoding('utf8').on('data', (chunk: string) => (text += chunk)).on('end', AsyncResource.bind(() => {
+    if (text === '{}') next();
+    else next(Object.assign(new Error('MALFORMED_BODY'), { status: 400 }));
+  }));
 }
 
-/** An Express application whose list is that of the program under test. */
-class Theirs {
-  readonly app = express();
-  #router = express.Router();
+/** @param hasBodies Whether bodies may come. */
+function linear(program: RouterProgram, hasBodies: boolean): Listener {
+  const router = (isApplication: boolean): LinearRouter => new LinearRouter(isApplication, hasBodies ? parse : null);
+  return serve(built(program, { router, pattern: (text) => text }, router(true)), (error, res) => {
+    if (!res.writableEnded) res.writeHead((error as { status?: number } | undefined)?.status ?? 404, { 'Content-Length': 0 }).end();
+  });
+}
 
-  constructor() {
-    this.app.set('env', 'test').disable('x-powered-by').use((req, res, next) => this.#router(req, res, next));
+/** What becomes of requests, once nothing more comes. */
+async function outcomes(listener: Listener, sent: readonly Sent[]): Promise<Outcome[]> {
+  bench.listener = listener;
+  const all = await bench.ask(sent);
+  await bench.quiet();
+  return all;
+}
+
+/** The same where the index tests every layer. */
+async function outcomesOfAll(listener: Listener, sent: readonly Sent[]): Promise<Outcome[]> {
+  const lookup = jest.spyOn(LayerIndex.prototype, 'lookup').mockImplementation(function all(this: LayerIndex, ...given) {
+    return this.lookupAll(...given);
+  });
+  try {
+    return await outcomes(listener, sent);
+  } finally {
+    lookup.mockRestore();
   }
-
-  load(program: RouterProgram): Listener {
-    const builder: Builder = {
-      router: () => express.Router({ strict: true, caseSensitive: true, mergeParams: true }) as unknown as Registrar,
-      pattern: (text) => withoutStar(text.replace(/\/\*\*/g, '/*deep')),
-      record: (func, _inRoute, error, req) => bench.note(req, expressLine(func, error, req)),
-      open: (id, req, act) => bench.open(id, req, act),
-    };
-    this.#router = express.Router({ strict: true, caseSensitive: true });
-    build(program, this.#router as unknown as Registrar, builder);
-    return this.app as unknown as Listener;
-  }
-}
-
-/** Waypost's wildcards go by other names. */
-function expressLine({ id }: Func, error: unknown, req: Incoming): string {
-  const { deep, ...params } = req.params;
-  if (deep !== undefined) params['**'] = (deep as string[]).join('/');
-  return line(id, req.method ?? '', req.url ?? '', req.baseUrl, withStar(params), textOf(error));
 }
 
 const bench = new ProgramServer();
@@ -90,6 +115,7 @@ const FULL: Extent = {
   methods: ['GET', 'GET', 'GET', null, 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'],
   rewrites: 4,
   opens: 5,
+  params: 5,
   fills: 1,
   bodies: true,
   applications: true,
@@ -97,150 +123,67 @@ const FULL: Extent = {
   requestMethods: ['GET', 'GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'],
 };
 
-/** Where the stack is let go. */
-const DEEP: Extent = {
-  ...FULL,
-  segments: ['a', 'a', 'b', ':x', '**'],
-  requestSegments: ['a', 'a', 'b', '%zz'],
-  fills: 50,
-};
-
-/** For express(), whose routers answer OPTIONS by themselves as Express's do. */
-function withoutOptions(extent: Extent): Extent {
-  const [methods, requestMethods] = [extent.methods, extent.requestMethods].map((all) => all.filter((method) => method !== 'OPTIONS'));
-  return { ...extent, methods, requestMethods } as Extent;
-}
-
-/** What Express's patterns and rules share with waypost's. */
+/** What Express's patterns share with waypost's, and how it compares paths. */
 const SHARED: Extent = {
-  segments: ['a', 'a', 'b', 'b', 'c', ':x', ':x', ':y', '*', '**'],
-  anyMount: false,
-  methods: ['GET', 'GET', 'GET', null, 'POST', 'HEAD', 'PUT', 'DELETE'],
-  rewrites: 0,
-  opens: 5,
-  fills: 2,
+  ...FULL,
+  segments: FULL.segments.filter((segment) => !segment.includes('(')),
   bodies: false,
-  applications: false,
-  requestSegments: ['a', 'a', 'a', 'b', 'b', 'b', 'c', '7', 'x%20y'],
-  requestMethods: ['GET', 'GET', 'GET', 'GET', 'POST', 'HEAD', 'PUT', 'DELETE'],
+  requestSegments: FULL.requestSegments.filter((segment) => segment !== '' && segment !== '%61'),
+  // A handler of a parameter runs for HEAD of any route in Express.
+  requestMethods: FULL.requestMethods.filter((method) => method !== 'HEAD'),
+  registers: 2,
 };
 
-/** Where functions rewrite. */
-const REWRITING: Extent = {
-  ...SHARED,
-  rewrites: 30,
-  applications: true,
-  fills: 0,
-  // Express leaves out the body that its 404 has announced where a GET was made a HEAD.
-  requestMethods: ['GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE'],
-};
-
-/**
- * A program whose middleware only goes on, unless it must have run before what
- * rewrites: what stands above may run for the new target, as in Express it does
- * not. Routes answer, unless they rewrite.
- * @param fails Whether what rewrites may fail: then only one function does.
- */
-function rewriting(program: RouterProgram, fails: boolean): RouterProgram {
-  let rewriters = 0;
-  const rewrites = ({ rewrite, act }: Func): boolean => {
-    if (rewrite === null || !(fails ? rewriters === 0 : ['next', 'answer', 'route', 'router', 'falsy'].includes(act))) return false;
-    rewriters++;
-    return true;
-  };
-  const act = (func: Func, act: Act): Func => ({ ...func, act, rewrite: null });
-  const change = (func: Func, where: 'route' | 'beneath' | 'above'): Func => {
-    if (func.catches) return fails ? { ...func, rewrite: null } : func;
-    if (where !== 'beneath' && rewrites(func)) return func;
-    if (where === 'route') return act(func, 'answer');
-    return act(func, where === 'above' && !fails && ['answer', 'router'].includes(func.act) ? func.act : 'next');
-  };
-  const within = ({ application, entries }: RouterProgram, beneath: boolean): RouterProgram => ({
-    application,
-    entries: entries.map((entry) => {
-      if (entry.kind === 'route') return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map((func) => change(func, 'route')) })) };
-      if (entry.kind === 'fill') return entry;
-      const isBeneath = beneath || entry.paths !== null || entry.again !== null;
-      return { ...entry, items: entry.items.map((item) => (isRouter(item) ? within(item, isBeneath) : change(item, isBeneath ? 'beneath' : 'above'))) };
-    }),
-  });
-  return within(program, false);
-}
+const EXTENTS = (of: Extent): [string, Extent][] => [
+  ['', of],
+  [' where the stack is let go', { ...of, segments: ['a', 'a', 'b', ':x', '**'], requestSegments: ['a', 'a', 'b', '%zz'], fills: 50 }],
+  [' where functions rewrite', { ...of, rewrites: 30, fills: 0 }],
+  [' where `next` is called twice', { ...of, bodies: false, params: 0, lates: { times: 20, when: ['now', 'turn'], urls: true }, timings: ['sync', 'promise', 'callback'] }],
+  [' where HEAD is asked for', { ...of, params: 0, requestMethods: ['GET', 'HEAD', 'HEAD'] }],
+];
 
 /** Tells alike from not without the cost of an assertion, of which there are hundreds of thousands. */
-function expectSame(request: Sent, got: Outcome | undefined, wanted: Outcome | undefined): void {
-  if (JSON.stringify(got) !== JSON.stringify(wanted)) expect({ request, ...got }).toEqual({ request, ...wanted });
+function expectSame(sent: readonly Sent[], got: readonly Outcome[], wanted: readonly Outcome[]): void {
+  sent.forEach((request, i) => {
+    if (JSON.stringify(got[i]) !== JSON.stringify(wanted[i])) expect({ request, ...got[i] }).toEqual({ request, ...wanted[i] });
+  });
+}
+
+/** Runs programs by waypost, with its index and without, and by what it is held to. */
+async function compare(extent: Extent, ours: (program: RouterProgram) => Listener, theirs: (program: RouterProgram) => Listener): Promise<void> {
+  let ran = 0;
+  await fc.assert(fc.asyncProperty(programs(extent), requests(extent), async (program, sent) => {
+    const wanted = await outcomes(theirs(program), sent);
+    expectSame(sent, await outcomes(ours(program), sent), wanted);
+    expectSame(sent, await outcomesOfAll(ours(program), sent), wanted);
+    for (const { trace } of wanted) ran += trace.length;
+  }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
+  expect(ran).toBeGreaterThan(RUNS);
 }
 
 describe('random programs', () => {
-  test.each([['', FULL, RUNS], [' where the stack is let go', DEEP, RUNS / 2]] as const)('run as the plain list says%s, by createServer and by express()', async (_, extent, numRuns) => {
-    let ran = 0;
-    let stoodBack = 0;
-    for (const [make, own] of [[apart, extent], [together, withoutOptions(extent)]] as const) {
-      await fc.assert(fc.asyncProperty(programs(own).map(make === together ? withOneMountPath : (program) => program), requests(own), async (program, sent) => {
-        bench.listener = waypost(program, make);
-        const outcomes = await bench.ask(sent);
-        const reference = new LinearWalker(program, make === apart);
-        sent.forEach((request, i) => {
-          const { stoodBack: back, ...wanted } = reference.walk(request);
-          ran += wanted.trace.length;
-          stoodBack += back;
-          expectSame(request, outcomes[i], request.method === 'HEAD' ? { ...wanted, body: null } : wanted);
-        });
-      }), { numRuns, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
-    }
-    expect(ran).toBeGreaterThan(numRuns);
-    // Few programs come to it, and by chance hardly any of some hundreds.
-    if (RUNS >= 2000) expect(stoodBack).toBeGreaterThan(numRuns / 50);
+  test.each(EXTENTS(SHARED))('run by express() as in Express%s', async (_, extent) => {
+    const listener = (program: RouterProgram, kit: Kit): Listener => (extent.lates === undefined ? built(program, kit, kit.router(true)) as unknown as Listener : hosted(program, kit));
+    await compare(extent, (program) => listener(program, TOGETHER), (program) => listener(program, EXPRESS));
   }, LIMIT + 30_000);
 
-  test('run by express() as in Express', async () => {
-    const theirs = new Theirs();
-    let ran = 0;
-    await fc.assert(fc.asyncProperty(programs(SHARED), requests(SHARED), async (program, sent) => {
-      bench.listener = waypost(program, together);
-      const ours = await bench.ask(sent);
-      bench.listener = theirs.load(program);
-      const wanted = await bench.ask(sent);
-      sent.forEach((request, i) => {
-        ran += wanted[i]?.trace.length ?? 0;
-        expectSame(request, ours[i], wanted[i]);
-      });
-    }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
-    expect(ran).toBeGreaterThan(RUNS);
-  }, LIMIT + 30_000);
-
-  test.each([['', false], [' and one function fails', true]])('are answered by express() as in Express where they rewrite%s', async (_name, fails) => {
-    const theirs = new Theirs();
-    const answers = new Set<string>();
-    await fc.assert(fc.asyncProperty(programs(REWRITING).map((program) => rewriting(program, fails)), requests(REWRITING), async (program, sent) => {
-      bench.listener = waypost(program, together);
-      const ours = await bench.ask(sent);
-      bench.listener = theirs.load(program);
-      const wanted = await bench.ask(sent);
-      sent.forEach((request, i) => {
-        const [got, reference] = [ours[i], wanted[i]] as [Outcome, Outcome];
-        if (got.status === reference.status && got.body === reference.body) answers.add(`${reference.status} ${reference.body}`);
-        else expect({ request, ...got }).toEqual({ request, ...reference });
-      });
-    }), { numRuns: RUNS, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
-    expect(answers.size).toBeGreaterThan(5);
+  test.each(EXTENTS(FULL))('run by createServer() as layer by layer%s', async (_, extent) => {
+    await compare(extent, (program) => built(program, APART, apart() as unknown as Registrar) as unknown as Listener, (program) => linear(program, extent.bodies));
   }, LIMIT + 30_000);
 
   test('run alike behind the application\'s own server', async () => {
     await fc.assert(fc.asyncProperty(programs(FULL), requests(FULL), async (program, sent) => {
-      const app = waypost(program, apart) as unknown as Application;
+      const app = built(program, APART, registrar(apart())) as unknown as Application;
       // Its own requests are no objects of the bench's: only what comes over the wire is compared.
       const server = await app.start(0, '127.0.0.1');
       const pipeline = await Pipeline.open((server.address() as AddressInfo).port);
       const received = await pipeline.send(sent);
       pipeline.close();
       await app.close();
-      const reference = new LinearWalker(program, true);
-      const wanted = sent.map((request) => reference.walk(request));
+      const wanted = await outcomes(linear(program, true), sent);
       expect(received.map(({ status }) => status)).toEqual(wanted.map(({ status }) => status));
-      sent.forEach(({ method }, i) => {
-        if (method !== 'HEAD' && wanted[i]?.status === 200) expect(received[i]?.body).toBe(wanted[i].body);
+      wanted.forEach(({ body }, i) => {
+        if (body !== null) expect(received[i]?.body).toBe(body);
       });
     }), { numRuns: RUNS / 10, interruptAfterTimeLimit: LIMIT, markInterruptAsFailure: true });
   }, LIMIT + 30_000);
@@ -280,15 +223,7 @@ describe('what a guard holds', () => {
     expect(await walk((app, ran) => {
       app.use(recover);
       app.post('/x', ran('guard', 'answer'), ran('secret', 'answer'));
-    }, { method: 'POST', url: '/x', body: '{' })).toEqual(['guard 200']);
-  });
-
-  test('a guard that a rewrite brings into play runs, though it stands above', async () => {
-    expect(await walk((app, ran) => {
-      app.use('/admin', ran('guard', 'answer'));
-      app.use(to('/admin/x'));
-      app.get('/admin/x', ran('secret', 'answer'));
-    }, get('/foo'))).toEqual(['guard 200']);
+    }, { method: 'POST', url: '/x', body: '{' })).toEqual(['400']);
   });
 
   const above = (guard: Handler) => ({
@@ -321,16 +256,6 @@ describe('what a guard holds', () => {
         expect([name, route, ...outcomes.map(({ body }) => body === 'secret')]).toEqual([name, route, false, false]);
       }
     }
-  });
-
-  test('it runs also when the rewrite came with an error that was dealt with', async () => {
-    expect(await walk((app, ran) => {
-      app.use('/admin', ran('guard', 'answer'));
-      app.use((_error: unknown, req: Request, _res: Response, next: NextFunction) => ran('above')(req, _res, next));
-      app.use(to('/admin/x', new Error('raised')));
-      app.use(recover);
-      app.get('/admin/x', ran('secret', 'answer'));
-    }, get('/foo'))).toEqual(['guard 200']);
   });
 
   test('what a route was left for by next("route") is not run after a rewrite', async () => {
@@ -377,7 +302,7 @@ describe('errors', () => {
     }, get('/'))).toEqual(['418']);
   });
 
-  test('that nothing raised meet error middleware above too, of the router and around it', async () => {
+  test('that nothing raised meet what stands below, in the router and around it', async () => {
     const noted = (name: string): ErrorHandler => (error, req, _res, next) => {
       bench.note(req, name);
       next(error);
@@ -385,10 +310,10 @@ describe('errors', () => {
     const register = (app: Application, ran: Run): void => {
       app.use(noted('above'));
       app.use(Router().use(noted('sibling')).post('/other', ran('other')));
-      app.use(Router().use(noted('own')).all('/:x', ran('never', 'answer')));
+      app.use(Router().use(noted('own above')).all('/:x', ran('never', 'answer')).use(noted('own')));
       app.use(noted('below'));
     };
-    expect(await walk(register, { method: 'POST', url: '/x', body: '{' }, get('/%zz'))).toEqual(['above own below 400', 'above own below 400']);
+    expect(await walk(register, { method: 'POST', url: '/x', body: '{' }, get('/%zz'))).toEqual(['own below 400', 'own below 400']);
   });
 
   test('of a body are raised once', async () => {
@@ -448,13 +373,6 @@ describe('targets', () => {
       bench.listener = app as unknown as Listener;
       expect((await bench.ask([{ method: 'POST', url: '/x' }, { method: 'POST', url: '/y' }])).map(({ status }) => status)).toEqual([404, 200]);
     }
-  });
-
-  test('HEAD is answered by each alternative of a GET route that has no HEAD route of its shape', async () => {
-    expect(await walk((app, ran) => {
-      app.get(['/a', '/b', '/:x/c'], ran('get', 'answer'));
-      app.head(['/a', '/:y/c'], ran('head', 'answer'));
-    }, ...['/a', '/b', '/x/c'].map((url) => ({ method: 'HEAD', url })))).toEqual(['head 200', 'get 200', 'head 200']);
   });
 
   test('a query that is changed at the mount path leaves the path as it is', async () => {

@@ -45,7 +45,7 @@ describe('prototypes that a program extends', () => {
     const { use, route } = Router.prototype;
     const seen: string[] = [];
     try {
-      Router.prototype.use = function (this: unknown, ...given: never[]) { seen.push('use'); return (use as (...all: never[]) => never).apply(this, given); } as typeof use;
+      Router.prototype.use = function (this: Router, ...given: never[]) { seen.push('use'); return use.apply(this, given as never); } as unknown as typeof use;
       Router.prototype.route = function (this: unknown, path) { seen.push('route'); return route.call(this as never, path); } as typeof route;
       const app = express({ logging: { level: 'silent' } });
       app.use(() => undefined);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { Path } from '../lib/routing/path';
-import { decodeSegment, decodeStatic } from '../lib/routing/pattern-decoding';
+import { Path } from '../lib/routing/patterns/path';
+import { decodeSegment, decodeStatic } from '../lib/routing/patterns/decoding';
 import { anyCharacter } from './support/any-character';
 import { expectSame } from './support/expect-same';
 import { runs } from './support/runs';

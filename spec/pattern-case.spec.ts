@@ -1,4 +1,4 @@
-import { foldLetters, foldWidely, UnicodeCase } from '../lib/routing/pattern-case';
+import { foldLetters, foldWidely, UnicodeCase } from '../lib/routing/patterns/case';
 import { expectSame } from './support/expect-same';
 
 /** Every letter that has another case. */

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { match as matchOf, type ParamData } from 'path-to-regexp';
-import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern, parsePrefix, type Pattern } from '../lib/routing/pattern';
+import { Path, type PathRules } from '../lib/routing/patterns/path';
+import { parsePattern, parsePrefix, type Pattern } from '../lib/routing/patterns/pattern';
 import { filled, patternText } from './support/express-pattern';
 import { runs } from './support/runs';
 

@@ -73,16 +73,6 @@ describe('in an application', () => {
     expect(await allow('/b', 'DELETE')).toEqual([404, undefined]);
   });
 
-  test('a GET route answers HEAD unless a HEAD route has the same pattern, and a RegExp is the same by its text', async () => {
-    const app = createServer({ env: 'test', logging: { level: 'silent' } });
-    for (const path of ['/a/*x', '/b{/:x}', /^\/c/] as const) {
-      app.get(path, (_req, res) => res.set('Which', 'GET').end());
-      app.head(path instanceof RegExp ? new RegExp(path) : path.replace('x', 'y'), (_req, res) => res.set('Which', 'HEAD').end());
-    }
-    const port = await running.start(app);
-    for (const path of ['/a/1', '/b', '/b/1', '/c']) expect([path, (await ask(port, path, { method: 'HEAD' })).headers.which]).toEqual([path, 'HEAD']);
-  });
-
   test('an expression with a place of its own answers every request alike', async () => {
     const app = createServer({ env: 'test', logging: { level: 'silent' } });
     app.get(/^\/a(\d)/g, (req, res) => res.send(req.params[0]));
@@ -141,7 +131,7 @@ describe('in an application', () => {
     app.get('/f/*path', goesOn).get('/f/{*path}', goesOn).get('/o{/:x}', goesOn).get(/^\/(?<year>\d+)\/(\w+)$/, goesOn);
     const port = await running.start(app);
     for (const path of ['/f/a/b', '/f/', '/o', '/o/1', '/2026/may']) await ask(port, path);
-    expect(calls).toEqual([['path', ['a', 'b']], ['x', '1'], ['year', '2026'], ['0', 'may']]);
+    expect(calls).toEqual([['path', ['a', 'b']], ['x', '1'], ['0', 'may'], ['year', '2026']]);
   });
 
   test('routes show what they were given', async () => {
@@ -170,7 +160,7 @@ describe('app.routes()', () => {
       ['GET /f/*path', null], ['GET /f/:x', 'GET /f/*path'], ['GET /f/**', 'GET /f/*path'],
       ['GET /o{/:x}', null], ['GET /o', 'GET /o{/:x}'], ['GET /o/:y', 'GET /o{/:x}'], ['GET /o/a/b', null],
       ['GET /^\\/r/', null], ['POST /^\\/r/', null], ['GET /^\\/r/', 'GET /^\\/r/'],
-      ['GET /m /^\\/n$/', null], ['GET /^\\/v\\d/ /x', null], ['ALL /^\\/v\\d/ /x', null],
+      ['GET /m/^\\/n$/', null], ['GET /^\\/v\\d/x', null], ['ALL /^\\/v\\d/x', null],
     ]);
   });
 
@@ -190,7 +180,7 @@ describe('app.routes()', () => {
     await running.start(app);
     const warnings = log.messages('warn').filter((line) => line.includes('does not run for'));
     expect(warnings).toEqual([
-      expect.stringMatching(/The middleware at \/\^\\\/api\/ of one router does not run for GET \/\^\\\/api\/ \/users, .* write app\.use\(\/\^\\\/api\/, …\)/),
+      expect.stringMatching(/The middleware at \/\^\\\/api\/ of one router does not run for GET \/\^\\\/api\/users, .* write app\.use\(\/\^\\\/api\/, …\)/),
       expect.stringMatching(/The middleware at \/x\{\/:y\} of one router does not run for GET \/x\{\/:y\}\/users/),
     ]);
   });
@@ -215,9 +205,10 @@ describe('in express()', () => {
     expect(() => app.use('/m', Router().use(Router().all(['/fine', path], handler)))).toThrow(message);
     const mounted = Router();
     app.use(Router().use('/m', mounted));
-    expect(() => mounted.route(path)).toThrow(message);
-    expect(() => mounted.use(path, Router())).toThrow(message);
     expect(app.routes()).toEqual([]);
+    // What is mounted already is looked at with the next request, or list.
+    mounted.route(path);
+    expect(() => app.routes()).toThrow(message);
     expect(() => createServer(quiet).get(path, handler)).not.toThrow();
     for (const fine of [everything, one, '/**', '/a\\*', '/:x']) expect(() => express(quiet).get(fine, handler)).not.toThrow();
   });
@@ -228,7 +219,7 @@ describe('in express()', () => {
 
   test('a router that is called by hand refuses it with every request, and not where createServer() is around', async () => {
     const router = Router().get('/api/*', (_req, res) => void res.send('one segment'));
-    const listens = await running.serve(router);
+    const listens = await running.serve((req, res) => router(req, res, (error) => void res.writeHead(error === undefined ? 404 : 500).end()));
     const app = express({ env: 'test', logging: { level: 'silent' } });
     app.use((req, res, next) => router(req, res, next));
     app.use((error: Error, _req: Request, res: Response, _next: NextFunction) => void res.status(500).send(error.message));

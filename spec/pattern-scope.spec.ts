@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { match as matchOf } from 'path-to-regexp';
-import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern, type Pattern } from '../lib/routing/pattern';
+import { Path, type PathRules } from '../lib/routing/patterns/path';
+import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
 import { SignatureScope } from '../lib/signature/scope/scope';
 import { filled, patternText } from './support/express-pattern';
 import { expectSame } from './support/expect-same';

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import express from 'express';
-import { type Application, createServer, type CreateServerOptions, Router, signRequest } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, signRequest } from 'waypost';
 import { makeCertificate } from './support/certificate';
 import { LogRecorder, Running } from './support/running';
 import { head, Wire } from './support/wire';
@@ -108,18 +108,6 @@ function gated(pipelining?: number, options?: CreateServerOptions): { app: Appli
   app.use(gate.listener);
   return { app, gate };
 }
-
-test('a router that a server calls by itself goes by the default', async () => {
-  const gate = new Gate();
-  const wire = await send(await hosted(createHttpServer(Router().use(gate.listener))), COUNT);
-  expect(gate.begun).toEqual(targets(8));
-  for (const [index, target] of targets(COUNT).entries()) {
-    await gate.until(index + 1);
-    gate.answer(target);
-  }
-  await gate.until(COUNT);
-  expect([gate.most, wire.text.includes('HTTP/1.1 500')]).toEqual([8, false]);
-});
 
 describe.each(Object.entries(HOSTS))('requests pipelined to %s', (_, host) => {
   test.each([undefined, ...LIMITS])('at most so many have begun and are not answered, and begin in their order: %s', async (limit) => {

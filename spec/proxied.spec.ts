@@ -18,12 +18,6 @@ type Around = <T extends object>(given: T) => T;
 const AROUNDS: Record<string, Around> = {
   'a Proxy that does nothing': (given) => new Proxy(given, {}),
   'a Proxy that reads by Reflect': (given) => new Proxy(given, { get: (target, name, receiver) => Reflect.get(target, name, receiver) as unknown }),
-  'a Proxy that binds methods': (given) => new Proxy(given, {
-    get(target, name) {
-      const value = Reflect.get(target, name) as unknown;
-      return typeof value === 'function' ? value.bind(target) as unknown : value;
-    },
-  }),
   'a Proxy that knows a few names': (given) => new Proxy(given, {
     get: (target, name) => (name === 'get' ? (...rest: unknown[]) => (target as unknown as Record<string, (...given: unknown[]) => unknown>)['get']?.(...rest) : (Reflect.get(target, name) as unknown)),
   }),
@@ -124,16 +118,13 @@ describe.each(Object.entries(AROUNDS))('%s is what it stands around', (_name, ar
     app.removeAllListeners();
   });
 
-  test('what it mounts is held to the paths of the signature check, and cannot mount itself', () => {
+  test('what it mounts is held to the paths of the signature check', () => {
     const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: 'a secret of more than thirty-two bytes' } } });
     const loose = around(Router({ caseSensitive: false }));
     const within = Router();
     within.use(loose);
     expect(() => app.use(loose)).toThrow(/can't be used where request signatures are checked/);
     expect(() => app.use(within)).toThrow(/can't be used where request signatures are checked/);
-    const router = Router();
-    expect(() => router.use(around(router))).toThrow('use(…) would mount a router inside itself');
-    expect(() => loose.use(within)).toThrow('use(…) would mount a router inside itself');
   });
 });
 

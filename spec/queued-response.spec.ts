@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import onFinished from 'on-finished';
-import { type Application, createServer, type Handler, type Response, Router, static as serveStatic } from 'waypost';
+import { type Application, createServer, type Response, Router, static as serveStatic } from 'waypost';
 import { closeWithConnection } from '../lib/http/connection';
 import { openedFile } from './support/opened-file';
 import { Running } from './support/running';
@@ -28,7 +28,7 @@ afterEach(async () => {
 const HOSTS: Readonly<Record<string, (app: Application) => Promise<number>>> = {
   'its own server': (app) => running.start(app),
   'a server of Node': (app) => running.serve(app),
-  'a router that a server of Node calls': (app) => running.serve(Router().use(app as unknown as Handler)),
+  'a router in another application': (app) => running.serve(createServer({ logging: { level: 'silent' } }).use(Router().use(app))),
   'Express': (app) => running.serve(express().use(app as unknown as RequestListener)),
 };
 

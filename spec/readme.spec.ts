@@ -82,7 +82,7 @@ describe('the tables of options', () => {
   });
 
   test.each([
-    ...TABLES, ['RouterOptions', 'lib/routing/router-options.ts'],
+    ...TABLES, ['RouterOptions', 'lib/routing/rules.ts'],
     ['MemoryReplayStoreOptions', 'lib/signature/replay/memory-replay-store.ts'], ['RedisReplayStoreOptions', 'lib/signature/replay/redis-replay-store.ts'],
   ])('%s takes undefined for what is left out, by the types of %s', (name, file) => {
     expect(optionsOf(file, name).filter(({ takesUndefined }) => !takesUndefined).map(({ option }) => option)).toEqual([]);
@@ -206,7 +206,7 @@ describe('the public names', () => {
       'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'EndEvent',
       'Errback', 'ErrorBody', 'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FailureEvent', 'FallbackListener', 'ForeignHandler',
       'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
-      'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
+      'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
       'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction',
       'NodeServer', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore',
       'RedisReplayStoreOptions', 'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent',
@@ -215,7 +215,7 @@ describe('the public names', () => {
       'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'ShownApplication', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
       'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
-      'UrlencodedParserOptions', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
+      'UrlencodedParserOptions', 'Use', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
       'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });

@@ -17,7 +17,7 @@ const AROUND: Record<string, Around> = {
     const listener = make();
     return (req, res) => {
       change(req);
-      listener(req, res);
+      (listener as unknown as Router)(req, res, () => void res.writeHead(404).end('of the server'));
     };
   },
   'Express': (change, make) => theirs().use((req, _res, next) => {
@@ -39,8 +39,8 @@ function routes<T extends Pick<Router, 'get' | 'use'>>(to: T): T {
   to.get('/throws', () => {
     throw new Error('of a handler');
   });
-  to.get('/last', (_req, res) => void res.set('Connection', 'close').send('the last'));
-  const failed: ErrorHandler = (_error, _req, res, _next) => void res.status(500).send('of error middleware');
+  to.get('/last', (_req, res) => void res.setHeader('Connection', 'close').end('the last'));
+  const failed: ErrorHandler = (_error, _req, res, _next) => void res.writeHead(500).end('of error middleware');
   to.use('/throws', failed);
   return to;
 }

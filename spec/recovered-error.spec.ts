@@ -1,8 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { type Application, createServer, type ErrorHandler, express, type Handler, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
-import { Running } from './support/running';
-import { ask } from './support/wire';
 
 const makes: Record<string, (req: Request) => void> = {
   'another method': (req) => void (req.method = 'PUT'),
@@ -57,72 +54,4 @@ test.each<[string, (res: Response) => unknown]>([
     app.use(((_error, _req, res, _next) => void res.status(201).send('of the application')) as ErrorRequestHandler);
     return answersOf(app, [['/', { headers: { accept: 'text/plain' } }]]);
   });
-});
-
-test.each(['express', 'createServer'] as const)('a guard of a new path that an error came with runs, whatever is made of its query meanwhile: %s', async (make) => {
-  const running = new Running();
-  const called: string[] = [];
-  const note = (name: string): Handler => (_req, _res, next) => {
-    called.push(name);
-    next();
-  };
-  const app = (make === 'express' ? express({ logging: { level: 'silent' } }) : createServer({ logging: { level: 'silent' } })) as Application;
-  app.use((req, _res, next) => {
-    req.url = '/b';
-    next(new Error('x'));
-  });
-  app.use('/b', note('guard'));
-  app.use(((error, req, _res, next) => {
-    req.url += '?z';
-    next(error);
-  }) as ErrorHandler);
-  app.use(((_error, _req, _res, next) => next()) as ErrorHandler);
-  app.use('/b', note('behind'), (_req, res) => res.end());
-  try {
-    await ask(await running.serve(app), '/a');
-    expect(called).toEqual(['guard', 'behind']);
-  } finally {
-    await running.close();
-  }
-});
-
-/** When something is registered while an error is dealt with that came with another path. */
-const MOMENTS: Record<string, (register: () => void, next: (error?: unknown) => void) => void> = {
-  never: (_register, next) => next(),
-  'before it is dealt with': (register, next) => {
-    register();
-    next();
-  },
-  'while that takes its time': (register, next) => {
-    setImmediate(register);
-    setImmediate(setImmediate, next);
-  },
-};
-const surroundings = (['express', 'createServer'] as const).flatMap((make) => Object.keys(MOMENTS).flatMap((moment) => (['the application', 'a router'] as const).map((within) => [make, moment, within] as const)));
-
-test.each(surroundings)('a guard of a new path that an error came with runs, whatever is registered meanwhile: %s, %s, in %s', async (make, moment, within) => {
-  const running = new Running();
-  const called: string[] = [];
-  const app = (make === 'express' ? express({ logging: { level: 'silent' } }) : createServer({ logging: { level: 'silent' } })) as Application;
-  app.use('/b', (_req, _res, next) => {
-    called.push('guard');
-    next();
-  });
-  const inner = within === 'a router' ? Router() : app;
-  inner.use((req, _res, next) => {
-    req.url = '/b';
-    next(new Error('x'));
-  });
-  if (inner !== app) app.use(inner);
-  app.use(((_error, _req, _res, next) => MOMENTS[moment]?.(() => app.get('/registered', (_req, res) => void res.end()), next)) as ErrorHandler);
-  app.get('/b', (_req, res) => {
-    called.push('route');
-    res.end();
-  });
-  try {
-    await ask(await running.serve(app), '/a');
-    expect(called).toEqual(['guard', 'route']);
-  } finally {
-    await running.close();
-  }
 });

@@ -157,21 +157,13 @@ test('a class has a method of its own in the place of handle', async () => {
   }
 });
 
-test.each([['createServer', () => createServer({ logging: { level: 'silent' } })], ['a router alone', () => Router()]])('it is called in other hosts too: %s', async (_name, make) => {
-  const [host, router] = [make(), Router()];
+test('it is called in a router within an application too', async () => {
+  const [host, router] = [Router(), Router()];
   router.get('/a', (_req, res) => res.send('secret'));
   host.use('/x', router);
   guard(router, 'handle');
-  const port = await running.serve(host);
+  const port = await running.serve(createServer({ logging: { level: 'silent' } }).use(host));
   expect([(await ask(port, '/x/a')).status, (await ask(port, '/x/a', KEY)).body]).toEqual([401, 'secret']);
-});
-
-test('it is called where a server has the router as its listener', async () => {
-  const router = Router();
-  router.get('/a', (_req, res) => res.send('secret'));
-  guard(router, 'handle');
-  const port = await running.serve(router);
-  expect([(await ask(port, '/a')).status, (await ask(port, '/a', KEY)).body, (await ask(port, '/none', KEY)).status]).toEqual([401, 'secret', 404]);
 });
 
 test('it counts whenever, and however often, it is replaced', async () => {

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import type { ScopeEntry } from '../lib/options/options';
-import { Path, type PathRules } from '../lib/routing/path';
-import { parsePattern, type Pattern } from '../lib/routing/pattern';
+import { Path, type PathRules } from '../lib/routing/patterns/path';
+import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
 import { canonicalPath } from '../lib/signature/scope/canonical';
 import { SignatureScope } from '../lib/signature/scope/scope';
 import { anyCharacter } from './support/any-character';

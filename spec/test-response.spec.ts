@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { IncomingMessage } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { type Application, createServer, type RequestSignatureConfig, signRequest } from 'waypost';
@@ -149,4 +149,19 @@ test.each([
       expect([res.statusCode, await res.text]).toEqual([200, '{"a":1}']);
     }
   }
+});
+
+test.each(['parsed', 'signed', 'coded'])('a request that a program has made without a socket is refused: its body is %s', async (kind) => {
+  const app = createServer({ env: 'production', logging: { level: 'silent' }, body: { limit: 10 }, ...(kind === 'signed' ? { security: { requestSignature: { secret: SECRET } } } : {}) });
+  app.post('/', (_req, res) => res.send('in'));
+  const Message = IncomingMessage as unknown as new () => IncomingMessage;
+  const req = Object.assign(new Message(), { method: 'POST', url: '/', httpVersionMajor: 1, httpVersionMinor: 1 });
+  const fields = kind === 'coded' ? ['Transfer-Encoding', 'gzip, chunked'] : ['Content-Type', 'text/plain', 'Content-Length', '20'];
+  req.rawHeaders.push(...fields);
+  for (let i = 0; i < fields.length; i += 2) req.headers[(fields[i] as string).toLowerCase()] = fields[i + 1];
+  const res = new ServerResponse(req);
+  app(req, res);
+  // An error leaves the last layer in a turn of its own.
+  await new Promise(setImmediate);
+  expect([res.writableEnded, res.statusCode]).toEqual([true, kind === 'coded' ? 501 : kind === 'signed' ? 401 : 413]);
 });

@@ -1,6 +1,6 @@
 /** Peer: Express 5. Its ETag and X-Powered-By are turned off, since the others send none. */
 import express from 'express';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function make() {
   return express().disable('etag').disable('x-powered-by');
@@ -14,8 +14,8 @@ function greet(req, res) {
   res.json(GREETING);
 }
 
-function addRoutes(app, routed) {
-  for (const [method, path] of ROUTES) app[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+function addRoutes(app, routed, routes = ROUTES) {
+  for (const [method, path, isAsked] of routes) app[method.toLowerCase()](path, isAsked ? routed : greet);
 }
 
 /** The bytes of a body are shown by express.json's `verify`. */
@@ -95,6 +95,19 @@ main({
   routes(ready, count = 1000) {
     const app = make();
     for (const path of manyPaths(count)) app.get(path, (req, res) => res.json(req.params));
+    listen(app, ready);
+  },
+  nested(ready) {
+    const app = make();
+    const [api, users, products] = [express.Router(), express.Router(), express.Router()];
+    const answer = (req, res) => res.json(req.params);
+    addRoutes(users, answer, routesIn('/api/users'));
+    addRoutes(products, answer, routesIn('/api/products'));
+    api.use('/users', users);
+    api.use('/products', products);
+    addRoutes(api, answer, routesIn('/api'));
+    app.use('/api', api);
+    addRoutes(app, answer, routesIn(''));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

@@ -1,7 +1,7 @@
 /** Peer: Fastify 5, with response schemas as its documentation advises, where they make it faster. */
 import fastifyStatic from '@fastify/static';
 import Fastify from 'fastify';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.listen({ port: 0, host: '127.0.0.1' }).then(() => ready(app.server.address().port));
@@ -23,8 +23,8 @@ const GREETED = answers({
 const SUMMARIZED = answers({ id: text, items: integer, total: integer });
 const GREET = { ...GREETED, handler: (request, reply) => reply.send(GREETING) };
 
-function addRoutes(app, routed) {
-  for (const [method, url] of ROUTES) app.route({ method, url, ...(method === 'GET' && url === ROUTED ? routed : GREET) });
+function addRoutes(app, routed, routes = ROUTES) {
+  for (const [method, url, isAsked] of routes) app.route({ method, url, ...(isAsked ? routed : GREET) });
 }
 
 function takeOrders(app) {
@@ -112,6 +112,21 @@ main({
   routes(ready, count = 1000) {
     const app = Fastify();
     for (const path of manyPaths(count)) app.get(path, answers({ id: text }), (request, reply) => reply.send(request.params));
+    listen(app, ready);
+  },
+  nested(ready) {
+    const app = Fastify();
+    const answer = { ...answers({ user: text, order: text }), handler: (request, reply) => reply.send(request.params) };
+    const group = (mount, more = () => undefined) => (scope, options, done) => {
+      addRoutes(scope, answer, routesIn(mount));
+      more(scope);
+      done();
+    };
+    app.register(group('/api', (api) => {
+      api.register(group('/api/users'), { prefix: '/users' });
+      api.register(group('/api/products'), { prefix: '/products' });
+    }), { prefix: '/api' });
+    addRoutes(app, answer, routesIn(''));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

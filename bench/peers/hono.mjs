@@ -4,7 +4,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import { BODY_LIMIT, certificate, CONTENT_SECURITY_POLICY, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, TRANSPORT_SECURITY, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, CONTENT_SECURITY_POLICY, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, TRANSPORT_SECURITY, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => ready(port));
@@ -14,8 +14,8 @@ function greet(c) {
   return c.json(GREETING);
 }
 
-function addRoutes(app, routed) {
-  for (const [method, path] of ROUTES) app.on(method, path, method === 'GET' && path === ROUTED ? routed : greet);
+function addRoutes(app, routed, routes = ROUTES) {
+  for (const [method, path, isAsked] of routes) app.on(method, path, isAsked ? routed : greet);
 }
 
 /** c.req.json throws what JSON.parse throws, which Hono would answer by 500. */
@@ -114,6 +114,18 @@ main({
   routes(ready, count = 1000) {
     const app = new Hono();
     for (const path of manyPaths(count)) app.get(path, (c) => c.json(c.req.param()));
+    listen(app, ready);
+  },
+  nested(ready) {
+    const [app, api, users, products] = [new Hono(), new Hono(), new Hono(), new Hono()];
+    const answer = (c) => c.json(c.req.param());
+    addRoutes(users, answer, routesIn('/api/users'));
+    addRoutes(products, answer, routesIn('/api/products'));
+    api.route('/users', users);
+    api.route('/products', products);
+    addRoutes(api, answer, routesIn('/api'));
+    app.route('/api', api);
+    addRoutes(app, answer, routesIn(''));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

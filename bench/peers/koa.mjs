@@ -3,7 +3,7 @@ import { bodyParser } from '@koa/bodyparser';
 import Router from '@koa/router';
 import { send } from '@koa/send';
 import Koa from 'koa';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, router, ready) {
   app.use(router.routes()).use(router.allowedMethods());
@@ -21,8 +21,8 @@ function greet(ctx) {
   ctx.body = GREETING;
 }
 
-function addRoutes(router, routed) {
-  for (const [method, path] of ROUTES) router[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+function addRoutes(router, routed, routes = ROUTES) {
+  for (const [method, path, isAsked] of routes) router[method.toLowerCase()](path, isAsked ? routed : greet);
 }
 
 main({
@@ -126,6 +126,20 @@ main({
       });
     }
     listen(make(), router, ready);
+  },
+  nested(ready) {
+    const [root, api, users, products] = [new Router(), new Router(), new Router(), new Router()];
+    const answer = (ctx) => {
+      ctx.body = ctx.params;
+    };
+    addRoutes(users, answer, routesIn('/api/users'));
+    addRoutes(products, answer, routesIn('/api/products'));
+    api.use('/users', users.routes());
+    api.use('/products', products.routes());
+    addRoutes(api, answer, routesIn('/api'));
+    root.use('/api', api.routes());
+    addRoutes(root, answer, routesIn(''));
+    listen(make(), root, ready);
   },
   middleware(ready, count = 20) {
     const app = make();

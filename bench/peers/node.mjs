@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 const METHOD_NOT_ALLOWED = { error: 'Method Not Allowed', message: 'The path is known, the method is not' };
 
@@ -125,7 +125,7 @@ function greet(req, res) {
 
 function treeOfRoutes(routed) {
   const tree = newNode();
-  for (const [method, path] of ROUTES) addRoute(tree, method, path, method === 'GET' && path === ROUTED ? routed : greet);
+  for (const [method, path, isAsked] of ROUTES) addRoute(tree, method, path, isAsked ? routed : greet);
   return tree;
 }
 
@@ -196,6 +196,10 @@ main({
     for (const path of manyPaths(count)) addRoute(tree, 'GET', path, (req, res) => sendJson(res, 200, req.params));
     listen(tree, ready);
   },
+  nested(ready) {
+    // Whoever groups routes by hand joins their paths when they are registered.
+    listen(treeOfRoutes((req, res) => sendJson(res, 200, req.params)), ready);
+  },
   middleware(ready, count = 20) {
     const middleware = [];
     for (let i = 0; i < count; i++) {
@@ -227,7 +231,7 @@ main({
     listen(treeOf('GET', '/', greet), ready, [helmet(), cors()]);
   },
   routers(ready) {
-    // Whoever groups routes by hand joins their paths when they are registered.
+    // The paths are joined, as above.
     listen(treeOf('GET', pathBelow(0), (req, res) => sendJson(res, 200, req.params)), ready);
   },
   body(ready) {

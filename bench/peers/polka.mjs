@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import polka from 'polka';
 import sirv from 'sirv';
-import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.listen(0, '127.0.0.1', () => ready(app.server.address().port));
@@ -21,8 +21,8 @@ function greet(req, res) {
   sendJson(res, GREETING);
 }
 
-function addRoutes(app, routed) {
-  for (const [method, path] of ROUTES) app[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+function addRoutes(app, routed, routes = ROUTES) {
+  for (const [method, path, isAsked] of routes) app[method.toLowerCase()](path, isAsked ? routed : greet);
 }
 
 /** body-parser's errors hold names in `code`, where Polka looks for a status. */
@@ -110,6 +110,18 @@ main({
   routes(ready, count = 1000) {
     const app = polka();
     for (const path of manyPaths(count)) app.get(path, (req, res) => sendJson(res, { id: decodeURIComponent(req.params.id) }));
+    listen(app, ready);
+  },
+  nested(ready) {
+    const [app, api, users, products] = [polka(), polka(), polka(), polka()];
+    const answer = (req, res) => sendJson(res, { user: decodeURIComponent(req.params.user), order: decodeURIComponent(req.params.order) });
+    addRoutes(users, answer, routesIn('/api/users'));
+    addRoutes(products, answer, routesIn('/api/products'));
+    api.use('/users', users);
+    api.use('/products', products);
+    addRoutes(api, answer, routesIn('/api'));
+    app.use('/api', api);
+    addRoutes(app, answer, routesIn(''));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import restana from 'restana';
 import serveStatic from 'serve-static';
-import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.start(0, '127.0.0.1').then((server) => ready(server.address().port));
@@ -12,8 +12,8 @@ function greet(req, res) {
   res.send(GREETING);
 }
 
-function addRoutes(app, routed) {
-  for (const [method, path] of ROUTES) app[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+function addRoutes(app, routed, routes = ROUTES) {
+  for (const [method, path, isAsked] of routes) app[method.toLowerCase()](path, isAsked ? routed : greet);
 }
 
 function errorHandler(error, req, res) {
@@ -92,6 +92,19 @@ main({
   routes(ready, count = 1000) {
     const app = restana();
     for (const path of manyPaths(count)) app.get(path, (req, res) => res.send({ id: decodeURIComponent(req.params.id) }));
+    listen(app, ready);
+  },
+  nested(ready) {
+    const app = restana();
+    const [api, users, products] = [app.newRouter(), app.newRouter(), app.newRouter()];
+    const answer = (req, res) => res.send({ user: decodeURIComponent(req.params.user), order: decodeURIComponent(req.params.order) });
+    addRoutes(users, answer, routesIn('/api/users'));
+    addRoutes(products, answer, routesIn('/api/products'));
+    api.use('/users', users);
+    api.use('/products', products);
+    addRoutes(api, answer, routesIn('/api'));
+    app.use('/api', api);
+    addRoutes(app, answer, routesIn(''));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, PAGE, pathBelow, REQUEST_ID, ROUTED, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
 
 const root = process.env.WAYPOST_ROOT ?? resolve(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -34,8 +34,8 @@ function greet(req, res) {
   res.json(GREETING);
 }
 
-function addRoutes(app, routed) {
-  for (const [method, path] of ROUTES) app[method.toLowerCase()](path, method === 'GET' && path === ROUTED ? routed : greet);
+function addRoutes(app, routed, routes = ROUTES) {
+  for (const [method, path, isAsked] of routes) app[method.toLowerCase()](path, isAsked ? routed : greet);
 }
 
 function takeOrders(app) {
@@ -106,6 +106,19 @@ main({
   routes(ready, count = 1000) {
     const app = make();
     for (const path of manyPaths(count)) app.get(path, (req, res) => res.json(req.params));
+    listen(app, ready);
+  },
+  nested(ready) {
+    const app = make();
+    const [api, users, products] = [Router(), Router(), Router()];
+    const answer = (req, res) => res.json(req.params);
+    addRoutes(users, answer, routesIn('/api/users'));
+    addRoutes(products, answer, routesIn('/api/products'));
+    api.use('/users', users);
+    api.use('/products', products);
+    addRoutes(api, answer, routesIn('/api'));
+    app.use('/api', api);
+    addRoutes(app, answer, routesIn(''));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

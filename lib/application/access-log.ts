@@ -6,7 +6,7 @@ import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { LineLevel } from '../logger';
-import { matchedRoute } from '../routing/matched-route';
+import { kRun, type RoutedRequest } from '../routing/caller';
 import type { SafeLog } from '../safe-log';
 
 /** Marks a response whose line will be written, so that of several applications the outermost writes it. */
@@ -59,7 +59,7 @@ export class AccessLog {
 
   #write(req: Request, res: Response, ms: number, bytes: number): void {
     const aborted = read(res, 'writableFinished') !== true;
-    const route = matchedRoute(req);
+    const route = (req as RoutedRequest)[kRun]?.root?.reached?.reachedRoute;
     this.#logger[this.#level]({
       ...loggedRequest(req),
       ...(route !== undefined && { route }),

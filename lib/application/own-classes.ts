@@ -4,7 +4,6 @@ import { Request } from '../http/request';
 import { kSettings as kRequestSettings } from '../http/request-state';
 import { Response } from '../http/response';
 import { kSettings as kResponseSettings } from '../http/response-state';
-import { WalkedResponse } from '../routing/walked-response';
 import type { SharedSettings } from './settings';
 
 /** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
@@ -13,11 +12,11 @@ export interface OwnClasses {
   readonly Response: typeof Response;
 }
 
-/** Makes an application's own subclasses: they know its settings, and responses fail by the request's walk. */
+/** Makes an application's own subclasses: they know its settings, and responses fail by the `next` of their request. */
 export function ownClasses(settings: SharedSettings, settingsOf: (app: unknown) => SharedSettings | undefined): OwnClasses {
   const classes = {
     Request: class extends Request {},
-    Response: class extends WalkedResponse {},
+    Response: class extends Response {},
   };
   share(classes.Request.prototype, kRequestSettings, settings);
   share(classes.Response.prototype, kResponseSettings, settings);
@@ -75,7 +74,7 @@ export function inheriting(given: unknown, own: object): object | null {
   let top = given;
   for (let next = Object.getPrototypeOf(top) as object; next !== base; next = Object.getPrototypeOf(top) as object) top = next;
   // Made of another application's, which is not to be changed.
-  if (top === WalkedResponse.prototype || Object.hasOwn(top, key)) {
+  if (Object.hasOwn(top, key)) {
     const apart = Object.create(given) as object;
     share(apart, key, Reflect.get(own, key));
     return apart;

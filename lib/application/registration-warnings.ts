@@ -1,27 +1,27 @@
-import { routesByItself } from './foreign-application';
-import { listRoutes } from '../routing/listing';
-import { beneath } from '../routing/pattern-join';
-import { mountedIn } from '../routing/stack';
-import type { RouteTable } from '../routing/route-table';
+import { mountedApplication } from './mounting';
+import { kMounted } from '../routing/layer';
+import { listRoutes, type Registered } from '../routing/listing';
+import { Pattern } from '../routing/patterns/pattern';
+import type { RoutingRules } from '../routing/rules';
 import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
 import type { SignatureHook } from '../signature/hook';
 
 /** What is registered and does not do what it looks like: a text for each. */
-export function registrationWarnings(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
-  const routes = listRoutes(table);
+export function registrationWarnings(all: readonly Registered[], rules: RoutingRules, hooks: readonly SignatureHook[]): string[] {
+  const routes = listRoutes(all);
   const covered = routes.flatMap(({ description: { method, path, coveredBy } }) => {
     return coveredBy === undefined ? [] : [`The route ${method} ${path} is covered by ${coveredBy}, registered before it`];
   });
-  const unmet = findUnmetMiddleware(table, routes).map(describeUnmet);
+  const unmet = findUnmetMiddleware(all, routes, rules).map(describeUnmet);
   // A router that is mounted twice has everything twice.
-  const suspects = new Set(findSuspects(table).map(describeSuspect));
-  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsigned(table, hooks), ...unseen(table, hooks)])];
+  const suspects = new Set(findSuspects(all).map(describeSuspect));
+  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsigned(all, hooks), ...unseen(all, hooks)])];
 }
 
 function describeSuspect(suspect: Suspect): string {
-  const { handler, site } = suspect.layer;
-  const place = site?.place;
+  const { handle: handler, site } = suspect.layer;
+  const { place } = site;
   const at = place === undefined ? '' : ` (${place})`;
   if (suspect.kind === 'factory') return `${suspect.call} makes middleware, and is registered without its call${at}: requests that it is called for are not answered. Write ${suspect.call}`;
   const name = handler.name || '<anonymous>';
@@ -43,21 +43,31 @@ function describeUnmet({ paths, written, routes }: UnmetMiddleware): string {
     + `If it guards them, write ${instead}, or keep it in a Router without routes; if not, mount their routers before its own`;
 }
 
-function unsigned(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
-  const named = table.layers.flatMap(({ method, place, patterns }) => {
-    if (place !== null) return patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` }));
+function unsigned(all: readonly Registered[], hooks: readonly SignatureHook[]): string[] {
+  const named = all.flatMap(({ layer: { route }, patterns }) => {
     // What stands under a path routes beneath it by itself.
-    return patterns.filter(({ segments }) => segments.length > 0)
-      .map((pattern) => ({ method, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
+    if (route === undefined) return patterns.filter(({ segments }) => segments.length > 0).map((pattern) => ({ method: null, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
+    const methods = [...new Set(route.stack.map(({ method }) => method?.toUpperCase() ?? null))];
+    return methods.flatMap((method) => patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` })));
   });
   const names = new Set(hooks.flatMap((hook) => hook.scope.uncovered(named)).map(({ name }) => name));
   return [...names].map((name) => `${name} lies beneath an included path but is not covered by the signature check`);
 }
 
-/** What Express routes within itself: a target that is rewritten there is not seen. */
-function unseen(table: RouteTable, hooks: readonly SignatureHook[]): string[] {
-  const layers = table.layers.filter(({ place, handler }) => place === null && routesByItself(mountedIn(handler)));
-  const patterns = layers.flatMap((layer) => layer.patterns).filter((pattern) => hooks.some(({ scope }) => scope.divides(beneath(pattern))));
-  const names = new Set(patterns.map(({ text }) => text));
+/** Warns of what Express routes within itself: a target that is rewritten there is not seen. */
+function unseen(all: readonly Registered[], hooks: readonly SignatureHook[]): string[] {
+  const patterns = all.filter(({ layer }) => layer.route === undefined && routesByItself(layer.origin)).flatMap((each) => each.patterns);
+  const names = new Set(patterns.filter((pattern) => hooks.some(({ scope }) => scope.divides(beneath(pattern)))).map(({ text }) => text));
   return [...names].map((name) => `What Express has at ${name} may rewrite the URL or the method by itself, which the signature check does not see: include all paths that lead into it, or rewrite above it`);
+}
+
+/** Whether it is an application or a router of Express, which finds its routes by itself. */
+function routesByItself(origin: object): boolean {
+  const { handle, stack, set } = (mountedApplication(origin) ?? origin) as { readonly handle?: unknown; readonly stack?: unknown; readonly set?: unknown };
+  return typeof handle === 'function' && (typeof set === 'function' || Array.isArray(stack)) && !(kMounted in (mountedApplication(origin) ?? origin));
+}
+
+/** Everything beneath a pattern; where it takes the rest of a path by an expression, itself. */
+function beneath(pattern: Pattern): Pattern {
+  return pattern.tail !== undefined ? pattern : new Pattern(`${pattern.text}/**`, [...pattern.segments, { kind: 'deep' }]);
 }

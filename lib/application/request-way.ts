@@ -1,4 +1,5 @@
 import { AccessLog } from './access-log';
+import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../guarded-call';
@@ -16,32 +17,28 @@ import { takeOver } from '../http/taken-over';
 import { kAnswering } from '../http/response-state';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
-import { letFlow } from '../http/body/standstill';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
 import { HandlerTimeout } from './handler-timeout';
-import { checkAround, isLedAstray } from '../routing/guards-around';
+import { admit, admitBehind } from '../routing/admission';
 import type { FallbackListener, NextFunction } from '../routing/handler';
-import type { RouteTable } from '../routing/route-table';
-import { Retarget } from '../routing/mounted-rewrite';
-import { kBegun, kWalk, type Travelling, Walk, type WalkHost } from '../routing/walk';
+import type { Mounted } from '../routing/layer';
+import { kRun, type RoutedRequest } from '../routing/caller';
+import type { RoutingRules } from '../routing/rules';
+import { methodsFor, takes } from '../routing/takes';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../safe-log';
 import type { Listener } from './server';
-import { type CheckHost, SignatureCheck } from '../signature/check';
+import { SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
-import { isDisputed, pathOf } from '../target';
-import { matchTarget, restoreSuffix } from './xjson-suffix';
+import { isDisputed, pathEnd, pathOf, pathStart } from '../target';
 
-/** What is registered where a way leads, and where a program has put its own in the place of that. */
-export interface Registered {
-  /** Works out anew all that is registered, in the place of the table before. */
-  layOut(before: RouteTable | null): RouteTable;
-  /** Returns the way to the routes, where a program has put its own in the place of the router's `handle`: all that is registered is that then. */
-  beneath(): RequestWay | null;
-  /** Returns what a program has defined in the place of the router; null where it has not. */
-  definedRouter(): unknown;
+/** The application whose way it is. */
+export interface WayApplication extends Mounted {
+  readonly rules: RoutingRules;
+  /** Runs the application's router. */
+  run(req: Request, res: Response, done: NextFunction): void;
 }
 
 /** What a way takes from its application. */
@@ -53,94 +50,69 @@ export interface RequestWayParts {
   readonly hooks: readonly SignatureHook[];
 }
 
+/** The suffix that asks for `res.xJson` (INTERFACE section 4.3). */
+const SUFFIX = '.xJson';
+
 /**
- * A request's way through an application: adopted, matched, checked for its
- * signature (headers, then bytes), its body captured when a route can take it,
- * then walked down its plan, and the body parsed for the first route; what is left is an error, the
- * fallback, or not found.
+ * A request's way through an application: adopted, checked for its signature
+ * (headers, then bytes), its body captured when a route can take it, then
+ * routed; what is left is an error, the fallback, or not found.
  */
-export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
+export class RequestWay implements RunHost {
   /** Takes what nothing registered has taken. */
   fallback: FallbackListener | null = null;
-  /** The application. */
-  readonly mounted: object;
+  readonly isChecking: boolean;
+  readonly #app: WayApplication;
   readonly #options: ResolvedOptions;
   readonly #logger: SafeLog;
   readonly #listener: Listener;
-  readonly #registered: Registered;
   readonly #adoption: Adoption;
-  /** Null where no request needs a signature. */
-  readonly #signatures: SignatureCheck<Walk | Retarget> | null;
+  readonly #signatures: SignatureCheck;
   readonly #bodies: BodyReader;
   /** Null where no request is to be logged. */
   readonly #accessLog: AccessLog | null;
   readonly #handlerTimeout: HandlerTimeout;
   readonly #hosts = new HostCheck();
-  #table: RouteTable | null = null;
-  /** Whether OpenTelemetry was there when the table was made: to look for it costs more than a request should. */
-  #isInstrumented = false;
-  /** What a program had defined in the place of the application's router by then, which nothing tells of. */
-  #router: unknown = null;
+  /** Whether OpenTelemetry is there, as far as is known: to look for it costs more than a request should. */
+  #isInstrumented: boolean | null = null;
 
-  /** @param app The application, or its router. */
-  constructor(app: object, registered: Registered, { options, logger, listener, adoption, hooks }: RequestWayParts) {
-    this.mounted = app;
-    this.#registered = registered;
+  constructor(app: WayApplication, { options, logger, listener, adoption, hooks }: RequestWayParts) {
+    this.#app = app;
     this.#options = options;
     this.#logger = logger;
     this.#listener = listener;
     this.#adoption = adoption;
-    this.#signatures = hooks.length === 0 ? null : new SignatureCheck(hooks, options.body.limit, this);
+    this.isChecking = hooks.length > 0;
     this.#bodies = new BodyReader(options.body);
+    this.#signatures = new SignatureCheck(hooks, options.body.limit, { invite: (request) => this.#bodies.invite(request), failed: ({ req, res }, error) => this.#failed(req, res, error) });
     const { requests } = options.logging;
     this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
     this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerInstead(watch, error));
   }
 
-  /** All that is registered, worked out when it is first asked for. */
-  table(): RouteTable {
-    const router = this.#registered.definedRouter();
-    if (this.#table?.era.isOver === false && router === this.#router) return this.#table;
-    this.#isInstrumented = hasOpenTelemetry();
-    this.#table = this.#registered.layOut(this.#table);
-    this.#router = router;
-    return this.#table;
-  }
-
-  /** The same of the routes, whatever a program has put before them. */
-  routes(): RouteTable {
-    return (this.#registered.beneath() ?? this).table();
-  }
-
-  /** The methods of the routes that match a walk's target. */
-  #methods({ method, url }: Walk): Set<string> {
-    const routes = this.routes();
-    return routes.methods(routes.match(method, pathOf(url)));
+  get rules(): RoutingRules {
+    return this.#app.rules;
   }
 
   /** To be called when something has been registered. */
   changed(): void {
-    if (this.#table !== null) this.#table.era.isOver = true;
-  }
-
-  get isChecking(): boolean {
-    return this.#signatures !== null;
+    this.#isInstrumented = null;
   }
 
   /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
-  take(req: Travelling, res: Response, next: NextFunction | undefined): void {
+  take(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
     if (res.socket === null && req[kOriginalUrl] === undefined) this.#wait(req, res, next);
     else this.#begin(req, res, next);
   }
 
   /** Apart from `take`, which would make room for the closure at each request. */
-  #wait(req: Travelling, res: Response, next: NextFunction | undefined): void {
+  #wait(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     beginInPipeline(req, res, this.#options.server.pipelining, () => this.#begin(req, res, next));
   }
 
-  #begin(req: Travelling, res: Response, next: NextFunction | undefined): void {
-    const parent = req[kWalk];
+  #begin(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
+    const parent = req[kRun];
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
     // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
@@ -148,15 +120,6 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
     let watch: RequestWatch | null | undefined;
     req.res = res;
     if (res.req !== req) leadTo(req, res);
-    let table: RouteTable;
-    try {
-      table = this.table();
-    } catch (error) {
-      // What a program has done to a stack can't be laid out: without it a guard may be missing.
-      if (leave === undefined) this.failed({ req, res }, error);
-      else leave(error);
-      return;
-    }
     if (req[kOriginalUrl] === undefined) {
       // What has been answered is this very request: its connection may close behind that, and whoever handed it on late wants it to go on.
       if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {
@@ -172,146 +135,134 @@ export class RequestWay implements WalkHost, CheckHost<Walk | Retarget> {
       if (isCoded(req)) return refuseCoding(req, res);
     } else {
       this.#accessLog?.begin(req, res);
-      watch = parent?.watch?.request ?? this.#watch(req, res);
-      if (parent?.watch) watch?.limitBy(this.#handlerTimeout);
+      watch = parent?.watch ?? this.#watch(req, res);
+      if (parent?.watch != null) watch?.limitBy(this.#handlerTimeout);
     }
-    const { url } = req;
-    if (isDisputed(url)) {
+    if (isDisputed(req.url)) {
       const error = HttpError.of('DISPUTED_PATH');
       if (leave !== undefined) {
         watch?.leave(this.#handlerTimeout);
         return leave(error);
       }
       if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
-      this.failed({ req, res }, error);
+      this.#failed(req, res, error);
       return;
     }
-    const match = matchTarget(table, this.mounted, req, res, leave !== undefined, parent);
-    const begun = req[kBegun] ?? parent;
-    const walk = new Walk(this, req, res, table, match, leave, parent, begun, watch, url);
-    if (req.url !== url) walk.suffixed = { sent: url, stripped: req.url };
-    req[kWalk] = walk;
-    if (begun !== undefined) req[kBegun] = walk;
-    if (isLedAstray(walk)) checkAround(walk, walk.method, walk.url, () => this.#check(walk));
-    else this.#check(walk);
+    const run = new ApplicationRun(this, req, res, next, leave, watch);
+    if (req.url.includes(SUFFIX) && parent === undefined) this.#cutSuffix(run);
+    if (!run.isChecked) return this.#enter(run);
+    // What is refused is answered before anything looks at the body.
+    if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
+    this.#ask(run);
+  }
+
+  #ask(run: ApplicationRun): void {
+    admit(run, () => this.#enter(run));
   }
 
   #watch(req: Request, res: Response): RequestWatch | null {
-    return this.#handlerTimeout.isWatching ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, this.#isInstrumented);
+    return this.#handlerTimeout.isWatching ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
+  }
+
+  /** Routes a path that ends in the suffix, and that no route takes, without it. What a mounted application does not take, the one around judges by itself. */
+  #cutSuffix(run: ApplicationRun): void {
+    const { method, url } = run.req;
+    if (!pathOf(url).endsWith(SUFFIX) || this.#takes(method, url)) return;
+    const end = pathEnd(url, pathStart(url));
+    const bare = url.slice(0, end - SUFFIX.length) + url.slice(end);
+    if (run.outer === undefined || this.#takes(method, bare)) run.cutSuffix(bare);
+  }
+
+  #takes(method: string, url: string): boolean {
+    return takes(this.#app, method, pathOf(url), this.rules);
+  }
+
+  /** Reads the body where a route can take it, and runs what is registered. */
+  #enter(run: ApplicationRun): void {
+    const { req } = run;
+    run.hasBody = hasBody(req);
+    if (run.hasBody) return this.#readBody(run);
+    this.#bodies.pass(req);
+    this.#route(run);
+  }
+
+  #readBody(run: ApplicationRun): void {
+    const { req, res } = run;
+    this.#bodies.read(req, res, () => this.#takes(req.method, req.url), () => this.#route(run));
+  }
+
+  #route(run: ApplicationRun): void {
+    try {
+      this.#app.run(run.req, run.res, run.next);
+    } catch (error) {
+      // What was registered and can't be, or a router of the program's own.
+      this.ended(run, error);
+    }
+  }
+
+  ask({ req, res, admission: { passed } }: ApplicationRun, method: string, url: string | null, admitted: () => void): void {
+    if (this.isChecking) this.#signatures.run({ req, res, method, url, passed, admitted });
+    else admitted();
+  }
+
+  prepareBody({ req, res }: ApplicationRun, done: (error: unknown) => void): void {
+    this.#bodies.prepare(req, res, done);
+  }
+
+  ended(run: ApplicationRun, error: unknown): void {
+    const { req, res, outer } = run;
+    if (outer !== undefined) this.#handBack(run, outer, error);
+    else if (error) this.#failed(req, res, error);
+    else this.#untaken(run);
+  }
+
+  #handBack(run: ApplicationRun, outer: NextFunction, error: unknown): void {
+    const { req, parent } = run;
+    const handOn = (): void => {
+      run.restoreSuffix();
+      if (parent?.root != null) parent.root.reached = run.reached ?? parent.root.reached;
+      req[kRun] = parent;
+      run.watch?.leave(this.#handlerTimeout);
+      outer(error || undefined);
+    };
+    if (run.isChecked && run.isHandedOut) admitBehind(run, run.enteredUrl, handOn);
+    else handOn();
+  }
+
+  failed({ req, res }: ApplicationRun, error: unknown): void {
+    this.#failed(req, res, error);
+  }
+
+  #untaken(run: ApplicationRun): void {
+    const { req, res } = run;
+    // A handler has answered, or is about to, and called next() besides.
+    if (res.headersSent || res[kAnswering]) return;
+    if (this.fallback === null) {
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? methodsFor(this.#app, pathOf(req.url), this.rules) : null);
+      return;
+    }
+    // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
+    run.restoreSuffix();
+    req[kRun] = run;
+    if (run.isChecked) admit(run, () => this.#fall(run));
+    else this.#fall(run);
+  }
+
+  #fall({ req, res, watch }: ApplicationRun): void {
+    const listener = this.fallback as FallbackListener;
+    watch?.begins();
+    guardedCall(() => listener(req, res), (error) => this.#failed(req, res, error));
   }
 
   /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
   #answerInstead({ request, response }: RequestWatch, error: unknown): void {
-    for (let walk = (request as Travelling)[kWalk]; walk !== undefined; walk = walk.parent) walk.stop();
+    for (let run = (request as RoutedRequest)[kRun]?.root; run instanceof ApplicationRun; run = run.parent?.root) run.isStopped = true;
     takeOver(response);
-    this.failed({ req: request, res: response }, error);
+    this.#failed(request, response, error);
   }
 
-  #check(walk: Walk): void {
-    if (this.#signatures === null) return this.#admit(walk);
-    const { req, res } = walk;
-    // What is refused is answered before anything looks at the body.
-    if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
-    this.#signatures.run(walk);
-  }
-
-  /** Its signatures are there, or none was needed. */
-  admitted(target: Walk | Retarget): void {
-    letFlow(target.req);
-    if (target instanceof Walk) this.#admit(target);
-    else target.admitted();
-  }
-
-  #admit(walk: Walk): void {
-    if (walk.falls) this.#fall(walk);
-    else this.#bodies.read(walk);
-  }
-
-  invite(target: Walk | Retarget): void {
-    this.#bodies.invite(target);
-  }
-
-  tableNow(): RouteTable {
-    return this.table();
-  }
-
-  read(walk: Walk): void {
-    this.#bodies.read(walk);
-  }
-
-  /** Middleware has changed URL or method: from here on the new target counts, for the applications around too. */
-  rewritten(walk: Walk): void {
-    walk.match = walk.table.match(walk.method, pathOf(walk.url));
-    const check = (): void => this.#check(walk);
-    const { behindCut } = walk.view;
-    checkAround(walk, walk.method, walk.url, behindCut === undefined ? check : () => this.retargetedWithin(walk, walk.method, behindCut, check));
-  }
-
-  /** What is mounted here has made another target of a walk's. While the walk is held it has none that may go on. */
-  retargeted(walk: Walk, method: string, url: string, admitted: () => void): void {
-    if (this.#signatures === null || (!walk.held && method === walk.method && url === walk.url)) admitted();
-    else this.#signatures.run(new Retarget(walk, method, url, admitted));
-  }
-
-  retargetedWithin(walk: Walk, method: string, url: string, admitted: () => void): void {
-    this.retargeted(walk, method, url, () => checkAround(walk, method, url, admitted));
-  }
-
-  reclaim({ req, res }: Walk): void {
-    this.#adoption.reclaim(req, res);
-  }
-
-  ended(walk: Walk, failed: boolean, error: unknown): void {
-    const { outer } = walk;
-    if (outer !== undefined) {
-      restoreSuffix(walk);
-      walk.giveBack();
-      walk.watch?.request.leave(this.#handlerTimeout);
-      const given = failed ? error : undefined;
-      // Who goes on may answer: Node takes that for an error of a response that has just ended, and drops it a turn later, when Express goes on.
-      if (read(walk.res, 'writableEnded') === true) setImmediate(outer, given);
-      else outer(given);
-    } else if (walk.hasCalled && (failed || this.fallback === null)) {
-      // As in Express, whoever has called next() may still answer on this turn.
-      setImmediate(RequestWay.#conclude, this, walk, failed, error);
-    } else {
-      RequestWay.#conclude(this, walk, failed, error);
-    }
-  }
-
-  static #conclude(this: void, way: RequestWay, walk: Walk, failed: boolean, error: unknown): void {
-    if (failed) return way.failed(walk, error);
-    try {
-      way.#untaken(walk);
-    } catch (failure) {
-      way.failed(walk, failure);
-    }
-  }
-
-  #untaken(walk: Walk): void {
-    const { req, res } = walk;
-    // A handler has answered, or is about to, and called next() besides.
-    if (res.headersSent || res[kAnswering]) return;
-    if (this.fallback === null) {
-      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? this.#methods(walk) : null);
-      return;
-    }
-    // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
-    restoreSuffix(walk);
-    walk.view.url = req.url;
-    walk.falls = true;
-    this.#check(walk);
-  }
-
-  #fall(walk: Walk): void {
-    const { req, res } = walk;
-    const listener = this.fallback as FallbackListener;
-    walk.watch?.request.begins();
-    guardedCall(() => listener(req, res), (error) => this.failed(walk, error));
-  }
-
-  /** Whatever a program has left on request and response: a walk may go on from a timer, where a throw would end the process. */
-  failed({ req, res }: Pick<Walk, 'req' | 'res'>, error: unknown): void {
+  /** Answers with an error, whatever a program has left on request and response: it may come from a timer, where a throw would end the process. */
+  #failed(req: Request, res: Response, error: unknown): void {
     RequestWatch.over(req)?.failed(error);
     try {
       if (res.writableEnded) {

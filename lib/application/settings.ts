@@ -9,7 +9,6 @@ import { resolveOptions } from '../options/resolve';
 import type { TrustFunction, TrustProxy } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
 import { qs } from '../packages';
-import { WeakList } from '../routing/weak-list';
 import { View } from './view';
 import type { ViewClass } from './views';
 
@@ -84,7 +83,7 @@ export class Settings {
   /** The same for a program, which may write to it: as in Express that counts as it stands, and makes nothing else of it. */
   readonly shown: Record<string, unknown>;
   readonly shared: SharedSettings;
-  readonly #children = new WeakList<Settings>();
+  readonly #children = new Set<Settings>();
   /** Whether `trust proxy` is only the default, and gives way to a parent's. */
   #trustsByDefault: boolean;
   /** Whether an application of Express stands around. */

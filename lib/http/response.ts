@@ -57,14 +57,17 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   /** Values that the handlers of one request leave for one another. An application sets it: there are none before. */
   declare locals: Locals & Express.Locals;
 
-  /** @internal Reports an error that no caller can catch; an application puts its error middleware here. */
+  /** @internal Reports an error that no caller can catch: to error middleware, as Express does, by the `next` of the router that has the request. */
   [kFail](error: unknown): void {
-    answerError(this, error);
+    const next = (this.req as AnsweredRequest | undefined)?.next;
+    if (typeof next === 'function') next(error);
+    else answerError(this, error);
   }
 
   /** @internal As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
-    return (error) => this[kFail](error);
+    const next = (this.req as AnsweredRequest | undefined)?.next;
+    return typeof next === 'function' ? next : (error) => this[kFail](error);
   }
 
   /** The application that answers; a mounted one while it does. */

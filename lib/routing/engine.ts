@@ -1,6 +1,6 @@
 import { findMyWay } from '../packages';
-import type { Pattern } from './pattern';
-import type { Segment } from './pattern-segment';
+import type { Pattern } from './patterns/pattern';
+import type { Segment } from './patterns/segment';
 
 /** A segment of a shape: static text, any one segment (`null`), or all that follows. */
 export type ShapeSegment = string | null | typeof REST;
@@ -55,11 +55,16 @@ export class Engine {
   /** Made when there is something to capture: to load find-my-way takes as long as half a start. */
   #router: ReturnType<ReturnType<typeof findMyWay>> | null = null;
 
-  /** Adds the shapes of a pattern, or returns those that are there: one for each path that it matches has some of them. */
-  add({ segments, tail }: Pattern): Shape[] {
+  /**
+   * Adds the shapes of a pattern, or returns those that are there: each path that it matches has one of them.
+   * @param prefix Whether it is the path of middleware, which takes what lies beneath as well.
+   */
+  add({ segments, tail }: Pattern, prefix = false): Shape[] {
     const shape = shapeOf(segments);
+    const isOpen = shape[shape.length - 1] === REST;
+    if (prefix && !isOpen) return [this.#add([...shape, REST]), this.#add(shape)];
     if (tail?.mayBeBare !== true) return [this.#add(shape)];
-    // A rest of but a slash may have been cut off, or never have been there, as where a mount path ends.
+    // A rest of but a slash may have been cut off.
     const bare = shape.length === 1 ? [''] : shape.slice(0, -1);
     return [this.#add(shape), this.#add(bare)];
   }

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
-import { readTokens, type Token } from './pattern-reader';
+import type { PathRules } from './patterns/path';
+import { readTokens, type Token } from './patterns/reader';
 
 /** A path as it is registered: a pattern, or an expression. */
 export type Path = string | RegExp;
@@ -70,4 +71,16 @@ function starsIn(tokens: readonly Token[]): number[] {
 function rename(path: string, stars: readonly number[], write: (name: string) => string): string {
   const pieces = stars.map((at, index) => path.slice(index === 0 ? 0 : (stars[index - 1] as number) + 1, at) + write(index === 0 ? 'name' : `name${index + 1}`));
   return pieces.join('') + path.slice((stars.at(-1) as number) + 1);
+}
+
+/**
+ * Refuses a mount path that ends in a slash where paths are compared exactly: `/api/` would not be met by `/api`, nor be another path.
+ * @throws TypeError that says what to write instead.
+ */
+export function refuseTrailingSlash(paths: readonly Path[], { ignoreTrailingSlash }: PathRules): void {
+  if (ignoreTrailingSlash) return;
+  for (const path of paths) {
+    if (typeof path !== 'string' || path === '/' || !path.endsWith('/')) continue;
+    throw new TypeError(`the mount path ${JSON.stringify(path)} ends in a slash; write ${JSON.stringify(path.replace(/\/+$/, '') || '/')}, which takes what lies beneath it as well`);
+  }
 }

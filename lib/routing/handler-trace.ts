@@ -18,22 +18,17 @@ export class HandlerTrace implements HandlerEvent {
   #isOver = false;
   #hasLeft = false;
 
-  constructor(request: Request, response: Response, layer: Layer, path: string) {
+  constructor(request: Request, response: Response, layer: Layer, kind: HandlerEvent['kind'], path: string) {
     this.request = request;
     this.response = response;
-    this.name = layer.handler.name || '<anonymous>';
-    this.kind = layer.catches ? 'error middleware' : layer.place === null ? 'middleware' : 'route handler';
+    this.name = layer.handle.name || '<anonymous>';
+    this.kind = kind;
     this.path = path;
     this.#layer = layer;
   }
 
   get place(): string | undefined {
-    return this.#layer.site?.place;
-  }
-
-  /** @internal */
-  get layer(): Layer {
-    return this.#layer;
+    return this.#layer.site.place;
   }
 
   /** @internal What it has come to: it still runs, or it has returned, or what it returned has resolved. */
@@ -73,8 +68,8 @@ export class HandlerTrace implements HandlerEvent {
 
   /** In words: what it is, where it stands, and where it was registered. */
   toString(): string {
-    const { method, place } = this.#layer;
-    const at = place === null ? this.path : `${method ?? 'ALL'} ${this.path}`;
+    const { method } = this.#layer;
+    const at = this.kind === 'route handler' ? `${method?.toUpperCase() ?? 'ALL'} ${this.path}` : this.path;
     const site = this.place;
     return `${this.kind} ${this.name} of ${at}${site === undefined ? '' : ` (${site})`}`;
   }

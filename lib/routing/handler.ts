@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /**
- * Goes on with the walk: `next()` to what is registered below, `next('route')`
- * past the rest of this route's handlers, `next('router')` out of this mount
- * of the router, `next(error)` to the error middleware below.
+ * Goes on: `next()` to what is registered below, `next('route')` past the rest of
+ * this route's handlers, `next('router')` out of this router, `next(error)` to
+ * the error middleware below.
  */
 export type NextFunction = (error?: unknown) => void;
 

@@ -1,9 +1,12 @@
-import { Engine, type Shape } from './engine';
-import type { Layer } from './layer';
-import { judge, LayerIndex } from './overlap';
-import type { Pattern } from './pattern';
-import { structureOf } from './pattern-segment';
-import type { RouteTable } from './route-table';
+import { Engine } from './engine';
+import { Layer, type Mounted } from './layer';
+import { hasRoutes } from './takes';
+import { ShapeTree } from './layer-index';
+import { judge } from './overlap';
+import { Pattern } from './patterns/pattern';
+import { type Segment, structureOf } from './patterns/segment';
+import { joinPatterns } from './caller';
+import type { RoutingRules } from './rules';
 
 /** One route, as a row. */
 export interface RouteDescription {
@@ -17,61 +20,116 @@ export interface RouteDescription {
   coveredBy?: string;
 }
 
-/** One route, with the layer of its first handler. */
-export interface ListedRoute {
+/** A router where it is mounted; the application itself has no parent. */
+export interface Mount {
+  readonly parent: Mount | null;
+  /** Whether no route is in it: then its middleware counts as that of the router around it. */
+  readonly isBundle: boolean;
+}
+
+/** One registration, with the paths that its routers are mounted at. */
+export interface Registered {
   readonly layer: Layer;
+  readonly mount: Mount;
+  readonly patterns: readonly Pattern[];
+  /** The same as text. */
+  readonly path: string;
+  /** Whether the patterns take more than it does: beneath a mount path that takes the rest of a path by itself it may be anywhere. */
+  readonly isWider: boolean;
+}
+
+/** Patterns that one registration may come to. */
+const MOST_PATTERNS = 256;
+
+/** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
+export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
+  const own = mounted.rulesWithin(rules);
+  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])]);
+}
+
+function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[]): Registered[] {
+  return layers.flatMap((layer): Registered[] => {
+    if (!(layer instanceof Layer)) return [];
+    const own = layer.patterns(rules);
+    const isFew = around.length * own.length <= MOST_PATTERNS;
+    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
+    const isWider = !isFew || around.some(isOpen);
+    const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
+    const { mounted } = layer;
+    if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
+    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
+  });
+}
+
+/** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
+function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
+  if (isPrefix && inner.segments.length === 0) return mount;
+  const text = joinPatterns(mount.text, inner.text);
+  const open = mount.segments.findIndex(({ kind }) => kind === 'deep' || kind === 'tail');
+  if (open !== -1) return new Pattern(text, [...mount.segments.slice(0, open), { kind: 'deep' }]);
+  const isRoot = !isPrefix && mount.segments.length > 0 && inner.segments.length === 1 && isEmpty(inner.segments[0] as Segment);
+  return new Pattern(text, isRoot ? mount.segments : [...mount.segments, ...inner.segments]);
+}
+
+/** One pattern for all of too many. */
+function anywhere([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
+  return new Pattern(joinPatterns((mount as Pattern).text, (inner as Pattern).text), [{ kind: 'deep' }]);
+}
+
+function isOpen({ segments }: Pattern): boolean {
+  return segments.some(({ kind }) => kind === 'deep' || kind === 'tail');
+}
+
+function isEmpty(segment: Segment): boolean {
+  return segment.kind === 'static' && segment.text === '';
+}
+
+/** One route and method, with its registration. */
+export interface ListedRoute {
+  readonly registered: Registered;
+  /** Its place among all registrations. */
+  readonly position: number;
   readonly description: RouteDescription;
 }
 
-/** The routes of a table in order, with those that an earlier one covers wholly marked. */
-export function listRoutes(table: RouteTable): ListedRoute[] {
-  const index = new LayerIndex();
+/** The routes in order, with those that an earlier one covers wholly marked. */
+export function listRoutes(all: readonly Registered[]): ListedRoute[] {
+  const tree = new ShapeTree();
   const engine = new Engine();
   const routes: ListedRoute[] = [];
-  for (const layer of table.layers) {
-    if (layer.place === null) continue;
-    const last = routes[routes.length - 1];
-    if (last?.layer.place === layer.place && last.layer.method === layer.method && last.layer.patterns === layer.patterns) {
-      last.description.handlers++;
-      continue;
+  all.forEach((registered, position) => {
+    const { route } = registered.layer;
+    if (route === undefined) return;
+    const shapes = registered.patterns.map((pattern) => engine.add(pattern));
+    const from = routes.length;
+    for (const { method: name } of route.stack) {
+      const method = name?.toUpperCase() ?? 'ALL';
+      const last = routes.length > from ? routes[routes.length - 1] : undefined;
+      if (last?.description.method === method) {
+        last.description.handlers++;
+        continue;
+      }
+      const description: RouteDescription = { method, path: registered.path, handlers: 1 };
+      const covering = [...tree.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
+        !other.registered.isWider && (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
+      ));
+      if (covering !== undefined) description.coveredBy = `${covering.description.method} ${covering.description.path}`;
+      routes.push({ registered, position, description });
     }
-    routes.push({ layer, description: describe(layer, coveringLayer(layer, index, engine)) });
-    index.add(layer);
-  }
+    for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) tree.add(shape, index);
+  });
   return routes;
 }
 
 /** The same, as rows. */
-export function describeRoutes(table: RouteTable): RouteDescription[] {
-  return listRoutes(table).map(({ description }) => description);
+export function describeRoutes(all: readonly Registered[]): RouteDescription[] {
+  return listRoutes(all).map(({ description }) => description);
 }
 
-function describe(layer: Layer, covering: Layer | undefined): RouteDescription {
-  const row: RouteDescription = { method: layer.method ?? 'ALL', path: pathOf(layer), handlers: 1 };
-  if (covering !== undefined) row.coveredBy = `${covering.method ?? 'ALL'} ${pathOf(covering)}`;
-  return row;
-}
-
-function pathOf(layer: Layer): string {
-  // Alternatives of one pattern have one text.
-  return [...new Set(layer.patterns.map((pattern) => pattern.text))].join(', ');
-}
-
-/** The first earlier layer that applies to every path of each of the layer's patterns. */
-function coveringLayer(layer: Layer, earlier: LayerIndex, engine: Engine): Layer | undefined {
-  const shapes = layer.patterns.map((pattern) => engine.add(pattern));
-  const [first] = shapes[0] ?? [];
-  if (first === undefined) return undefined;
-  return earlier.candidates(first).find((other) => {
-    if (other.place === layer.place || (other.method !== null && other.method !== layer.method)) return false;
-    return layer.patterns.every((pattern, index) => covers(other, pattern, shapes[index] as readonly Shape[]));
-  });
-}
-
-function covers(other: Layer, pattern: Pattern, shapes: readonly Shape[]): boolean {
-  if (shapes.every((shape) => other.patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
+function covers({ patterns }: Registered, pattern: Pattern, engine: Engine): boolean {
+  if (engine.add(pattern).every((shape) => patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
   // Of what an expression takes shapes say little, but two may be the same.
   if (pattern.tail === undefined) return false;
   const structure = structureOf(pattern.segments);
-  return other.patterns.some((each) => each.unless.length === 0 && each.tail !== undefined && structureOf(each.segments) === structure);
+  return patterns.some((each) => each.tail !== undefined && structureOf(each.segments) === structure);
 }

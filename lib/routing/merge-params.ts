@@ -1,4 +1,4 @@
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /**
  * The parameters of a router and those around it in one object. Of two with a
@@ -10,6 +10,12 @@ export function mergeParams(outer: Params, inner: Params): Params {
   const merged: Params = { ...outer };
   for (const [name, value] of Object.entries(inner)) merged[isIndex(name, inner) ? String(Number(name) + from) : name] = value;
   return merged;
+}
+
+/** Whether there is any. Another framework may have put anything there. */
+export function hasNames(given: object): boolean {
+  if (typeof (given as unknown) === 'object') for (const _ in given) return true;
+  return false;
 }
 
 function countOf(params: Params): number {

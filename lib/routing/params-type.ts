@@ -1,5 +1,5 @@
 import type { Path } from './given-path';
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /**
  * The parameters that a pattern captures, worked out by the compiler:

@@ -1,21 +1,18 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallSite } from '../call-site';
-import { assign } from '../http/assignable';
-import { dispatch, type Dispatched } from './dispatch';
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { callHandler } from './call';
+import { type Caller, kRun, type RoutedRequest } from './caller';
 import { checkHandler } from './given-handler';
 import { type Path, writePaths } from './given-path';
 import type { AnyHandler, NextFunction } from './handler';
-import { AssignedStack } from './assigned-stack';
-import { kAssigned, kOnChange, type RouteEntry } from './registration';
-import { areLayers, entryOf, StackLayer, type StackOwner, watched, watchedLayer } from './stack';
-import type { Params } from './pattern-params';
-import { callOnSelf, heard, knowSelf, selfOf } from './self';
-import { WeakList } from './weak-list';
+import { Layer } from './layer';
+import type { Params } from './patterns/params';
+import { RouteRun } from './route-run';
 import { addVerbs, type RouteVerbs } from './verb';
 
-/** What a route gives the router that lays it out. */
-export const kEntries = Symbol('waypost.route.entries');
-/** Whether a program has put its own in the place of `dispatch`. */
-export const kIsDispatched = Symbol('waypost.route.isDispatched');
+const ROOT: readonly Path[] = Object.freeze(['/']);
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
 export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
@@ -25,100 +22,70 @@ export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
 export class Route<P = Params> {
   /** The path as it was registered. */
   readonly path: Path | readonly Path[];
-  readonly #entries: RouteEntry[] = [];
-  readonly #hearers = new WeakList<StackOwner>();
-  readonly #owner: StackOwner = { changed: () => this.#changed() };
-  #stack: StackLayer[] | null = null;
-  #assigned: AssignedStack | null = null;
+  /** The handlers in order. */
+  stack: Layer[] = [];
+  /** The methods that it handles, in lower case; `_all` where it handles all. */
+  readonly methods = Object.create(null) as Record<string, boolean>;
 
   constructor(path: Path | readonly Path[]) {
     this.path = path;
-    knowSelf(this);
   }
 
-  /** @internal To be called when its handlers have changed. */
-  [kOnChange](hearer: StackOwner): void {
-    this.#hearers.add(hearer);
+  /** Whether it handles requests of a method. */
+  handles(method: unknown): boolean {
+    return handles(this.methods, method);
   }
 
-  #changed(): void {
-    for (const hearer of this.#hearers) hearer.changed();
-  }
-
-  /** @internal In the order they were registered. */
-  get [kEntries](): readonly RouteEntry[] {
-    const layers = this.#assigned?.now() ?? this.#stack;
-    return layers === null ? this.#entries : layers.flatMap((layer) => entryOf(layer) ?? []);
-  }
-
-  /** @internal */
-  get [kAssigned](): readonly AssignedStack[] {
-    return this.#assigned === null ? [] : [this.#assigned];
-  }
-
-  /** @internal */
-  get [kIsDispatched](): boolean {
-    return this.dispatch !== Route.#dispatch;
-  }
-
-  /** The handlers as Express shows them. What a program puts in the place of a `handle` is called instead. */
-  get stack(): StackLayer[] {
-    return this.#assigned?.layers ?? (this.#stack ??= watched(this.#entries.map(layerOf), this.#owner));
-  }
-
-  /** Layers of a route's stack, in another order or fewer, are its handlers from now on; anything else is the program's own. */
-  set stack(layers: StackLayer[]) {
-    if (areLayers(layers)) {
-      this.#assigned = new AssignedStack(layers, this.#owner);
-      this.#changed();
+  /** Runs the handlers of the request's method one after another, then calls `done`. */
+  dispatch(req: IncomingMessage, res: ServerResponse, done: NextFunction): void {
+    (req as Request).route = this;
+    const { stack } = this;
+    if (stack.length === 0) return done();
+    const received = lowerCase(req.method);
+    const method = received === 'head' && this.methods['head'] !== true ? 'get' : received;
+    const [layer] = stack as [Layer];
+    if (stack.length === 1 && isNext((req as RoutedRequest)[kRun], done) && layer.arity <= 3 && (layer.method === undefined || layer.method === method)) {
+      callHandler(layer.handle, undefined, req as Request, res as Response, done);
     } else {
-      assign(this, 'stack', layers);
+      new RouteRun(stack, method, req as Request, res as Response, done).next();
     }
   }
 
-  /** The methods that it handles, in lower case; `_all` where it handles all. */
-  get methods(): Record<string, boolean> {
-    const names = this.#entries.map(({ method }) => [method?.toLowerCase() ?? '_all', true]);
-    return Object.assign(Object.create(null) as object, Object.fromEntries(names)) as Record<string, boolean>;
-  }
-
-  /** Adds handlers for a method; `null` stands for all. */
+  /** @internal Adds handlers for a method; `null` stands for all. */
   add(method: string | null, given: readonly unknown[]): this {
     const handlers = flattenHandlers(given, `route ${writePaths(this.path)}`);
     const site = new CallSite();
+    const name = method?.toLowerCase();
     for (const handler of handlers) {
-      const entry: RouteEntry = { method, handler, site };
-      this.#entries.push(entry);
-      if (this.#assigned !== null) this.#assigned.push(layerOf(entry));
-      else this.#stack?.push(watchedLayer(layerOf(entry), this.#owner));
+      this.methods[name ?? '_all'] = true;
+      this.stack.push(new Layer('/', ROOT, handler, site, undefined, name));
     }
-    this.#changed();
     return this;
-  }
-
-  /** Runs the handlers of the request's method one after another, then calls `done`, as Express's routes do by themselves. What a program puts here is called instead. */
-  dispatch(req: Dispatched, res: object, done: NextFunction): void {
-    req.route = this;
-    dispatch(selfOf(this)[kEntries], req, res, done);
-  }
-
-  /** The method as it is by itself. */
-  static #dispatch: unknown;
-
-  static {
-    this.#dispatch = heard(this.prototype, 'dispatch', (route) => {
-      if (#hearers in route) route.#changed();
-    });
   }
 }
 
-callOnSelf(Route.prototype, { except: ['dispatch'] });
 addVerbs(Route.prototype, (method) => function verb(this: Route, ...handlers: unknown[]): Route {
   return this.add(method, handlers);
 });
 
-function layerOf(entry: RouteEntry): StackLayer {
-  return new StackLayer('/', entry.handler, { entry });
+/** Whether a route of these methods handles requests of one: GET stands for a HEAD that it does not name. */
+export function handles(methods: Readonly<Record<string, boolean>>, method: unknown): boolean {
+  if (methods['_all'] === true) return true;
+  const name = lowerCase(method);
+  return methods[name] === true || (name === 'head' && methods['get'] === true);
+}
+
+/** Whether what a handler goes on with is just that: a router's, where nothing is to be done before or behind the handler. */
+function isNext(run: Caller | undefined, done: NextFunction): boolean {
+  return run !== undefined && done === run.next && run.watch === null && (run.root === null || (!run.root.isChecked && !run.root.hasBody));
+}
+
+/** Methods are nearly always one of few. */
+const LOWER: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'head', POST: 'post', PUT: 'put', DELETE: 'delete', PATCH: 'patch', OPTIONS: 'options' };
+
+/** As Express compares methods; a program may have put anything there. */
+function lowerCase(method: unknown): string {
+  return typeof method === 'string' ? LOWER[method] ?? method.toLowerCase() : '';
 }
 
 /**

@@ -1,7 +1,7 @@
 import { markFactory } from '../middleware-factory';
 import { Route } from './route';
 import { Router as RouterClass } from './router';
-import type { RouterOptions } from './router-options';
+import type { RouterOptions } from './rules';
 
 /** Makes routers; to be called with or without `new`, and extended. */
 export interface RouterConstructor {

@@ -1,7 +1,7 @@
 import { kFactory } from '../middleware-factory';
+import type { AnyHandler } from './handler';
 import type { Layer } from './layer';
-import { within } from './mount';
-import type { RouteTable } from './route-table';
+import type { Mount, Registered } from './listing';
 
 /** What is registered and can't do what it was meant to do. */
 export type Suspect =
@@ -10,12 +10,15 @@ export type Suspect =
   | { readonly kind: 'above all routes'; readonly layer: Layer };
 
 /** Finds what looks like a slip of the program's author. */
-export function findSuspects({ layers }: RouteTable): Suspect[] {
-  return layers.flatMap((layer): Suspect[] => {
-    const call = (layer.handler as { readonly [kFactory]?: string })[kFactory];
-    if (call !== undefined) return [{ kind: 'factory', layer, call }];
-    if (takesError(layer)) return [{ kind: 'no error middleware', layer }];
-    return isAboveAll(layer, layers) ? [{ kind: 'above all routes', layer }] : [];
+export function findSuspects(all: readonly Registered[]): Suspect[] {
+  return all.flatMap((registered, position): Suspect[] => {
+    const { layer } = registered;
+    return [...(layer.route?.stack ?? [layer])].flatMap((each): Suspect[] => {
+      const call = (each.handle as { readonly [kFactory]?: string })[kFactory];
+      if (call !== undefined) return [{ kind: 'factory', layer: each, call }];
+      if (takesError(each.handle)) return [{ kind: 'no error middleware', layer: each }];
+      return each === layer && isAboveAll(registered, position, all) ? [{ kind: 'above all routes', layer: each }] : [];
+    });
   });
 }
 
@@ -23,9 +26,9 @@ export function findSuspects({ layers }: RouteTable): Suspect[] {
 const FIRST_PARAMETER = /^(?:async\b)?\s*(?:function\b\s*\*?)?\s*[\w$]*\s*\(\s*([\w$]+)/;
 
 /** Whether a function that is no error middleware, for want of a fourth parameter, calls its first one an error. */
-function takesError({ handler, catches }: Layer): boolean {
-  if (catches || handler.length < 2) return false;
-  const [, name = ''] = FIRST_PARAMETER.exec(Function.prototype.toString.call(handler)) ?? [];
+function takesError(handle: AnyHandler): boolean {
+  if (handle.length === 4 || handle.length < 2) return false;
+  const [, name = ''] = FIRST_PARAMETER.exec(Function.prototype.toString.call(handle)) ?? [];
   return /^_?(?:err|error|exception)$/i.test(name);
 }
 
@@ -34,10 +37,15 @@ function takesError({ handler, catches }: Layer): boolean {
  * Not where error middleware behind them does: then it is there for what is
  * above it, such as a session.
  */
-function isAboveAll(layer: Layer, layers: readonly Layer[]): boolean {
-  if (!layer.catches || layer.place !== null) return false;
-  const routes = layers.filter((other) => !other.catches && within(other.mount, layer.mount) && (other.place !== null || other.routes));
-  const [first] = routes;
-  if (first === undefined || first.mark.order < layer.mark.order) return false;
-  return !layers.some((other) => other.catches && other.place === null && other.mark.order > first.mark.order && within(layer.mount, other.mount));
+function isAboveAll({ layer, mount }: Registered, position: number, all: readonly Registered[]): boolean {
+  if (layer.route !== undefined || layer.handle.length !== 4) return false;
+  const first = all.findIndex((other) => isWithin(other.mount, mount) && (other.layer.route !== undefined || other.layer.mounted !== undefined || other.layer.name === 'mounted_app'));
+  if (first === -1 || first < position) return false;
+  return !all.some((other, at) => at > first && other.layer.route === undefined && other.layer.handle.length === 4 && isWithin(mount, other.mount));
+}
+
+/** Whether a mount is another or lies within it. */
+export function isWithin(inner: Mount, outer: Mount): boolean {
+  for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
+  return false;
 }

@@ -1,13 +1,10 @@
 import { Engine, type Shape } from './engine';
-import type { Layer } from './layer';
-import type { Mount } from './mount';
-import { homeOf, meetsRoute } from './sibling';
-import type { ListedRoute, RouteDescription } from './listing';
-import { LayerIndex } from './overlap';
-import type { Pattern } from './pattern';
-import { NestedTail } from './pattern-nest';
-import { type Segment, structureOf, type Tail } from './pattern-segment';
-import type { RouteTable } from './route-table';
+import { ShapeTree } from './layer-index';
+import type { ListedRoute, Mount, Registered, RouteDescription } from './listing';
+import type { Pattern } from './patterns/pattern';
+import { type Segment, structureOf } from './patterns/segment';
+import type { RoutingRules } from './rules';
+import { isWithin } from './suspect';
 
 /** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */
 export interface UnmetMiddleware {
@@ -19,23 +16,30 @@ export interface UnmetMiddleware {
 }
 
 /** Finds, router by router, the middleware that in Express would run for routes of sibling routers, and here does not (INTERFACE section 4.1). */
-export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRoute[]): UnmetMiddleware[] {
-  if (!table.apart) return [];
-  const index = new LayerIndex();
-  for (const layer of table.layers) {
-    if (layer.place === null && !layer.catches && homeOf(layer.mount).parent !== null) index.add(layer);
-  }
+export function findUnmetMiddleware(all: readonly Registered[], routes: readonly ListedRoute[], rules: RoutingRules): UnmetMiddleware[] {
+  if (rules.asExpress) return [];
+  const tree = new ShapeTree();
   const engine = new Engine();
+  all.forEach(({ layer, mount, patterns }, position) => {
+    if (layer.route !== undefined || layer.handle.length === 4 || homeOf(mount).parent === null) return;
+    if (patterns.some(({ segments }) => segments.length === 0)) tree.addRest(position);
+    else for (const shape of patterns.flatMap((pattern) => engine.add(pattern, true))) tree.add(shape, position);
+  });
   const found = new Map<Mount, { paths: Set<string>; written: string | null; routes: Set<RouteDescription> }>();
-  for (const { layer, description } of routes) {
+  for (const { registered: route, position: at, description } of routes) {
     // Where an earlier route takes every request, what runs before that one counts.
     if (description.coveredBy !== undefined) continue;
-    for (const pattern of layer.patterns) {
-      const candidates = index.candidates(engine.add(pattern)[0] as Shape);
-      for (const { mount, path, written } of candidates.flatMap((candidate) => unmetBy(candidate, layer, pattern))) {
+    for (const pattern of route.patterns) {
+      for (const position of tree.collect(engine.add(pattern)[0] as Shape)) {
+        const middleware = all[position] as Registered;
+        if (position > at || meets(middleware.mount, route.mount)) continue;
+        const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));
+        if (around === undefined) continue;
+        const mount = homeOf(middleware.mount);
+        const isEverywhere = around.segments.length === 0;
         let entry = found.get(mount);
-        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written, routes: new Set() }));
-        entry.paths.add(path);
+        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written: isEverywhere ? null : around.isGiven ? around.text : JSON.stringify(around.text), routes: new Set() }));
+        entry.paths.add(isEverywhere ? '/' : around.text);
         entry.routes.add(description);
       }
     }
@@ -43,18 +47,21 @@ export function findUnmetMiddleware(table: RouteTable, routes: readonly ListedRo
   return [...found.values()];
 }
 
-/** The router and the path of middleware that a route does not meet, where that is so. */
-function unmetBy(middleware: Layer, route: Layer, pattern: Pattern): { mount: Mount; path: string; written: string | null }[] {
-  if (middleware.mark.order > route.mark.order || meetsRoute(middleware.mount, route.mount)) return [];
-  const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));
-  if (around === undefined) return [];
-  const mount = homeOf(middleware.mount);
-  if (around.segments.length === 0) return [{ mount, path: '/', written: null }];
-  return [{ mount, path: around.text, written: around.isGiven ? around.text : JSON.stringify(around.text) }];
+/** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router around it. */
+function homeOf(mount: Mount): Mount {
+  return mount.isBundle && mount.parent !== null ? homeOf(mount.parent) : mount;
+}
+
+/** Whether middleware at a mount is met on the way to a route at another: one of them is the other or lies within it. */
+function meets(middleware: Mount, route: Mount): boolean {
+  const home = homeOf(middleware);
+  return isWithin(home, route) || isWithin(route, home);
 }
 
 /** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
-function liesBeneath({ segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
+function liesBeneath({ text, segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
+  // What stands beneath an expression is told by how it is written.
+  if (prefix.isGiven) return text.startsWith(prefix.text);
   const aligned = deeps[0] ?? (tail === undefined ? segments.length : segments.length - 1);
   return prefix.segments.every((segment, i) => {
     if (segment.kind === 'deep' && i < prefix.segments.length - 1) return false;
@@ -67,12 +74,6 @@ function liesBeneath({ segments, deeps, tail }: Pattern, prefix: Pattern): boole
 function takesAll(segment: Segment, own: Segment): boolean {
   if (segment.kind === 'static') return own.kind === 'static' && own.text === segment.text;
   if (segment.kind === 'mixed') return own.kind === 'mixed' && structureOf([own]) === structureOf([segment]);
-  if (own.kind === 'tail') return own.takesAll || (segment.kind === 'tail' && isWithin(own, segment));
+  if (own.kind === 'tail') return own.takesAll || (segment.kind === 'tail' && own.source === segment.source);
   return segment.kind !== 'tail' || segment.takesAll ? own.kind !== 'static' || own.text !== '' : false;
-}
-
-/** Whether one takes the same paths as another, or stands in what is mounted there. */
-function isWithin(own: Tail, mount: Tail): boolean {
-  if (own.source === mount.source) return true;
-  return own instanceof NestedTail && own.mounts.every(({ tail }) => tail !== undefined && isWithin(tail, mount));
 }

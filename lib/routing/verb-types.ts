@@ -2,7 +2,7 @@ import type { ParsedQuery, Unchecked } from '../http/unchecked';
 import type { ForeignHandler, Handler, MixedHandlers } from './handler';
 import type { PathParams } from './params-type';
 import type { Path, Paths } from './given-path';
-import type { Params } from './pattern-params';
+import type { Params } from './patterns/params';
 
 /** Handlers that take more of a request than its path tells, typed alike, and what has types of its own among them. */
 export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
@@ -31,6 +31,31 @@ export interface Verb<Self> {
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
   <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+}
+
+/** Registers middleware, error middleware or routers, as `Verb` does. */
+export interface Use<Self> {
+  /**
+   * Adds middleware, error middleware (four parameters) or routers for every path (INTERFACE section 4.1).
+   * @throws TypeError when what is given is neither function nor router.
+   * @example
+   * app.use((req, res, next) => { console.log(req.url); next(); });
+   * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
+   */
+  (...handlers: Handler[]): Self;
+  /**
+   * Adds them under a path, or under several.
+   * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @example
+   * app.use('/users', users);
+   */
+  <const Given extends Path>(path: Given | readonly Given[], ...handlers: Handler<PathParams<Given>>[]): Self;
+  (...handlers: MixedHandlers[]): Self;
+  <const Given extends Path>(path: Given | readonly Given[], ...handlers: MixedHandlers<PathParams<Given>>[]): Self;
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
+    ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+  <P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
+    path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
 }
 
 /** Adds handlers of one method, or of all, to a route whose path has these parameters. */

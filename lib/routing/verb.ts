@@ -16,7 +16,7 @@ export interface Verbs {
   /** Registers handlers of DELETE requests. */
   delete: Verb<this>;
   /**
-   * Registers handlers of GET requests, and of HEAD requests unless a HEAD route of the same shape exists (INTERFACE section 4.1).
+   * Registers handlers of GET requests, and of HEAD requests unless the route has handlers of its own for them (INTERFACE section 4.1).
    * @example
    * router.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
    */

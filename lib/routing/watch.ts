@@ -5,13 +5,11 @@ import { type ErrorWatch, kWatch } from '../http/request-state';
 import type { Response } from '../http/response';
 import { type RpcMetadata, rpcMetadata } from '../open-telemetry';
 import { isTraced, tracing } from '../tracing';
-import { isError } from './failure';
+import { asError, callHandler, followResult } from './call';
+import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
 import { HandlerTrace, isAnswered } from './handler-trace';
 import type { Layer } from './layer';
-import type { Place } from './mount';
-import type { Match } from './plan';
-import type { RouteTable } from './route-table';
-import { baseOf } from './target-view';
+import type { Route } from './route';
 
 type WatchedRequest = Request & { [kWatch]?: RequestWatch };
 
@@ -24,7 +22,7 @@ export interface Watchman {
   /** Called before the first function of the program's is that is to answer a request. As `begun`. */
   called(watch: RequestWatch): NodeJS.Timeout | undefined;
   /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
-  returned(run: HandlerTrace): void;
+  returned(trace: HandlerTrace): void;
 }
 
 /** One application that has a request. */
@@ -48,7 +46,7 @@ export class RequestWatch implements ErrorWatch {
   /** Of several applications, the innermost last. */
   #posts: Post[] = [];
   /** The handlers that have the request, of several the last within the others. */
-  readonly #runs: HandlerTrace[] = [];
+  readonly #traces: HandlerTrace[] = [];
   readonly #rpc: RpcMetadata | undefined;
   #isClosed = false;
   /** Runs a function in the async context of the handler that was called last. */
@@ -115,7 +113,7 @@ export class RequestWatch implements ErrorWatch {
 
   /** The handler that has the request. */
   get holder(): HandlerTrace | undefined {
-    return this.#runs.at(-1);
+    return this.#traces.at(-1);
   }
 
   /** Whether an answer has begun. */
@@ -138,33 +136,62 @@ export class RequestWatch implements ErrorWatch {
     else this.#inContext(act);
   }
 
-  /** Calls a handler, in the async contexts that subscribers have bound to its start. */
-  call(run: HandlerTrace, layer: Layer, given: readonly unknown[]): unknown {
+  /** Begins the call of a handler. */
+  begin(layer: Layer, kind: HandlerTrace['kind'], path: string): HandlerTrace {
     this.begins();
     if (this.#posts.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
-    this.#runs.push(run);
-    return tracing.handlerStart.runStores(run, layer.handler as (...given: unknown[]) => unknown, undefined, ...given);
+    const trace = new HandlerTrace(this.request, this.response, layer, kind, path);
+    this.#traces.push(trace);
+    return trace;
+  }
+
+  /** Calls the handler, in the async contexts that subscribers have bound to its start. @param error Falsy for none. */
+  call(trace: HandlerTrace, handle: AnyHandler, error: unknown, req: Request, res: Response, next: NextFunction): void {
+    const run = (...given: unknown[]): unknown => {
+      const result: unknown = (handle as (...all: unknown[]) => unknown)(...given);
+      if (typeof result === 'object' && result !== null && result !== res) {
+        // Here, and never again: a query that runs when it is waited for would run twice.
+        const settled = Promise.resolve(result);
+        settled.then((value) => this.#came(trace, value === result ? 'returned' : 'resolved', value), () => undefined);
+        followResult(settled, next);
+      } else {
+        this.#came(trace, 'returned', result);
+      }
+      return undefined;
+    };
+    const traced = error
+      ? ((failure, request, response, goOn) => tracing.handlerStart.runStores(trace, run, undefined, failure, request, response, goOn)) as ErrorHandler
+      : ((request, response, goOn) => tracing.handlerStart.runStores(trace, run, undefined, request, response, goOn)) as Handler;
+    callHandler(traced, error, req, res, next);
+  }
+
+  #came(trace: HandlerTrace, state: 'returned' | 'resolved', value: unknown): void {
+    trace.came(state, value);
+    this.#returned(trace);
   }
 
   /** Takes note of what a handler has come to, unless it has gone on meanwhile. */
-  returned(run: HandlerTrace): void {
-    if (!this.#runs.includes(run)) return;
-    if (run.state === 'resolved' || this.isAnswered) run.end();
-    if (!this.isAnswered) this.#posts[0]?.watchman.returned(run);
+  #returned(trace: HandlerTrace): void {
+    if (!this.#traces.includes(trace)) return;
+    if (trace.state === 'resolved' || this.isAnswered) trace.end();
+    if (!this.isAnswered) this.#posts[0]?.watchman.returned(trace);
   }
 
   /** A handler has gone on, or failed. */
-  left(run: HandlerTrace, error: unknown): void {
-    const at = this.#runs.lastIndexOf(run);
-    if (at !== -1) this.#runs.splice(at, 1);
-    run.leave(error);
+  left(trace: HandlerTrace, error: unknown): void {
+    const failure = asError(error);
+    if (failure !== undefined) this.failed(failure);
+    const at = this.#traces.lastIndexOf(trace);
+    if (at !== -1) this.#traces.splice(at, 1);
+    trace.leave(failure);
   }
 
-  routed(method: string, route: string): void {
+  /** A route has been reached. */
+  routed(matched: Route, method: string, route: string): void {
     const { request, response } = this;
     this.route = route;
     if (this.#rpc !== undefined) this.#rpc.route = route;
-    if (tracing.route.hasSubscribers) tracing.route.publish({ request, response, method, route });
+    if (tracing.route.hasSubscribers) tracing.route.publish({ request, response, method: methodOf(matched, method), route });
   }
 
   /** An error has been raised. What error middleware passes on is told once. */
@@ -179,91 +206,14 @@ export class RequestWatch implements ErrorWatch {
     // What begins from here on answers nobody.
     this.#isClosed = true;
     for (const post of this.#posts) this.#dismiss(post);
-    for (const run of this.#runs.splice(0)) run.leave(undefined);
+    for (const trace of this.#traces.splice(0)) trace.leave(undefined);
     const { request, response, route } = this;
     if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
   }
 }
 
-/** What of a walk its watch looks at. */
-interface Watched {
-  readonly req: Request;
-  readonly table: RouteTable;
-  readonly match: Match;
-  readonly parent: { readonly watch: WalkWatch | null } | undefined;
-}
-
-/** The part of it that concerns one walk. */
-export class WalkWatch {
-  readonly request: RequestWatch;
-  readonly #walk: Watched;
-  /** The path that the application or router is mounted at. */
-  readonly #base: string;
-  #run: HandlerTrace | null = null;
-  #place: Place | null = null;
-
-  constructor(request: RequestWatch, walk: Watched) {
-    this.request = request;
-    this.#walk = walk;
-    this.#base = walk.parent?.watch?.path ?? baseOf(walk.req);
-  }
-
-  /** The pattern of what runs in the walk. */
-  get path(): string | undefined {
-    return this.#run?.path;
-  }
-
-  /** A route has been reached: not yet its handlers, where an error stands in its way. */
-  routed(layer: Layer): void {
-    if (layer.place === this.#place) return;
-    this.#place = layer.place;
-    this.request.routed(layer.method ?? 'ALL', this.#pathOf(layer));
-  }
-
-  /** Calls a handler; what comes of it is what the handler returned, or a promise of the same. */
-  call(layer: Layer, given: readonly unknown[]): unknown {
-    const { request } = this;
-    const run = (this.#run = new HandlerTrace(request.request, request.response, layer, this.#pathOf(layer)));
-    const result = request.call(run, layer, given);
-    if (typeof result !== 'object' || result === null || result === request.response) {
-      run.came('returned', result);
-      request.returned(run);
-      return result;
-    }
-    // Here, and never again: a query that runs when it is waited for would run twice.
-    const settled = Promise.resolve(result);
-    settled.then((value) => {
-      run.came(value === result ? 'returned' : 'resolved', value);
-      request.returned(run);
-    }, () => undefined);
-    return settled;
-  }
-
-  /** What runs has called `next`. */
-  left(error: unknown): void {
-    const run = this.#run;
-    const raised = isError(error) ? error : undefined;
-    if (raised !== undefined) this.request.failed(raised);
-    if (run === null) return;
-    this.#run = null;
-    this.request.left(run, raised);
-  }
-
-  /** A layer has thrown. */
-  threw(error: unknown, layer: Layer): void {
-    this.request.failed(error);
-    const run = this.#run;
-    if (run?.layer !== layer) return;
-    this.#run = null;
-    this.request.left(run, error);
-  }
-
-  #pathOf(layer: Layer): string {
-    const { table, match } = this.#walk;
-    const [first] = layer.patterns;
-    const { text = '/' } = (layer.patterns.length === 1 ? first : table.alternative(layer, match) ?? first) ?? {};
-    const base = this.#base;
-    if (base === '' || base === '/') return text;
-    return text === '/' ? base : base + text;
-  }
+/** The method of a route's handlers that takes a request: GET where that stands for HEAD, ALL for those of every method. */
+function methodOf({ methods }: Route, method: string): string {
+  if (methods[method.toLowerCase()] === true) return method;
+  return method === 'HEAD' && methods['get'] === true ? 'GET' : 'ALL';
 }

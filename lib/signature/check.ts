@@ -19,54 +19,56 @@ const LONG = 256;
 /** How many characters have been looked through. */
 const kLookedThrough = Symbol('waypost.request.lookedThrough');
 
-/** A request on its way, as far as its signatures are concerned. */
-interface Checked {
+/** A target that is asked about, of a request on its way. */
+export interface Question {
   readonly req: Request;
   readonly res: Response;
   readonly method: string;
-  /** Target that is routed. */
-  readonly url: string;
-  /** The hooks that it has passed; null for none. */
-  checked: object[] | null;
+  /** The target; null for one that can't be told, for which all signatures are needed. */
+  readonly url: string | null;
+  /** The hooks that the request has passed. */
+  readonly passed: SignatureHook[];
+  /** Called when it has all the signatures that it needs. */
+  admitted(): void;
 }
 
 /** What a check asks of the application it serves. */
-export interface CheckHost<C extends Checked> {
-  /** Called when the request has all the signatures that it needs. */
-  admitted(target: C): void;
-  /** Called when its body is wanted, for which a client may wait to be asked. */
-  invite(target: C): void;
+export interface CheckHost {
+  /** Called when a body is wanted, for which a client may wait to be asked. */
+  invite(request: Pick<Question, 'req' | 'res'>): void;
   /** Called with an error that no caller can catch. */
-  failed(target: C, error: unknown): void;
+  failed(request: Pick<Question, 'req' | 'res'>, error: unknown): void;
 }
 
 /**
  * Checks the signatures that a request needs, one hook after another: headers
  * first, then bytes (INTERFACE section 5). What a hook refuses, it has answered.
  */
-export class SignatureCheck<C extends Checked> {
+export class SignatureCheck {
   readonly #hooks: readonly SignatureHook[];
   readonly #limit: number;
-  readonly #host: CheckHost<C>;
+  readonly #host: CheckHost;
 
   /** @param limit Most bytes of a body that is checked, where a hook has no limit of its own. */
-  constructor(hooks: readonly SignatureHook[], limit: number, host: CheckHost<C>) {
+  constructor(hooks: readonly SignatureHook[], limit: number, host: CheckHost) {
     this.#hooks = hooks;
     this.#limit = limit;
     this.#host = host;
   }
 
   /** Begins, or goes on with the next hook whose scope the request is in. */
-  run(target: C): void {
+  run(target: Question): void {
     const { req, res } = target;
-    const path = guardedPart(target.url);
-    const views = new TargetViews(path);
-    if (path.length >= LONG && !mayLookThrough(req, views)) {
+    const views = target.url === null ? null : new TargetViews(guardedPart(target.url));
+    if (views !== null && views.target.length >= LONG && !mayLookThrough(req, views)) {
       letFlow(req);
-      return this.#host.failed(target, new Error(`The path of ${path.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
+      return this.#host.failed(target, new Error(`The path of ${views.target.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
     }
     const hook = this.#next(target, views);
-    if (hook === undefined) return this.#host.admitted(target);
+    if (hook === undefined) {
+      letFlow(req);
+      return target.admitted();
+    }
     const pending = hook.begin(req, res);
     if (pending === undefined) return letFlow(req);
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
@@ -88,14 +90,14 @@ export class SignatureCheck<C extends Checked> {
   }
 
   /** The next hook whose scope the request is in, and which has not checked it. */
-  #next({ method, checked }: C, views: TargetViews): SignatureHook | undefined {
+  #next({ method, passed }: Question, views: TargetViews | null): SignatureHook | undefined {
     for (const hook of this.#hooks) {
-      if (checked?.includes(hook) !== true && hook.scope.requires(method, views)) return hook;
+      if (!passed.includes(hook) && (views === null || hook.scope.requires(method, views))) return hook;
     }
     return undefined;
   }
 
-  #captured(target: C, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
+  #captured(target: Question, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
     if (outcome === 'aborted') return letFlow(req);
     try {
@@ -110,7 +112,7 @@ export class SignatureCheck<C extends Checked> {
     }
   }
 
-  #finish(target: C, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
+  #finish(target: Question, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
     const admitted = hook.finish(target.req, target.res, pending, body);
     if (admitted === true) this.#passed(target, hook);
     else if (admitted === false) letFlow(target.req);
@@ -129,13 +131,13 @@ export class SignatureCheck<C extends Checked> {
     }
   }
 
-  static #refuseConsumed({ req, res }: Checked, hook: SignatureHook): void {
+  static #refuseConsumed({ req, res }: Question, hook: SignatureHook): void {
     letFlow(req);
     hook.refuseConsumed(req, res);
   }
 
-  #passed(target: C, hook: SignatureHook): void {
-    (target.checked ??= []).push(hook);
+  #passed(target: Question, hook: SignatureHook): void {
+    target.passed.push(hook);
     if (hook.limit !== undefined) target.req[kBodyLimit] = hook.limit;
     this.run(target);
   }

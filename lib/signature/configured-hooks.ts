@@ -1,8 +1,8 @@
 import type { SafeLog } from '../safe-log';
 import type { ResolvedSecurity } from '../options/resolved';
-import { Path, type PathRules } from '../routing/path';
-import { parsePattern, Pattern } from '../routing/pattern';
-import type { Segment } from '../routing/pattern-segment';
+import { Path, type PathRules } from '../routing/patterns/path';
+import { parsePattern, Pattern } from '../routing/patterns/pattern';
+import type { Segment } from '../routing/patterns/segment';
 import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
 import { MessageSignatureScheme } from './v2/message-signature';
@@ -86,7 +86,7 @@ function overlap(a: readonly Segment[], b: readonly Segment[]): boolean {
 /** Whether one segment of a path may be both. */
 function meet(a: Segment, b: Segment): boolean {
   if (a.kind === 'param' || b.kind === 'param') return true;
-  if (a.kind === 'static') return new Pattern('', [b], 0).matches(new Path(`/${a.text}`, LOOSE));
+  if (a.kind === 'static') return new Pattern('', [b]).matches(new Path(`/${a.text}`, LOOSE));
   if (b.kind === 'static') return meet(b, a);
   return shapeOf(a) === shapeOf(b);
 }

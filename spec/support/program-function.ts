@@ -1,20 +1,41 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
-import { type Builder, type Func, type Incoming, type Late, type Next, statusOfError, type Timing } from './program';
+import { type Builder, type Func, type Incoming, type Late, type Next, type ParamEntry, type Registrar, statusOfError, type Timing } from './program';
 
-/** Makes the function that a program describes. */
-export function toFunction(func: Func, inRoute: boolean, { record, open }: Builder): unknown {
-  const call = (error: unknown, req: Incoming, res: ServerResponse, given: Next): unknown => {
+/** Makes the function that a program describes, in what is registered with `into`. */
+export function toFunction(func: Func, inRoute: boolean, into: Registrar, builder: Builder): unknown {
+  const call = caller(func, inRoute, into, builder);
+  // The number of parameters is what tells error middleware.
+  if (func.catches) return (error: unknown, req: Incoming, res: ServerResponse, next: Next) => call(error, req, res, next);
+  return (req: Incoming, res: ServerResponse, next: Next) => call(null, req, res, next);
+}
+
+/** The same of a handler of a parameter. */
+export function toParamHandler({ func, replaces }: ParamEntry, into: Registrar, builder: Builder): unknown {
+  const call = caller(func, false, into, builder);
+  return (req: Incoming, res: ServerResponse, next: Next, value: unknown, name: string) => {
+    if (replaces) req.params[name] = `${String(value)}!`;
+    return call(null, req, res, next);
+  };
+}
+
+function caller(func: Func, inRoute: boolean, into: Registrar, { record, open }: Builder) {
+  let registers = func.registers;
+  return (error: unknown, req: Incoming, res: ServerResponse, given: Next): unknown => {
     record(func, inRoute, error, req);
+    if (registers) {
+      registers = false;
+      into.use((later: Incoming, _res: unknown, next: Next) => {
+        record({ ...func, id: -func.id }, false, null, later);
+        next();
+      });
+    }
     const next: Next = func.opens && open !== undefined ? (...signal) => open(func.id, req, () => given(...signal)) : given;
     if (func.timing === 'promise') return later(func, error, req, res, next);
     if (func.timing === 'sync') perform(func, error, req, res, next);
     else outside(func.timing, () => perform(func.act === 'throw' ? { ...func, act: 'pass' } : func, error, req, res, next));
     return undefined;
   };
-  // The number of parameters is what tells error middleware.
-  if (func.catches) return (error: unknown, req: Incoming, res: ServerResponse, next: Next) => call(error, req, res, next);
-  return (req: Incoming, res: ServerResponse, next: Next) => call(null, req, res, next);
 }
 
 function outside(timing: Timing, act: () => void): void {

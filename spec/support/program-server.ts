@@ -2,9 +2,16 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Outcome } from './linear-walk';
 import { Pipeline } from './pipeline';
 import { inContext, type Sent } from './program';
+
+/** What became of a request. */
+export interface Outcome {
+  readonly trace: readonly string[];
+  readonly status: number;
+  /** Of a function that answered. */
+  readonly body: string | null;
+}
 
 /** What a server calls for each request. */
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { toFunction } from './program-function';
+import { toFunction, toParamHandler } from './program-function';
 
 /** What a function of a program does when it is called; `forward` passes on the error that it was given. */
 export type Act = 'answer' | 'next' | 'falsy' | 'route' | 'router' | 'throw' | 'pass' | 'forward';
@@ -32,6 +32,8 @@ export interface Func {
   readonly late: Late | null;
   /** Whether it calls `next` in an async context of its own. */
   readonly opens: boolean;
+  /** Whether it registers more in its router when it is called for the first time. */
+  readonly registers: boolean;
 }
 
 export interface RouteEntry {
@@ -63,7 +65,16 @@ export interface FillEntry {
   readonly isRoute: boolean;
 }
 
-export type Entry = RouteEntry | UseEntry | FillEntry;
+/** A handler of a parameter. */
+export interface ParamEntry {
+  readonly kind: 'param';
+  readonly name: string;
+  readonly func: Func;
+  /** Whether it puts another value in the place of the parameter's. */
+  readonly replaces: boolean;
+}
+
+export type Entry = RouteEntry | UseEntry | FillEntry | ParamEntry;
 
 export interface RouterProgram {
   /** Whether it is an application of its own when it is mounted. */
@@ -91,6 +102,7 @@ export function number(program: RouterProgram): RouterProgram {
     application,
     entries: entries.map((entry) => {
       if (entry.kind === 'fill') return { ...entry, funcs: entry.funcs.map(func) };
+      if (entry.kind === 'param') return { ...entry, func: func(entry.func) };
       if (entry.kind === 'use') return { ...entry, items: entry.items.map((item) => (isRouter(item) ? router(item) : func(item))) };
       return { ...entry, stack: entry.stack.map(({ method, funcs }) => ({ method, funcs: funcs.map(func) })) };
     }),
@@ -111,7 +123,7 @@ export const inContext = (text: string, opener: number): string => (opener === 0
 export const statusOfError = (id: number): number => 400 + (id % 190);
 
 /** What both frameworks give a function. */
-export type Incoming = IncomingMessage & { baseUrl: string; originalUrl: string; params: Record<string, unknown> };
+export type Incoming = IncomingMessage & { baseUrl: string; originalUrl: string; params: Record<string, unknown>; next?: Next | undefined };
 export type Next = (error?: unknown) => void;
 /** Writes down a call. */
 export type Recorder = (func: Func, inRoute: boolean, error: unknown, req: Incoming) => void;
@@ -122,6 +134,7 @@ export type Opener = (id: number, req: Incoming, act: () => void) => void;
 export interface Registrar {
   use(...given: unknown[]): unknown;
   route(paths: unknown): unknown;
+  param(name: string, handler: unknown): unknown;
 }
 
 /** The framework that a program is built for. */
@@ -144,12 +157,16 @@ export function build(program: RouterProgram, into: Registrar, builder: Builder)
       buildRow(entry, into, builder);
       continue;
     }
+    if (entry.kind === 'param') {
+      into.param(builder.pattern(`/${entry.name}`).replace(/^\/(?::|\*(?=\w))?/, ''), toParamHandler(entry, into, builder));
+      continue;
+    }
     if (entry.kind === 'route') {
       buildRoute(entry, paths(entry.paths), into, builder);
       continue;
     }
     const items = entry.items.map((item) => {
-      if (!isRouter(item)) return toFunction(item, false, builder);
+      if (!isRouter(item)) return toFunction(item, false, into, builder);
       const router = builder.router(item.application);
       build(item, router, builder);
       return router;
@@ -162,7 +179,7 @@ export function build(program: RouterProgram, into: Registrar, builder: Builder)
 
 function buildRow({ before, funcs, behind, isRoute }: FillEntry, into: Registrar, builder: Builder): void {
   const fill = (count: number): unknown[] => Array.from({ length: count }, () => (_req: Incoming, _res: unknown, next: Next) => next());
-  const row = [...fill(before), ...funcs.map((func) => toFunction(func, isRoute, builder)), ...fill(behind)];
+  const row = [...fill(before), ...funcs.map((func) => toFunction(func, isRoute, into, builder)), ...fill(behind)];
   if (isRoute) (into as unknown as Verbs).all?.(builder.pattern(ROW_PATH), ...row);
   else into.use(...row);
 }
@@ -173,7 +190,7 @@ function buildRoute(entry: RouteEntry, path: unknown, into: Registrar, builder: 
   const single = entry.stack.length === 1;
   const target = (single ? into : into.route(path)) as Verbs;
   for (const { method, funcs } of entry.stack) {
-    const made = funcs.map((func) => toFunction(func, true, builder));
+    const made = funcs.map((func) => toFunction(func, true, into, builder));
     const given: unknown[] = entry.nested ? [made[0], [made.slice(1)]] : made;
     const verb = method === null ? 'all' : method.toLowerCase();
     (target[verb] as Verbs[string]).call(target, ...(single ? [path, ...given] : given));

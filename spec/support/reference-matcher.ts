@@ -16,9 +16,12 @@ export type ReferenceResult = Record<string, string> | null | 'malformed';
 
 /** What middleware under a path sees. */
 export interface ReferencePrefix {
+  readonly taken: string;
   readonly params: Record<string, string>;
   readonly baseUrl: string;
   readonly url: string;
+  /** Whether a capture can't be decoded: it is as it was sent, and no route within runs. */
+  readonly isMalformed: boolean;
 }
 
 type Piece = { readonly text: string } | { readonly name: string; readonly constraint: string | null };
@@ -26,14 +29,8 @@ type Segment = '**' | readonly Piece[];
 /** A captured value: the raw segments it was taken from, or a part of one decoded segment. */
 interface Capture { readonly name: string; readonly value: string | null; readonly raw: string }
 
-/** The last value of a name wins, so that an inner pattern wins over its mount. */
 export function referenceMatch(pattern: string, path: string, rules: ReferenceRules): ReferenceResult {
-  return matchJoined([pattern], path, rules);
-}
-
-/** The same for a route in a router that is mounted, mounts first: `['/mount', '/inner', '/route']`. */
-export function matchJoined(patterns: readonly string[], path: string, rules: ReferenceRules): ReferenceResult {
-  const found = place(join(patterns, rules), cut(path, rules), rules);
+  const found = place(cutPattern(pattern, rules), cut(path, rules), rules);
   if (found === null) return null;
   const params: Record<string, string> = {};
   for (const { name, value } of found) {
@@ -43,10 +40,10 @@ export function matchJoined(patterns: readonly string[], path: string, rules: Re
   return params;
 }
 
-/** What middleware that is registered under a path sees of a request; `null` when it does not run. */
+/** How much of a path middleware takes that is registered under another, and what it sees of the request; `null` when it does not run. */
 export function referencePrefix(pattern: string, path: string, rules: ReferenceRules): ReferencePrefix | null {
   const segments = trimEnd(cutPattern(pattern, rules));
-  if (segments.length === 0) return { params: {}, baseUrl: '', url: path };
+  if (segments.length === 0) return { taken: '', params: {}, baseUrl: '', url: path, isMalformed: false };
   // Every way to cut the path in two at a slash; the one that takes most comes first, as "**" does.
   const ends = [...path.matchAll(/\/|$/g)].map((slash) => slash.index).filter((end) => end > 0).reverse();
   for (const end of ends) {
@@ -57,18 +54,14 @@ export function referencePrefix(pattern: string, path: string, rules: ReferenceR
     if (found === null) continue;
     const rest = path.slice(end);
     return {
+      taken: base,
       params: Object.fromEntries(found.map(({ name, value, raw }) => [name, value ?? raw])),
-      baseUrl: base,
+      baseUrl: base.replace(/\/$/, ''),
       url: rest.startsWith('/') ? rest : `/${rest}`,
+      isMalformed: found.some(({ value }) => value === null),
     };
   }
   return null;
-}
-
-function join(patterns: readonly string[], rules: ReferenceRules): Segment[] {
-  const route = cutPattern(patterns[patterns.length - 1] as string, rules);
-  const mounts = patterns.slice(0, -1).flatMap((mount) => trimEnd(cutPattern(mount, rules)));
-  return mounts.length > 0 && route.length === 1 && isEmpty(route[0]) ? mounts : [...mounts, ...route];
 }
 
 function trimEnd(segments: Segment[]): Segment[] {

@@ -18,7 +18,7 @@ declare const theirErrors: ExpressErrorHandler;
 declare const own: ErrorHandler;
 declare const plain: (req: IncomingMessage, res: ServerResponse) => void;
 
-for (const router of [createServer(), express(), Router()]) {
+for (const router of [createServer(), express(), Router()] as express.IRouter[]) {
   for (const register of [router.use.bind(router) as Router['use']]) {
     register(plain);
   }

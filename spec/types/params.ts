@@ -2,7 +2,7 @@
  * Type tests: compiled, never run. What stands here holds when `npm run types`
  * passes; a line under `@ts-expect-error` must be wrong.
  */
-import { createServer, type Handler, type PathParams, Router } from 'waypost';
+import { createServer, type Handler, type IRouter, type PathParams, Router } from 'waypost';
 
 /** Two types are the same, and not merely assignable: two functions generic over them are interchangeable only then. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- T stands for whatever the compiler must treat alike
@@ -98,7 +98,7 @@ app.get('/u/:id', plain, [plain]);
 app.all(['/', '/:a', '/**'], plain);
 
 // Every verb, and every handler of a route.
-for (const router of [app, Router()]) {
+for (const router of [app, Router()] satisfies IRouter[] as IRouter[]) {
   router.put('/:x', (req) => { const x: string = req.params.x; return x; });
   router.delete('/:x', (req) => { const x: string = req.params.x; return x; });
   router.patch('/:x', (req) => { const x: string = req.params.x; return x; });

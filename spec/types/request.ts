@@ -4,7 +4,7 @@ import { createServer, express, type Application, type ErrorHandler, type Handle
 
 type Query = Record<string, string | string[] | undefined>;
 
-for (const router of [createServer(), express(), Router()]) {
+for (const router of [createServer(), express(), Router()] as express.IRouter[]) {
   // Parameters, by the path: of verbs, of routes, of middleware.
   router.get('/users/:id', (req, res, next) => {
     expectTypeOf(req.params).toEqualTypeOf<{ id: string }>();

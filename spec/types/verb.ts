@@ -15,7 +15,7 @@ class Controller {
   readonly show = async (req: Request<{ id: string }, Note, Note>, res: Response<Note>): Promise<void> => void res.json(req.body);
 }
 
-for (const router of [createServer(), express(), Router()]) {
+for (const router of [createServer(), express(), Router()] as express.IRouter[]) {
   // By the path, whatever stands before the handler.
   router.get('/:id', (req, res) => { const id: string = req.params.id; res.json(id); });
   router.get('/:id', plain, [plain, [plain]], cors(), (req, res) => { const id: string = req.params.id; res.json(id); });

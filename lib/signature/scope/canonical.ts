@@ -1,4 +1,4 @@
-import { foldWidely } from '../../routing/pattern-case';
+import { foldWidely } from '../../routing/patterns/case';
 import { decode, type Decoded } from '../../decoding';
 
 /** What is left of a path in its canonical form, and whether reaching it took more than decoding. */

@@ -1,7 +1,7 @@
 import type { ScopeEntry } from '../../options/options';
-import type { Path, PathRules } from '../../routing/path';
-import { parsePattern, Pattern } from '../../routing/pattern';
-import type { Segment } from '../../routing/pattern-segment';
+import type { Path, PathRules } from '../../routing/patterns/path';
+import { parsePattern, Pattern } from '../../routing/patterns/pattern';
+import type { Segment } from '../../routing/patterns/segment';
 import { canonicalPath, tokens } from './canonical';
 
 /** Compares exactly; for paths that leave nothing to canonicalise. */
@@ -18,7 +18,7 @@ abstract class Entry {
   protected readonly methods: readonly string[] | undefined;
 
   constructor(loose: Pattern, methods: readonly string[] | undefined) {
-    this.loose = new Pattern(loose.text, plainSegments(loose.segments), 0);
+    this.loose = new Pattern(loose.text, plainSegments(loose.segments));
     this.methods = methods?.map((method) => method.toUpperCase());
   }
 
@@ -55,7 +55,7 @@ export class Include extends Entry {
     this.#lenient = lenient.tail === undefined ? undefined : lenient;
     const decoded = decodedPattern(this.loose);
     this.#views = (decoded === this.loose ? [decoded] : [this.loose, decoded]).flatMap(withAbove);
-    this.#coarse = this.loose.tail === undefined ? undefined : new Pattern(loose.text, coarseSegments(segments), 0);
+    this.#coarse = this.loose.tail === undefined ? undefined : new Pattern(loose.text, coarseSegments(segments));
     const end = segments.findIndex((segment) => segment.kind !== 'static');
     this.#head = withoutEmpty(segments.slice(0, end === -1 ? undefined : end)).map(textOf);
     this.#start = decoded === this.loose ? '/' + this.#head.join('/') : '/';
@@ -189,7 +189,7 @@ function decodedPattern(pattern: Pattern): Pattern {
     same = false;
     return text.split('/').filter((part) => part !== '').map((part) => ({ kind: 'static', text: part }));
   });
-  return same ? pattern : new Pattern(pattern.text, segments, 0);
+  return same ? pattern : new Pattern(pattern.text, segments);
 }
 
 /** The pattern, and for `/p/**` that of `/p`. */
@@ -197,7 +197,7 @@ function withAbove(pattern: Pattern): Pattern[] {
   const { segments, text } = pattern;
   if (segments[segments.length - 1]?.kind !== 'deep') return [pattern];
   const above: readonly Segment[] = segments.length === 1 ? [{ kind: 'static', text: '' }] : segments.slice(0, -1);
-  return [pattern, new Pattern(text, above, 0)];
+  return [pattern, new Pattern(text, above)];
 }
 
 function coversSegment(own: Segment, other: Segment | undefined): boolean {

@@ -1,7 +1,7 @@
 import type { ScopeEntry } from '../../options/options';
-import type { PathRules } from '../../routing/path';
-import { parsePattern, type Pattern } from '../../routing/pattern';
-import type { Segment } from '../../routing/pattern-segment';
+import type { PathRules } from '../../routing/patterns/path';
+import { parsePattern, type Pattern } from '../../routing/patterns/pattern';
+import type { Segment } from '../../routing/patterns/segment';
 import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
 import { TargetViews } from './target-views';
 

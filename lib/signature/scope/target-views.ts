@@ -1,4 +1,4 @@
-import { Path, type PathRules } from '../../routing/path';
+import { Path, type PathRules } from '../../routing/patterns/path';
 import { pathOf, pathStart } from '../../target';
 import { canonical, tokens } from './canonical';
 import { LOOSE } from './scope-entry';

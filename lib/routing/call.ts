@@ -1,0 +1,35 @@
+import { noteParserCallback } from '../exposure';
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { forgetRefusedHead } from '../http/default-answer';
+import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
+
+/** Calls a function of the program; what it throws, or the promise that it returns is rejected with, goes to `next`. @param error Falsy for none. */
+export function callHandler(handle: AnyHandler, error: unknown, req: Request, res: Response, next: NextFunction): void {
+  let result: unknown;
+  try {
+    if (error) {
+      noteParserCallback(error);
+      forgetRefusedHead(res);
+      result = (handle as ErrorHandler)(error, req, res, next);
+    } else {
+      result = (handle as Handler)(req, res, next);
+    }
+  } catch (thrown) {
+    next(asError(thrown) ?? new Error(`a handler threw ${String(thrown)}`));
+    return;
+  }
+  if (typeof result === 'object' && result !== null && result !== res) followResult(result, next);
+}
+
+/** Takes a rejection for an error. */
+export function followResult(result: object, next: NextFunction): void {
+  if (!(result instanceof Promise) && typeof (result as Partial<PromiseLike<unknown>>).then !== 'function') return;
+  // A `then` that throws, or calls back twice, comes to one rejection.
+  Promise.resolve(result).then(undefined, (reason: unknown) => next(asError(reason) ?? new Error('Rejected promise')));
+}
+
+/** Returns what `next` takes for an error; undefined for a falsy value, and for the words that leave a route or a router. */
+export function asError(given: unknown): unknown {
+  return given && given !== 'route' && given !== 'router' ? given : undefined;
+}

@@ -1,0 +1,279 @@
+import { type Captures, Engine, REST, Shape } from './engine';
+import { type AnyLayer, Layer } from './layer';
+import { judgeAll } from './overlap';
+import { Path } from './patterns/path';
+import type { Pattern } from './patterns/pattern';
+import type { Params } from './patterns/params';
+import { NoParams } from './patterns/params';
+import type { RoutingRules } from './rules';
+
+/** A layer in a plan. */
+export class Step {
+  /** Position in the router's stack. */
+  readonly position: number;
+  readonly layer: AnyLayer;
+  readonly patterns: readonly Pattern[];
+  /** The pattern that every path of the plan matches, where it has no other. */
+  readonly sure: Pattern | undefined;
+  /** Whether a router is mounted here. */
+  readonly isRouter: boolean;
+  /** Whether it is middleware for every path, which captures nothing and takes no prefix off. */
+  readonly isOpen: boolean;
+  /** The engine's captures that hold the values of `names`; undefined where the pattern works them out. */
+  readonly captures: readonly string[] | undefined;
+  readonly names: readonly string[];
+  /** The prefix that middleware takes off, where it is the same text for every path. */
+  readonly base: string | undefined;
+
+  constructor(position: number, layer: AnyLayer, isCertain: boolean, patterns: readonly Pattern[], shape: Shape, rules: RoutingRules) {
+    this.position = position;
+    this.layer = layer;
+    this.patterns = patterns;
+    const [pattern] = patterns;
+    this.sure = isCertain && patterns.length === 1 ? pattern : undefined;
+    this.isRouter = layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false;
+    this.isOpen = layer instanceof Layer && layer.route === undefined && layer.mounted === undefined && this.sure?.segments.length === 0;
+    this.captures = this.sure !== undefined && layer.route !== undefined ? capturesOf(this.sure, shape) : undefined;
+    this.names = this.captures === undefined ? [] : pattern?.names ?? [];
+    this.base = this.sure !== undefined && layer.route === undefined && isExact(rules) ? staticText(this.sure) : undefined;
+  }
+}
+
+/** The layers that can match the paths of one shape, in the order of the stack. */
+export class Plan {
+  readonly steps: readonly Step[];
+  /** Whether a route, or something mounted, is among them. */
+  readonly mayTake: boolean;
+  /** Place of the last router; -1 for none. */
+  readonly lastRouter: number;
+
+  constructor(steps: readonly Step[]) {
+    this.steps = steps;
+    this.mayTake = steps.some(({ layer }) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined));
+    this.lastRouter = steps.findLastIndex(({ isRouter }) => isRouter);
+  }
+}
+
+/** A path looked up in an index. */
+export class Lookup {
+  readonly path: string;
+  readonly plan: Plan;
+  readonly #captures: Captures | null;
+  readonly #rules: RoutingRules;
+  #cut: Path | null;
+  /** Whether every step is tested, since the path is none that the plan was made for. */
+  readonly isLoose: boolean;
+  /** Whether the slash that the path begins with was sent behind a mount path. */
+  readonly isBehindMount: boolean;
+  /** Whether no route `/` matches: where paths are exact, `/m/` is not the path `/m` that a router is mounted at. */
+  readonly #isBehindSlash: boolean;
+
+  constructor(path: string, plan: Plan, captures: Captures | null, cut: Path | null, isLoose: boolean, isBehindMount: boolean, rules: RoutingRules) {
+    const isBehindSlash = isBehindMount && !rules.asExpress && !rules.ignoreTrailingSlash && (rules.ignoreDuplicateSlashes ? /^\/+$/.test(path) : path === '/');
+    this.path = path;
+    this.plan = plan;
+    this.#captures = captures;
+    this.#cut = cut;
+    this.isLoose = isLoose || isBehindSlash;
+    this.isBehindMount = isBehindMount;
+    this.#isBehindSlash = isBehindSlash;
+    this.#rules = rules;
+  }
+
+  get cut(): Path {
+    return (this.#cut ??= new Path(this.path, this.#rules));
+  }
+
+  /** The first pattern of a step that matches; undefined for none. Not asked of a foreign layer. */
+  match(step: Step): Pattern | undefined {
+    return step.sure === undefined || this.isLoose ? this.#test(step) : step.sure;
+  }
+
+  #test({ layer, patterns }: Step): Pattern | undefined {
+    const isRoute = layer.route !== undefined;
+    const { cut } = this;
+    for (const pattern of patterns) {
+      if (isRoute ? pattern.matches(cut) && !(this.#isBehindSlash && isRoot(pattern)) : pattern.matchesPrefix(cut)) return pattern;
+    }
+    return undefined;
+  }
+
+  /** The parameters that a step captures by its pattern. @throws HttpError 400 where `isStrict` and one is malformed. */
+  capture(step: Step, pattern: Pattern, isStrict: boolean): Params {
+    if (pattern.bare) return new NoParams();
+    const { captures, names } = step;
+    if (captures === undefined || this.isLoose) return pattern.capture(this.cut, step.layer.route === undefined, isStrict);
+    const params: Params = {};
+    for (let i = 0; i < captures.length; i++) params[names[i] as string] = (this.#captures as Record<string, string>)[captures[i] as string] as string;
+    return params;
+  }
+
+  /** How much of the path middleware takes off. */
+  prefix(step: Step, pattern: Pattern): string {
+    if (step.base !== undefined && !this.isLoose) return step.base;
+    return pattern.segments.length === 0 ? '' : this.path.slice(0, pattern.prefixEnd(this.cut));
+  }
+}
+
+/** Positions by the shapes of paths: a node holds those of what ends there, of what takes the rest, and the next segments. */
+export class ShapeTree {
+  readonly #texts = new Map<string, ShapeTree>();
+  #any: ShapeTree | undefined;
+  readonly #ends: number[] = [];
+  readonly #rest: number[] = [];
+
+  /** Adds a position to what takes the rest of a path from here on. */
+  addRest(position: number): void {
+    this.#rest.push(position);
+  }
+
+  add({ segments }: Shape, position: number, index = 0): void {
+    const segment = segments[index];
+    if (segment === REST) return this.addRest(position);
+    if (segment === undefined) {
+      this.#ends.push(position);
+      return;
+    }
+    let next = segment === null ? (this.#any ??= new ShapeTree()) : this.#texts.get(segment);
+    if (next === undefined) this.#texts.set(segment as string, next = new ShapeTree());
+    next.add({ segments } as Shape, position, index + 1);
+  }
+
+  /**
+   * Collects what a path can match that the engine has found this shape for. The engine finds the most specific shape, segment by
+   * segment: so what begins with the same segments, and goes on with a more specific one, does not match.
+   * @param isEqual Whether all segments before are those of the shape itself.
+   */
+  collect({ segments }: Shape, found = new Set<number>(), index = 0, isEqual = true): Set<number> {
+    for (const position of this.#rest) found.add(position);
+    const segment = segments[index];
+    if (segment === undefined) for (const position of this.#ends) found.add(position);
+    else if (segment === REST) this.#collectAll(isEqual, found);
+    else this.#collectNext({ segments } as Shape, segment, found, index + 1, isEqual);
+    return found;
+  }
+
+  #collectNext(shape: Shape, segment: string | null, found: Set<number>, index: number, isEqual: boolean): void {
+    this.#any?.collect(shape, found, index, isEqual && segment === null);
+    if (segment !== null) this.#texts.get(segment)?.collect(shape, found, index, isEqual);
+    else if (!isEqual) for (const next of this.#texts.values()) next.collect(shape, found, index, false);
+  }
+
+  #collectAll(isEqual: boolean, found: Set<number>): void {
+    if (isEqual) return;
+    for (const position of [...this.#rest, ...this.#ends]) found.add(position);
+    if (this.#any !== undefined) this.#any.#collectAll(false, found);
+    for (const next of this.#texts.values()) next.#collectAll(false, found);
+  }
+}
+
+/**
+ * The layers of a router by the shapes of their paths, so that a request looks only at those that can match. It never changes
+ * what runs: a candidate is tested wherever its shape does not prove that it matches.
+ */
+export class LayerIndex {
+  readonly rules: RoutingRules;
+  /** The stack as it was. */
+  readonly layers: readonly AnyLayer[];
+  readonly version: number;
+  readonly #patterns: readonly (readonly Pattern[])[];
+  readonly #engine = new Engine();
+  readonly #tree = new ShapeTree();
+  readonly #isExact: boolean;
+  /** For targets that are no path. */
+  #all: Plan | null = null;
+  /** For paths of no shape. */
+  readonly #unshaped = new Shape('/*', [REST]);
+
+  /** @throws TypeError for a path that the rules refuse. */
+  constructor(stack: readonly AnyLayer[], rules: RoutingRules, version: number) {
+    this.rules = rules;
+    this.layers = stack.slice();
+    this.version = version;
+    this.#isExact = isExact(rules);
+    this.#patterns = stack.map((layer) => (layer instanceof Layer ? layer.patterns(rules) : []));
+    this.#patterns.forEach((patterns, position) => {
+      const isPrefix = stack[position]?.route === undefined;
+      if (!(stack[position] instanceof Layer) || (isPrefix && patterns.some(({ segments }) => segments.length === 0))) this.#tree.addRest(position);
+      else for (const pattern of patterns) for (const shape of this.#engine.add(pattern, isPrefix)) this.#tree.add(shape, position);
+    });
+  }
+
+  /** Whether it is of that very list. */
+  isOf(stack: readonly AnyLayer[]): boolean {
+    const { layers } = this;
+    return layers.length === stack.length && layers.every((layer, position) => layer === stack[position]);
+  }
+
+  /** @param path Path of a target, as sent. @param isBehindMount Whether its first slash was sent behind a mount path. */
+  lookup(path: string, isBehindMount = false): Lookup {
+    // A target such as "*" is no path: the engine would skip its first character unread.
+    if (path.charCodeAt(0) !== 47) return this.lookupAll(path, isBehindMount);
+    let cut: Path | null = null;
+    let text = path;
+    if (!this.#isExact || path.includes('%')) {
+      cut = new Path(path, this.rules);
+      text = cut.lookup;
+    }
+    const found = this.#engine.find(text);
+    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, cut, cut !== null && !cut.plain, isBehindMount, this.rules);
+    const isLoose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
+    return new Lookup(path, this.#planOf(found.store), found.params, cut, isLoose, isBehindMount, this.rules);
+  }
+
+  /** The same by a test of every layer. */
+  lookupAll(path: string, isBehindMount = false): Lookup {
+    this.#all ??= new Plan(this.layers.map((layer, position) => this.#step(layer, position, false, this.#unshaped)));
+    return new Lookup(path, this.#all, null, null, true, isBehindMount, this.rules);
+  }
+
+  #step(layer: AnyLayer, position: number, isCertain: boolean, shape: Shape): Step {
+    return new Step(position, layer, isCertain, this.#patterns[position] as readonly Pattern[], shape, this.rules);
+  }
+
+  #planOf(shape: Shape & { plan?: Plan }): Plan {
+    return (shape.plan ??= this.#plan(shape));
+  }
+
+  #plan(shape: Shape): Plan {
+    return new Plan([...this.#tree.collect(shape)].sort((a, b) => a - b).flatMap((position) => {
+      const layer = this.layers[position] as AnyLayer;
+      if (!(layer instanceof Layer)) return this.#step(layer, position, false, shape);
+      const verdict = judgeAll(this.#patterns[position] as readonly Pattern[], layer.route === undefined, shape);
+      return verdict === 'never' ? [] : this.#step(layer, position, verdict === 'always', shape);
+    }));
+  }
+}
+
+function isExact({ caseSensitive, ignoreTrailingSlash, ignoreDuplicateSlashes }: RoutingRules): boolean {
+  return caseSensitive && !ignoreTrailingSlash && !ignoreDuplicateSlashes;
+}
+
+function hasEmptyCapture({ captures: names }: Shape, captures: Captures): boolean {
+  for (let i = 0; i < names.length; i++) {
+    const value = captures[names[i] as string] as string;
+    // 47 is "/": what "**" takes may not begin with an empty segment.
+    if (value === '' || value.charCodeAt(0) === 47) return true;
+  }
+  return false;
+}
+
+/** The engine's captures in the order of the pattern's names, where it captures just what the pattern does. */
+function capturesOf({ segments, names }: Pattern, shape: Shape): readonly string[] | undefined {
+  if (segments.length !== shape.segments.length || names.length !== shape.captures.length) return undefined;
+  const isSame = segments.every((segment, index) => {
+    const given = shape.segments[index];
+    if (segment.kind === 'static') return given === segment.text;
+    if (segment.kind === 'deep') return given === REST;
+    return segment.kind === 'param' && given === null;
+  });
+  return isSame ? shape.captures : undefined;
+}
+
+function staticText({ segments }: Pattern): string | undefined {
+  return segments.every((segment) => segment.kind === 'static') ? segments.map((segment) => `/${segment.text}`).join('') : undefined;
+}
+
+function isRoot({ segments: [segment, ...more] }: Pattern): boolean {
+  return more.length === 0 && segment?.kind === 'static' && segment.text === '';
+}

@@ -1,0 +1,123 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { admit } from './admission';
+import { callHandler } from './call';
+import type { NextFunction } from './handler';
+import type { Layer } from './layer';
+import { type ApplicationRoot, type Caller, kRun, type Removed, type RoutedRequest } from './caller';
+import type { HandlerTrace } from './handler-trace';
+
+/** Calls of `next` that may be nested before the stack is let go. */
+const MAX_SYNC_CALLS = 100;
+
+/** Body parsers, by the names that body-parser gives them: they want the bytes of a body that waypost could not parse. */
+const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
+
+/** One call of a route's `dispatch`: it runs the handlers of one method, in order. */
+export class RouteRun {
+  readonly next: NextFunction;
+  readonly #stack: readonly Layer[];
+  readonly #method: string;
+  readonly #req: Request;
+  readonly #res: Response;
+  readonly #done: NextFunction;
+  /** The run of the router that has called; undefined outside of any. */
+  readonly #run: Caller | undefined;
+  /** The prefix that was taken off where the program has dispatched the route by hand; undefined where the router has. */
+  readonly #removed: Removed | null | undefined;
+  #trace: HandlerTrace | null = null;
+  #isBodyReady = false;
+  #index = 0;
+  #syncCalls = 0;
+
+  constructor(stack: readonly Layer[], method: string, req: Request, res: Response, done: NextFunction) {
+    this.#stack = stack;
+    this.#method = method;
+    this.#req = req;
+    this.#res = res;
+    this.#done = done;
+    const run = (req as RoutedRequest)[kRun];
+    this.#run = run;
+    this.#removed = run === undefined || done === run.next ? undefined : run.enteredBy(req, req.baseUrl);
+    this.next = RouteRun.#next.bind(undefined, this);
+  }
+
+  static #next(this: void, run: RouteRun, error?: unknown): void {
+    run.#advance(error);
+  }
+
+  #advance(error: unknown): void {
+    const root = this.#run?.root;
+    if (root != null && (root.isStopped || root.admission.isPending)) return root.drop(error);
+    if (this.#trace !== null) {
+      this.#run?.watch?.left(this.#trace, error);
+      this.#trace = null;
+    }
+    if (error === 'route') return this.#finish(undefined);
+    if (error === 'router') return this.#finish(error);
+    if (++this.#syncCalls > MAX_SYNC_CALLS) {
+      setImmediate(RouteRun.#again, this, error);
+      return;
+    }
+    const stack = this.#stack;
+    while (this.#index < stack.length) {
+      const layer = stack[this.#index++] as Layer;
+      if (layer.method !== undefined && layer.method !== this.#method) continue;
+      if (error ? layer.arity !== 4 : layer.arity > 3) continue;
+      this.#reach(layer, error);
+      this.#syncCalls = 0;
+      return;
+    }
+    this.#finish(error);
+  }
+
+  /** Goes on behind the route. Where the program has dispatched it by hand, that is a call of its function. */
+  #finish(error: unknown): void {
+    const run = this.#run;
+    if (run?.root?.isChecked === true && this.#done !== run.next) this.#askBehind(run, error);
+    else this.#done(error);
+  }
+
+  #askBehind(run: Caller, error: unknown): void {
+    admit(run, () => this.#done(error), this.#removed);
+  }
+
+  static #again(this: void, run: RouteRun, error: unknown): void {
+    run.#syncCalls = 0;
+    run.#advance(error);
+  }
+
+  /** Has the body parsed before the first handler that is no parser itself. */
+  #reach(layer: Layer, error: unknown): void {
+    const root = this.#run?.root;
+    if (this.#isBodyReady || root == null || !root.hasBody || error || BODY_PARSERS.has(layer.handle.name)) return this.#admit(layer, error);
+    this.#prepareBody(layer, root);
+  }
+
+  #prepareBody(layer: Layer, root: ApplicationRoot): void {
+    this.#isBodyReady = true;
+    root.prepareBody((failure) => {
+      if (root.isStopped) return;
+      if (failure === undefined) this.#admit(layer, undefined);
+      else this.next(failure);
+    });
+  }
+
+  #admit(layer: Layer, error: unknown): void {
+    const run = this.#run;
+    if (run?.root?.isChecked !== true) this.#call(layer, error);
+    else this.#ask(run, layer, error);
+  }
+
+  #ask(run: Caller, layer: Layer, error: unknown): void {
+    admit(run, () => this.#call(layer, error), this.#removed);
+  }
+
+  #call(layer: Layer, error: unknown): void {
+    const { handle } = layer;
+    const run = this.#run;
+    if (run?.watch == null) return callHandler(handle, error, this.#req, this.#res, this.next);
+    this.#trace = run.watch.begin(layer, error ? 'error middleware' : 'route handler', run.route);
+    run.watch.call(this.#trace, handle, error, this.#req, this.#res, this.next);
+  }
+}

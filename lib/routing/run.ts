@@ -1,0 +1,309 @@
+import { HttpError } from '../errors';
+import { answerOptions } from '../http/default-answer';
+import type { Response } from '../http/response';
+import { isDisputed, pathOf } from '../target';
+import { admit, admitBehind } from './admission';
+import { asError, callHandler } from './call';
+import { kRun, type RoutedRequest } from './caller';
+import { Frame } from './frame';
+import { callForeign, type ForeignLayer, matchForeign } from './foreign-layer';
+import type { NextFunction } from './handler';
+import type { HandlerTrace } from './handler-trace';
+import { type AnyLayer, kMounted, Layer } from './layer';
+import type { Lookup, Step } from './layer-index';
+import { hasNames, mergeParams } from './merge-params';
+import type { MountedRouter } from './mounted-router';
+import { type ParamCall, processParams } from './param';
+import { NoParams, type Params } from './patterns/params';
+import type { Pattern } from './patterns/pattern';
+import type { Route } from './route';
+import type { Router } from './router';
+import type { RoutingRules } from './rules';
+import { standsBack, type Taker } from './takes';
+import type { RequestWatch } from './watch';
+
+/** Calls of `next` that may be nested before the stack is let go. */
+const MAX_SYNC_CALLS = 100;
+
+/**
+ * One call of a router: it goes down the stack once, from top to bottom, as Express's routers do. The index tells which layers can match
+ * the URL; after each `next` the URL and the method are read anew.
+ */
+export class RouterRun extends Frame {
+  readonly router: Router;
+  readonly next: NextFunction;
+  /** Values of parameters that handlers were called with. */
+  paramCalls: Record<string, ParamCall> | null = null;
+  /** What takes the request from here on, once that is known. */
+  taker: Taker | null = null;
+
+  readonly #mounted: MountedRouter;
+  readonly #done: NextFunction;
+  /** Parameters of the mounts around that layers see; null for none. */
+  readonly #merged: Params | null;
+  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  readonly #allowed: Set<string> | null;
+  #version = -1;
+  /** Position in the stack: every layer is met at most once. */
+  #position = 0;
+  /** Position of the last layer that matched and is no function for what there is. */
+  #passed = -1;
+  #syncCalls = 0;
+  /** The prefix that a foreign layer takes off. */
+  #foreignPath = '';
+  #trace: HandlerTrace | null = null;
+
+  /** @param done Goes on with what nothing here has taken. */
+  constructor(router: Router, req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
+    super(req, res, rules, watch);
+    this.router = router;
+    this.#mounted = router[kMounted];
+    this.#done = done;
+    const isMerging = router.mergeParams ?? !(rules.asExpress || this.parent === this.root);
+    this.#merged = isMerging && hasNames(this.paramsAround) ? this.paramsAround : null;
+    this.#allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
+    this.next = RouterRun.#next.bind(undefined, this);
+    req.next = this.next;
+  }
+
+  /** Begins. A router without layers is left at once. */
+  start(): void {
+    if (this.#mounted.layers.length === 0) this.#leave(undefined);
+    else this.#advance(undefined);
+  }
+
+  /** Bound, no closure: a closure that stands on an object which it captures makes V8 collect its old space again and again where bodies are large. */
+  static #next(this: void, run: RouterRun, error?: unknown): void {
+    run.#advance(error);
+  }
+
+  static #again(this: void, run: RouterRun, error: unknown): void {
+    run.#syncCalls = 0;
+    run.#advance(error);
+  }
+
+  static #leaveLater(this: void, run: RouterRun, failure: unknown): void {
+    if (run.root?.admission.isPending !== true) run.#leave(failure);
+  }
+
+  #advance(error: unknown): void {
+    const { root } = this;
+    if (root !== null && (root.isStopped || root.admission.isPending)) return root.drop(error);
+    if (this.#trace !== null) {
+      (this.watch as RequestWatch).left(this.#trace, error);
+      this.#trace = null;
+    }
+    if (!this.showAgain()) return this.#leave(error === 'router' ? undefined : asError(error));
+    const failure = asError(error);
+    if (error === 'router') setImmediate(RouterRun.#leaveLater, this, undefined);
+    else this.#goOnBehind(failure);
+  }
+
+  /** Goes on behind a layer: in a turn of its own behind the last, and where calls of `next` are nested deeply. */
+  #goOnBehind(failure: unknown): void {
+    if (this.#position >= this.#mounted.layers.length) setImmediate(RouterRun.#leaveLater, this, failure);
+    else if (++this.#syncCalls > MAX_SYNC_CALLS) setImmediate(RouterRun.#again, this, failure);
+    else this.#goOn(failure);
+  }
+
+  /** Goes on to the next layer that matches. */
+  #goOn(given: unknown): void {
+    const { req } = this;
+    req[kRun] = this;
+    let failure = given;
+    if (req.url !== this.located || this.#mounted.version !== this.#version) {
+      try {
+        this.#locate();
+      } catch (error) {
+        // A URL that others read as another path, one that is no string, or what was registered and can't be.
+        return this.#leave(failure ?? error);
+      }
+    }
+    this.taker = null;
+    const { steps } = (this.lookup as Lookup).plan;
+    while (this.cursor < steps.length) {
+      const step = steps[this.cursor++] as Step;
+      this.#position = step.position + 1;
+      if (step.isOpen) {
+        if ((step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
+        this.#passed = step.position;
+      } else {
+        try {
+          const params = this.#match(step, failure);
+          if (params !== undefined) return this.#enter(step, params, failure);
+        } catch (error) {
+          failure ??= error;
+        }
+      }
+      // Express calls a layer that it passes over, and that goes on at once.
+      if (this.#passed === step.position) return this.#goOnBehind(failure);
+    }
+    this.#position = this.#mounted.layers.length;
+    this.#leave(failure);
+  }
+
+  /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
+  #locate(): void {
+    const { entered, parent } = this;
+    const { url } = this.req;
+    if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
+    const path = pathOf(url);
+    const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
+    this.lookup = this.#mounted.index(this.rules).lookup(path, isBehindMount);
+    this.located = url;
+    this.#version = this.#mounted.version;
+    const { steps } = this.lookup.plan;
+    let cursor = 0;
+    while (cursor < steps.length && (steps[cursor] as Step).position < this.#position) cursor++;
+    this.cursor = cursor;
+  }
+
+  /** What a layer captures of the path; undefined where it is not for the request. @throws What it raises, such as a malformed parameter. */
+  #match(step: Step, failure: unknown): Params | undefined {
+    const lookup = this.lookup as Lookup;
+    const { layer } = step;
+    if (!(layer instanceof Layer)) return this.#matchForeign(layer, lookup.path, failure);
+    const pattern = lookup.match(step);
+    if (pattern === undefined) return undefined;
+    const { asExpress } = this.rules;
+    const isRoute = layer.route !== undefined;
+    const isPassed = isRoute ? failure !== undefined || !this.#handles(layer) : this.#passesOver(layer, pattern, failure);
+    if (isPassed && !isRoute) this.#passed = step.position;
+    // Express captures before it looks at the method, and raises what is malformed.
+    if (isPassed && !(asExpress && lookup.isLoose)) return undefined;
+    const params = lookup.capture(step, pattern, isRoute || asExpress);
+    if (isRoute && !asExpress) this.checkMounts();
+    if (isPassed || (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer))) return undefined;
+    this.pattern = pattern;
+    return params;
+  }
+
+  #matchForeign(layer: ForeignLayer, path: string, failure: unknown): Params | undefined {
+    const params = matchForeign(layer, path, failure, this.req.method);
+    this.#foreignPath = layer.path ?? '';
+    return params;
+  }
+
+  #handles({ route }: AnyLayer): boolean {
+    const { method } = this.req;
+    const handles = (route as Route).handles(method);
+    if (!handles && method === 'OPTIONS' && this.#allowed !== null) {
+      for (const name of Object.keys((route as Route).methods)) this.#allowed.add(name.toUpperCase());
+      if ((route as Route).methods['get'] === true) this.#allowed.add('HEAD');
+    }
+    return handles;
+  }
+
+  /** Whether a function is none for what there is, and has no parameter that somebody handles. */
+  #passesOver(layer: Layer, pattern: Pattern, failure: unknown): boolean {
+    return !layer.isFor(failure) && (pattern.bare || !hasNames(this.router.params));
+  }
+
+  /** Calls middleware that is for every path: it captures nothing and takes no prefix off. */
+  #callOpen(step: Step, failure: unknown): void {
+    this.pattern = step.sure;
+    this.#giveParams(new NoParams());
+    this.show();
+    if (!this.isChecked) this.#call(step.layer, failure);
+    else this.#askAnew(step.layer, failure);
+    this.#syncCalls = 0;
+  }
+
+  #giveParams(params: Params): void {
+    const { req } = this;
+    req.params = this.#merged === null ? params : mergeParams(this.#merged, params);
+    if (req.next !== this.next) req.next = this.next;
+  }
+
+  #enter(step: Step, params: Params, failure: unknown): void {
+    const { layer } = step;
+    this.#giveParams(params);
+    if (layer.route !== undefined) this.req.route = layer.route as Route;
+    if (!hasNames(this.router.params)) this.#admit(step, failure);
+    else this.#callParams(step, params, failure);
+    this.#syncCalls = 0;
+  }
+
+  // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
+
+  #callParams(step: Step, params: Params, failure: unknown): void {
+    processParams(this, Object.keys(params), (error) => {
+      if (error) this.next(failure ?? error);
+      else if (step.layer instanceof Layer && step.layer.route === undefined && !step.layer.isFor(failure)) this.#advance(failure);
+      else this.#admit(step, failure);
+    });
+  }
+
+  #admit(step: Step, failure: unknown): void {
+    if (!this.isChecked) this.#reach(step, failure);
+    else this.#ask(step, failure);
+  }
+
+  #ask(step: Step, failure: unknown): void {
+    admit(this, () => this.#reach(step, failure));
+  }
+
+  #reach(step: Step, failure: unknown): void {
+    const { layer } = step;
+    if (layer.route !== undefined) this.#reachRoute(layer, failure);
+    else this.#callMiddleware(step, failure);
+  }
+
+  #reachRoute(layer: AnyLayer, failure: unknown): void {
+    const { req, res } = this;
+    if (!(layer instanceof Layer)) return callForeign(layer, failure, req, res, this.next);
+    this.reached = this.pattern;
+    if (this.root !== null) this.root.reached = this;
+    if (this.watch !== null) this.watch.routed(layer.route as Route, req.method, this.route);
+    if (this.isBeneath) this.showWhole();
+    else this.show();
+    callHandler(layer.handle, undefined, req, res, this.next);
+  }
+
+  #callMiddleware(step: Step, failure: unknown): void {
+    const { layer } = step;
+    const isMatched = this.req.url === this.located;
+    this.showWithout(layer instanceof Layer ? (this.lookup as Lookup).prefix(step, this.pattern as Pattern) : this.#foreignPath, isMatched);
+    // A handler of a parameter has made another URL, off which the prefix makes yet another.
+    if (!isMatched && this.isChecked) this.#askAnew(layer, failure);
+    else this.#call(layer, failure);
+  }
+
+  #askAnew(layer: AnyLayer, failure: unknown): void {
+    admit(this, () => this.#call(layer, failure));
+  }
+
+  #call(layer: AnyLayer, failure: unknown): void {
+    const { req, res, watch } = this;
+    if (!(layer instanceof Layer)) return callForeign(layer, failure, req, res, this.next);
+    const { handle } = layer;
+    if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, req, res, this.next);
+    this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);
+    watch.call(this.#trace, handle, failure, req, res, this.next);
+  }
+
+  #leave(failure: unknown): void {
+    if (failure === undefined && this.#allowed !== null && this.#allowed.size > 0) this.#answerOptions(this.#allowed);
+    else this.#finish(failure);
+  }
+
+  #answerOptions(allowed: ReadonlySet<string>): void {
+    const { req, res } = this;
+    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
+  }
+
+  /** Hands the request on. Where the caller is the program, that is a call of its function. */
+  #finish(failure: unknown): void {
+    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
+    else this.handOn(failure);
+  }
+
+  #askBehind(failure: unknown): void {
+    admitBehind(this, this.enteredUrl, () => this.handOn(failure));
+  }
+
+  protected override handOn(failure: unknown): void {
+    this.giveBack();
+    this.#done(failure);
+  }
+}

@@ -1,0 +1,113 @@
+import { Layer, type Mounted } from './layer';
+import type { Route } from './route';
+import type { Lookup, Step } from './layer-index';
+import type { Caller } from './caller';
+import type { RouterRun } from './run';
+import type { RoutingRules } from './rules';
+
+/** Whether a route in what is mounted takes a request, or one in what is mounted within. @param path What the router sees of the path. */
+export function takes(mounted: Mounted, method: string, path: string, rules: RoutingRules): boolean {
+  return findRoute(mounted, path, rules, (route) => route.handles(method));
+}
+
+/** The methods of the routes that take a path, in upper case. */
+export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules): Set<string> {
+  const methods = new Set<string>();
+  findRoute(mounted, path, rules, (route) => {
+    for (const name of Object.keys(route.methods)) if (name !== '_all') methods.add(name.toUpperCase());
+    if (route.methods['get'] === true) methods.add('HEAD');
+    return false;
+  });
+  return methods;
+}
+
+/**
+ * Calls back with each route that a path matches, in order, until it returns true; returns whether it did.
+ * @param ofApplications Whether routes of applications that are mounted count.
+ */
+function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindMount = false): boolean {
+  const own = mounted.rulesWithin(rules);
+  const lookup = mounted.index(own).lookup(path, isBehindMount);
+  if (!lookup.plan.mayTake) return false;
+  for (const step of lookup.plan.steps) {
+    const { layer } = step;
+    if (!(layer instanceof Layer)) continue;
+    const inner = layer.route === undefined ? layer.mounted : undefined;
+    if (layer.route === undefined && (inner === undefined || (inner.isApplication && !ofApplications))) continue;
+    const pattern = lookup.match(step);
+    if (pattern === undefined) continue;
+    if (inner === undefined) {
+      if (found(layer.route as Route)) return true;
+      continue;
+    }
+    if (findBehind(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
+  }
+  return false;
+}
+
+/** What takes a request. */
+export interface Taker {
+  /** Place in the plan of the run that asks; more than it has where it is around that, or there is none. */
+  readonly at: number;
+  readonly isRouter: boolean;
+}
+
+/** Whether the layer at the cursor of a run is a router that is not entered, since one beside it takes the request. */
+export function standsBack(run: RouterRun, { mounted }: Layer): boolean {
+  if (mounted === undefined || mounted.isApplication || !isBesideRouters(run) || !hasRoutes(mounted)) return false;
+  const at = run.cursor - 1;
+  if (run.taker === null || run.taker.at < at) run.taker = findTaker(run, at);
+  return run.taker.at > at && run.taker.isRouter;
+}
+
+/** Whether a router stands below what runs, or below a router around it. */
+function isBesideRouters(run: Caller): boolean {
+  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
+    if (here.cursor <= here.lookup.plan.lastRouter) return true;
+  }
+  return false;
+}
+
+/**
+ * The first that takes the request from there on, then below the routers around. By it a router is not entered (INTERFACE section 4.1):
+ * no route in it takes the request, and the next that does belongs to a router beside it. A router without any route is a bundle of
+ * middleware, and is entered.
+ */
+function findTaker(run: Caller, from: number): Taker {
+  const handles = (route: Route): boolean => route.handles(run.req.method);
+  let start = from;
+  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; start = (here = here.parent)?.cursor ?? 0) {
+    const { lookup } = here;
+    const { steps } = lookup.plan;
+    for (let index = start; index < steps.length; index++) {
+      const step = steps[index] as Step;
+      const { layer } = step;
+      if (!(layer instanceof Layer)) continue;
+      const inner = layer.route === undefined ? layer.mounted : undefined;
+      if (layer.route === undefined && (inner === undefined || inner.isApplication)) continue;
+      const pattern = lookup.match(step);
+      if (pattern === undefined) continue;
+      const prefix = lookup.prefix(step, pattern);
+      // A route of a router around it is no sibling's.
+      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup, prefix, run.rules, handles, false)) {
+        return { at: here === run ? index : Infinity, isRouter: inner !== undefined };
+      }
+    }
+  }
+  return { at: Infinity, isRouter: false };
+}
+
+/** Whether a handler of a route is in it, or in a router that is mounted in it. */
+export function hasRoutes({ layers }: Mounted): boolean {
+  return layers.some((layer) => {
+    if (!(layer instanceof Layer)) return layer.route !== undefined;
+    const { route, mounted } = layer;
+    return route === undefined ? mounted?.isApplication === false && hasRoutes(mounted) : route.stack.length > 0;
+  });
+}
+
+function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
+  const rest = path.slice(prefix.length);
+  const isSlashSent = rest.startsWith('/');
+  return findRoute(mounted, isSlashSent ? rest : `/${rest}`, rules, found, ofApplications, prefix === '' ? isBehindMount : isSlashSent);
+}
