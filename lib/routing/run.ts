@@ -119,7 +119,7 @@ export class RouterRun implements Caller {
   }
 
   #advance(error: unknown): void {
-    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return this.root.drop(error);
+    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return;
     if (this.#trace !== null) {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
@@ -162,6 +162,7 @@ export class RouterRun implements Caller {
     }
     const lookup = this.#lookup as Lookup;
     const { steps } = lookup.plan;
+    let passed = -1;
     while (this.#cursor < steps.length) {
       const step = steps[this.#cursor++] as Step;
       this.#position = step.position + 1;
@@ -175,7 +176,8 @@ export class RouterRun implements Caller {
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
       const { route } = layer;
-      const isPassed = route !== undefined && (failure !== undefined || !this.#handles(layer));
+      const isPassed = route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer);
+      if (isPassed && route === undefined) passed = step.position;
       // Express captures before it looks at the method, and raises what is malformed.
       if (isPassed && !(this.rules.asExpress && lookup.isLoose)) continue;
       let params: Params;
@@ -186,22 +188,26 @@ export class RouterRun implements Caller {
         continue;
       }
       if (isPassed) continue;
-      if (route === undefined && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
+      if (step.isRouter && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    this.#position = router[kMounted].layers.length;
-    this.#leave(failure);
+    const { length } = router[kMounted].layers;
+    this.#position = length;
+    // Express calls such a layer, which goes on at once: it comes behind the last.
+    if (passed === length - 1) setImmediate(RouterRun.#leaveLater, this, failure);
+    else this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
   #locate(): void {
-    const { req, router, entered, parent } = this;
+    const { req, router } = this;
     const { url } = req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
     const index = router[kMounted].index(this.rules);
-    const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
-    this.#lookup = index.lookup(path, isBehindMount);
+    const entered = this.entered;
+    const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
+    this.#lookup = index.lookup(path, isBehindSlash);
     this.#url = url;
     this.#version = router[kMounted].version;
     const { steps } = this.#lookup.plan;
@@ -219,6 +225,11 @@ export class RouterRun implements Caller {
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
     return handles;
+  }
+
+  /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
+  #passesOver({ arity }: Layer, pattern: Pattern, failure: unknown): boolean {
+    return (failure === undefined ? arity > 3 : arity !== 4) && (pattern.bare || !handlesParams(this.router));
   }
 
   /** Whether the layer at the cursor is a router that is not entered. */
@@ -247,12 +258,18 @@ export class RouterRun implements Caller {
     if (pattern.bare || !handlesParams(router)) {
       this.#admit(step, pattern, failure);
     } else {
-      processParams(this, Object.keys(params), (error) => {
-        if (error) this.next(failure ?? error);
-        else this.#admit(step, pattern, failure);
-      });
+      this.#callParams(step, pattern, params, failure);
     }
     this.#syncCalls = 0;
+  }
+
+  // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
+
+  #callParams(step: Step, pattern: Pattern, params: Params, failure: unknown): void {
+    processParams(this, Object.keys(params), (error) => {
+      if (error) this.next(failure ?? error);
+      else this.#admit(step, pattern, failure);
+    });
   }
 
   #merged(params: Params): Params {
@@ -265,11 +282,12 @@ export class RouterRun implements Caller {
   }
 
   #admit(step: Step, pattern: Pattern, failure: unknown): void {
-    const { route, handle } = step.layer;
-    // Error middleware is for errors alone, and nothing else is.
-    if (route === undefined && (failure === undefined ? handle.length > 3 : handle.length !== 4)) this.#advance(failure);
-    else if (!this.isChecked) this.#reach(step, pattern, failure);
-    else admit(this, () => this.#reach(step, pattern, failure));
+    if (!this.isChecked) this.#reach(step, pattern, failure);
+    else this.#ask(step, pattern, failure);
+  }
+
+  #ask(step: Step, pattern: Pattern, failure: unknown): void {
+    admit(this, () => this.#reach(step, pattern, failure));
   }
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
@@ -287,11 +305,17 @@ export class RouterRun implements Caller {
 
   #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
     const layer = step.layer as Layer;
+    const { arity } = layer;
+    if (failure === undefined ? arity > 3 : arity !== 4) return this.#advance(failure);
     const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
     // A handler of a parameter has made another URL, off which the prefix makes yet another.
-    if (isOther && this.isChecked) admit(this, () => this.#call(layer, failure));
+    if (isOther && this.isChecked) this.#askAnew(layer, failure);
     else this.#call(layer, failure);
+  }
+
+  #askAnew(layer: Layer, failure: unknown): void {
+    admit(this, () => this.#call(layer, failure));
   }
 
   #call(layer: Layer, failure: unknown): void {
@@ -329,15 +353,19 @@ export class RouterRun implements Caller {
 
   /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
   #showWhole(): void {
-    const { req, target } = this;
-    const { url } = req;
+    const { req } = this;
+    let { url } = req;
     if (url !== this.#url) {
       // A handler of a parameter has made it.
       this.#url = url;
       this.#version = -1;
     }
+    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) {
+      url = restored(url, run.entered);
+      if (run.entered.isWhole === true) break;
+    }
     this.#isWhole = true;
-    req.url = target ?? url;
+    req.url = url;
   }
 
   /**
@@ -365,16 +393,25 @@ export class RouterRun implements Caller {
   #leave(failure: unknown): void {
     const { req } = this;
     if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
-      const { res } = this;
-      return callHandler(() => answerOptions(res, this.#allowed as Set<string>), undefined, req, res, (error) => this.#finish(error));
+      this.#answerOptions(this.#allowed);
+    } else {
+      this.#finish(failure);
     }
-    this.#finish(failure);
+  }
+
+  #answerOptions(allowed: ReadonlySet<string>): void {
+    const { req, res } = this;
+    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
   }
 
   /** Hands the request on. Where the caller is the program, that is a call of its function. */
   #finish(failure: unknown): void {
-    if (this.isChecked && this.#done !== this.parent?.next) admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
+    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
     else this.#handOn(failure);
+  }
+
+  #askBehind(failure: unknown): void {
+    admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
   }
 
   #handOn(failure: unknown): void {
@@ -407,8 +444,12 @@ export class RouterRun implements Caller {
     if (layer.route !== undefined) req.route = layer.route as Route;
     const call = (): void => {
       if (layer.route === undefined) this.#removePrefix(path);
+<<<<<<< ours
       const handle: Handler = (_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next));
       callHandler(handle, undefined, req, res, this.next);
+=======
+      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))) as Handler, undefined, req, res, this.next);
+>>>>>>> theirs
     };
     if (!this.isChecked) call();
     else admit(this, call);
