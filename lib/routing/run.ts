@@ -444,12 +444,8 @@ export class RouterRun implements Caller {
     if (layer.route !== undefined) req.route = layer.route as Route;
     const call = (): void => {
       if (layer.route === undefined) this.#removePrefix(path);
-<<<<<<< ours
       const handle: Handler = (_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next));
       callHandler(handle, undefined, req, res, this.next);
-=======
-      callHandler(((_req, _res, next) => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next))) as Handler, undefined, req, res, this.next);
->>>>>>> theirs
     };
     if (!this.isChecked) call();
     else admit(this, call);
