@@ -108,7 +108,7 @@ export class RequestWay implements RunHost {
 
   /** Apart from `take`, which would make room for the closure at each request. */
   #wait(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
-    beginInPipeline(req, res, this.#options.server, () => this.#begin(req, res, next));
+    beginInPipeline(req, res, this.#options.server.pipelining, () => this.#begin(req, res, next));
   }
 
   #begin(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {

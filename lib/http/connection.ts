@@ -6,7 +6,7 @@ import { kIntake, type TakenIn } from './body/intake';
 import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
-import { Pipeline, type PipelineLimits } from './pipeline';
+import { Pipeline } from './pipeline';
 
 /** Set on a connection that ends, or may end, behind a request. */
 const kEnd = Symbol('waypost.socket.end');
@@ -44,9 +44,9 @@ export function closeWithConnection(req: IncomingMessage, res: ServerResponse): 
 
 /**
  * Begins a request whose response waits behind another of its connection: at once, or when one in front is answered,
- * where as many have begun as may. Of a connection that has closed it begins none.
+ * where `most` have begun. Of a connection that has closed it begins none.
  */
-export function beginInPipeline(req: IncomingMessage, res: ServerResponse, limits: PipelineLimits, begin: () => void): void {
+export function beginInPipeline(req: IncomingMessage, res: ServerResponse, most: number, begin: () => void): void {
   const socket = req.socket as Connection | null | undefined;
   if (!(socket instanceof EventEmitter) || currentResponse(socket) === undefined) {
     closeWithConnection(req, res);
@@ -54,7 +54,7 @@ export function beginInPipeline(req: IncomingMessage, res: ServerResponse, limit
   } else if (socket.destroyed) closeUnassigned(res);
   // It is not carried out.
   else if (isEnding(socket)) begin();
-  else pipelineOf(socket).admit(res, limits, begin);
+  else pipelineOf(socket).admit(res, most, begin);
 }
 
 function pipelineOf(socket: Connection): Pipeline {

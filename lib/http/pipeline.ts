@@ -7,13 +7,8 @@ import { closeUnassigned } from './node/connection-work';
 const MOST_HELD = 64;
 const READ_AHEAD = 16_384;
 
-/** The bounds of a pipeline. */
-export interface PipelineLimits {
-  /** Most requests that have begun and are not answered. */
-  readonly pipelining: number;
-  /** Longest time that a paused connection is sent nothing, in milliseconds; then it is closed. 0 is no limit. */
-  readonly stallTimeout: number;
-}
+/** Longest time that a paused connection is sent nothing, in milliseconds; then it is closed: its client may have gone. */
+const STALL_TIMEOUT = 10_000;
 
 /** Responses that wait for their turn on a connection (RFC 9112 section 9.3.2), and requests that are held until one in front is answered. */
 export class Pipeline {
@@ -23,7 +18,8 @@ export class Pipeline {
   readonly #begun = new Set<ServerResponse>();
   /** By their responses, how they begin. */
   readonly #held = new Map<ServerResponse, () => void>();
-  #limits: PipelineLimits | undefined;
+  /** Most requests that have begun and are not answered. */
+  #most = 0;
   /** Bytes that had been read when the first of those held came. */
   #heldSince = 0;
   #isPaused = false;
@@ -50,10 +46,10 @@ export class Pipeline {
     this.#begun.add(res);
   }
 
-  /** Begins a request at once, or holds it while the limit is reached. */
-  admit(res: ServerResponse, limits: PipelineLimits, begin: () => void): void {
-    this.#limits = limits;
-    if (this.#hasRoom(limits)) {
+  /** Begins a request at once, or holds it while `most` have begun and are not answered. */
+  admit(res: ServerResponse, most: number, begin: () => void): void {
+    this.#most = most;
+    if (this.#hasRoom()) {
       this.add(res);
       begin();
       return;
@@ -63,7 +59,7 @@ export class Pipeline {
     if (this.#held.size === 0) this.#heldSince = bytesRead;
     this.#held.set(res, AsyncResource.bind(begin, 'waypost.pipeline'));
     // A stream in a socket's place may count nothing.
-    if (this.#held.size > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause(limits.stallTimeout);
+    if (this.#held.size > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause();
   }
 
   /** Lets go of the held requests: the connection closes, and what the client still sends is read and dropped. */
@@ -74,8 +70,8 @@ export class Pipeline {
   }
 
   /** The response in front counts as well. */
-  #hasRoom({ pipelining }: PipelineLimits): boolean {
-    return this.#begun.size + 1 < pipelining;
+  #hasRoom(): boolean {
+    return this.#begun.size + 1 < this.#most;
   }
 
   #follow(res: ServerResponse): void {
@@ -97,7 +93,7 @@ export class Pipeline {
 
   #fill(): void {
     for (const [res, begin] of this.#held) {
-      if (!this.#hasRoom(this.#limits as PipelineLimits)) return;
+      if (!this.#hasRoom()) return;
       this.#begun.add(res);
       this.#begin(res, begin);
     }
@@ -112,21 +108,21 @@ export class Pipeline {
     if (this.#held.size === 0) this.#resume();
   }
 
-  #pause(timeout: number): void {
+  #pause(): void {
     if (this.#isPaused) return;
     this.#isPaused = true;
     this.#socket.on('resume', pause);
     this.#socket.pause();
-    if (timeout > 0) this.#watch(timeout);
+    this.#watch();
   }
 
   /** Closes a connection that is sent nothing for the time: paused, it does not tell that its client has gone. */
-  #watch(timeout: number): void {
+  #watch(): void {
     const { bytesWritten } = this.#socket;
     this.#timer = setTimeout(() => {
       if (this.#socket.bytesWritten === bytesWritten) this.#socket.destroy();
-      else this.#watch(timeout);
-    }, timeout).unref();
+      else this.#watch();
+    }, STALL_TIMEOUT).unref();
   }
 
   #resume(): void {

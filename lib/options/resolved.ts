@@ -41,8 +41,6 @@ export interface ResolvedServer {
   readonly host: string | undefined;
   readonly port: number;
   readonly pipelining: number;
-  /** Time in which a client that has pipelined more than is read has to be sent something: `requestTimeout`. */
-  readonly stallTimeout: number;
   readonly writeTimeout: number;
   readonly handlerTimeout: number;
   readonly handleSignals: boolean;

@@ -134,7 +134,7 @@ export const server = refined(section(SERVER, strayHome), (given, name) => {
   }
   const { host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls } = given;
   return {
-    host, port, pipelining, stallTimeout: requestTimeout, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
+    host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
     trustsByDefault: given.trustProxy === undefined,
     trusts: trustFunction(trusted, `${name}.trustProxy`),
     http: onlyGiven(given, HTTP),
