@@ -119,7 +119,7 @@ export class RouterRun implements Caller {
   }
 
   #advance(error: unknown): void {
-    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return;
+    if (this.root !== null && (this.root.isStopped || this.root.admission.isPending)) return this.root.drop(error);
     if (this.#trace !== null) {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
@@ -162,7 +162,6 @@ export class RouterRun implements Caller {
     }
     const lookup = this.#lookup as Lookup;
     const { steps } = lookup.plan;
-    let passed = -1;
     while (this.#cursor < steps.length) {
       const step = steps[this.#cursor++] as Step;
       this.#position = step.position + 1;
@@ -176,8 +175,7 @@ export class RouterRun implements Caller {
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
       const { route } = layer;
-      const isPassed = route === undefined ? this.#passesOver(layer, pattern, failure) : failure !== undefined || !this.#handles(layer);
-      if (isPassed && route === undefined) passed = step.position;
+      const isPassed = route !== undefined && (failure !== undefined || !this.#handles(layer));
       // Express captures before it looks at the method, and raises what is malformed.
       if (isPassed && !(this.rules.asExpress && lookup.isLoose)) continue;
       let params: Params;
@@ -188,26 +186,22 @@ export class RouterRun implements Caller {
         continue;
       }
       if (isPassed) continue;
-      if (step.isRouter && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
+      if (route === undefined && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
       return this.#enter(step, pattern, params, failure);
     }
-    const { length } = router[kMounted].layers;
-    this.#position = length;
-    // Express calls such a layer, which goes on at once: it comes behind the last.
-    if (passed === length - 1) setImmediate(RouterRun.#leaveLater, this, failure);
-    else this.#leave(failure);
+    this.#position = router[kMounted].layers.length;
+    this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
   #locate(): void {
-    const { req, router } = this;
+    const { req, router, entered, parent } = this;
     const { url } = req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
     const index = router[kMounted].index(this.rules);
-    const entered = this.entered;
-    const isBehindSlash = path === '/' && !this.rules.asExpress && !this.rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
-    this.#lookup = index.lookup(path, isBehindSlash);
+    const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
+    this.#lookup = index.lookup(path, isBehindMount);
     this.#url = url;
     this.#version = router[kMounted].version;
     const { steps } = this.#lookup.plan;
@@ -225,11 +219,6 @@ export class RouterRun implements Caller {
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
     return handles;
-  }
-
-  /** Whether a function is none for what there is, an error or none, and has no parameter that somebody handles. */
-  #passesOver({ arity }: Layer, pattern: Pattern, failure: unknown): boolean {
-    return (failure === undefined ? arity > 3 : arity !== 4) && (pattern.bare || !handlesParams(this.router));
   }
 
   /** Whether the layer at the cursor is a router that is not entered. */
@@ -258,18 +247,12 @@ export class RouterRun implements Caller {
     if (pattern.bare || !handlesParams(router)) {
       this.#admit(step, pattern, failure);
     } else {
-      this.#callParams(step, pattern, params, failure);
+      processParams(this, Object.keys(params), (error) => {
+        if (error) this.next(failure ?? error);
+        else this.#admit(step, pattern, failure);
+      });
     }
     this.#syncCalls = 0;
-  }
-
-  // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
-
-  #callParams(step: Step, pattern: Pattern, params: Params, failure: unknown): void {
-    processParams(this, Object.keys(params), (error) => {
-      if (error) this.next(failure ?? error);
-      else this.#admit(step, pattern, failure);
-    });
   }
 
   #merged(params: Params): Params {
@@ -282,12 +265,11 @@ export class RouterRun implements Caller {
   }
 
   #admit(step: Step, pattern: Pattern, failure: unknown): void {
-    if (!this.isChecked) this.#reach(step, pattern, failure);
-    else this.#ask(step, pattern, failure);
-  }
-
-  #ask(step: Step, pattern: Pattern, failure: unknown): void {
-    admit(this, () => this.#reach(step, pattern, failure));
+    const { route, handle } = step.layer;
+    // Error middleware is for errors alone, and nothing else is.
+    if (route === undefined && (failure === undefined ? handle.length > 3 : handle.length !== 4)) this.#advance(failure);
+    else if (!this.isChecked) this.#reach(step, pattern, failure);
+    else admit(this, () => this.#reach(step, pattern, failure));
   }
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
@@ -305,17 +287,11 @@ export class RouterRun implements Caller {
 
   #callMiddleware(step: Step, pattern: Pattern, failure: unknown): void {
     const layer = step.layer as Layer;
-    const { arity } = layer;
-    if (failure === undefined ? arity > 3 : arity !== 4) return this.#advance(failure);
     const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
     // A handler of a parameter has made another URL, off which the prefix makes yet another.
-    if (isOther && this.isChecked) this.#askAnew(layer, failure);
+    if (isOther && this.isChecked) admit(this, () => this.#call(layer, failure));
     else this.#call(layer, failure);
-  }
-
-  #askAnew(layer: Layer, failure: unknown): void {
-    admit(this, () => this.#call(layer, failure));
   }
 
   #call(layer: Layer, failure: unknown): void {
@@ -353,19 +329,15 @@ export class RouterRun implements Caller {
 
   /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
   #showWhole(): void {
-    const { req } = this;
-    let { url } = req;
+    const { req, target } = this;
+    const { url } = req;
     if (url !== this.#url) {
       // A handler of a parameter has made it.
       this.#url = url;
       this.#version = -1;
     }
-    for (let run: Caller = this; run !== this.root && run.entered !== null && run.parent !== undefined; run = run.parent) {
-      url = restored(url, run.entered);
-      if (run.entered.isWhole === true) break;
-    }
     this.#isWhole = true;
-    req.url = url;
+    req.url = target ?? url;
   }
 
   /**
@@ -393,25 +365,16 @@ export class RouterRun implements Caller {
   #leave(failure: unknown): void {
     const { req } = this;
     if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
-      this.#answerOptions(this.#allowed);
-    } else {
-      this.#finish(failure);
+      const { res } = this;
+      return callHandler(() => answerOptions(res, this.#allowed as Set<string>), undefined, req, res, (error) => this.#finish(error));
     }
-  }
-
-  #answerOptions(allowed: ReadonlySet<string>): void {
-    const { req, res } = this;
-    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
+    this.#finish(failure);
   }
 
   /** Hands the request on. Where the caller is the program, that is a call of its function. */
   #finish(failure: unknown): void {
-    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
+    if (this.isChecked && this.#done !== this.parent?.next) admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
     else this.#handOn(failure);
-  }
-
-  #askBehind(failure: unknown): void {
-    admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
   }
 
   #handOn(failure: unknown): void {

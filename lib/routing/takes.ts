@@ -1,5 +1,6 @@
 import { Layer, type Mounted } from './layer';
 import type { Route } from './route';
+import type { Lookup, Step } from './layer-index';
 import type { Caller } from './caller';
 import type { RoutingRules } from './rules';
 
@@ -23,9 +24,9 @@ export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules):
  * Calls back with each route that a path matches, in order, until it returns true; returns whether it did.
  * @param ofApplications Whether routes of applications that are mounted count.
  */
-function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindSlash = false): boolean {
+function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindMount = false): boolean {
   const own = mounted.rulesWithin(rules);
-  const lookup = mounted.index(own).lookup(path, isBehindSlash && !own.asExpress && !own.ignoreTrailingSlash);
+  const lookup = mounted.index(own).lookup(path, isBehindMount);
   if (!lookup.plan.mayTake) return false;
   for (const step of lookup.plan.steps) {
     const { layer } = step;
@@ -38,49 +39,61 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
       if (found(layer.route as Route)) return true;
       continue;
     }
-    const prefix = lookup.prefix(step, pattern);
-    const rest = path.slice(prefix.length);
-    if (findRoute(inner, rest.startsWith('/') ? rest : `/${rest}`, own, found, ofApplications, prefix !== '' && rest === '/')) return true;
+    if (findBehind(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
+  }
+  return false;
+}
+
+/** What takes a request. */
+export interface Taker {
+  /** Place in the plan of the run that asks; more than it has where it is around that, or there is none. */
+  readonly at: number;
+  readonly isRouter: boolean;
+}
+
+/** Whether a router stands below what runs, or below a router around it. */
+export function isBesideRouters(run: Caller): boolean {
+  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
+    if (here.cursor <= here.lookup.plan.lastRouter) return true;
   }
   return false;
 }
 
 /**
- * Whether a router is not entered (INTERFACE section 4.1): no route in it takes the request, and the next that does belongs to a
- * router beside it. A router without any route is a bundle of middleware, and is entered.
- * @param rest What the router would see of the path.
+ * The first that takes the request from there on, then below the routers around. By it a router is not entered (INTERFACE section 4.1):
+ * no route in it takes the request, and the next that does belongs to a router beside it. A router without any route is a bundle of
+ * middleware, and is entered.
  */
-export function standsBack(run: Caller, method: string, mounted: Mounted, rest: string, isBehindSlash: boolean): boolean {
-  if (mounted.isApplication || !hasRoutes(mounted)) return false;
-  const takesRest = (other: Mounted, path: string, isBehind: boolean): boolean => findRoute(other, path.startsWith('/') ? path : `/${path}`, run.rules, (route) => route.handles(method), false, isBehind);
-  if (takesRest(mounted, rest, isBehindSlash)) return false;
-  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
+export function findTaker(run: Caller, from: number): Taker {
+  const handles = (route: Route): boolean => route.handles(run.req.method);
+  let start = from;
+  for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; start = (here = here.parent)?.cursor ?? 0) {
     const { lookup } = here;
-    for (const step of here.below) {
+    const { steps } = lookup.plan;
+    for (let index = start; index < steps.length; index++) {
+      const step = steps[index] as Step;
       const { layer } = step;
       if (!(layer instanceof Layer)) continue;
       const inner = layer.route === undefined ? layer.mounted : undefined;
-      if ((layer.route === undefined && (inner === undefined || inner.isApplication))) continue;
+      if (layer.route === undefined && (inner === undefined || inner.isApplication)) continue;
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
-      if (inner === undefined) {
-        // A route of a router around it is no sibling's.
-        if ((layer.route as Route).handles(method)) return false;
-        continue;
-      }
       const prefix = lookup.prefix(step, pattern);
-      const left = lookup.path.slice(prefix.length);
-      if (takesRest(inner, left, prefix !== '' && left === '/')) return true;
+      // A route of a router around it is no sibling's.
+      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup, prefix, run.rules, handles, false)) {
+        return { at: here === run ? index : Infinity, isRouter: inner !== undefined };
+      }
     }
   }
-  return false;
+  return { at: Infinity, isRouter: false };
 }
 
-/** Whether a handler of a route is in it, or in a router that is mounted in it. */
 export function hasRoutes({ layers }: Mounted): boolean {
-  return layers.some((layer) => {
-    if (!(layer instanceof Layer)) return layer.route !== undefined;
-    const { route, mounted } = layer;
-    return route === undefined ? mounted?.isApplication === false && hasRoutes(mounted) : route.stack.length > 0;
-  });
+  return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined && !layer.mounted.isApplication && hasRoutes(layer.mounted)));
+}
+
+function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
+  const rest = path.slice(prefix.length);
+  const isSlashSent = rest.startsWith('/');
+  return findRoute(mounted, isSlashSent ? rest : `/${rest}`, rules, found, ofApplications, prefix === '' ? isBehindMount : isSlashSent);
 }
