@@ -1,6 +1,6 @@
 import { giveOwnBody } from '../http/adoption';
 import { bodyKind, type ParseOptions } from '../http/body/body';
-import { type CaptureOutcome, hasBody, kCaptured, kRawBody, startCapture } from '../http/body/capture';
+import { type CaptureOutcome, kCaptured, kRawBody, startCapture } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { isUnparsed, kBody, RequestBody } from '../http/body/request-body';
@@ -25,7 +25,6 @@ export class BodyReader {
    * @param isTaken Whether a route can take the request.
    */
   read(req: Request, res: Response, isTaken: () => boolean, goOn: () => void): void {
-    if (!hasBody(req)) return this.#goOnWithout(req, goOn);
     this.invite({ req, res });
     // Not asked of the request: an Express application around may have put its own prototype on.
     announceClose(req, res, this.#optionsFor(req).limit);
@@ -33,7 +32,10 @@ export class BodyReader {
   }
 
   #capture(req: Request, isTaken: () => boolean, goOn: () => void): void {
-    if (!this.#isParsing || !isUnparsed(req) || bodyKind(req.headers['content-type']) === undefined || !isTaken()) return this.#goOnWithout(req, goOn);
+    if (!this.#isParsing || !isUnparsed(req) || bodyKind(req.headers['content-type']) === undefined || !isTaken()) {
+      this.pass(req);
+      return goOn();
+    }
     const options = this.#optionsFor(req);
     // Bound, no closure: one that stands on what it captures costs each request.
     startCapture(req, options.limit, BodyReader.#captured.bind(undefined, options, goOn));
@@ -63,10 +65,10 @@ export class BodyReader {
     if (req[kExpectsContinue]) res.writeContinue();
   }
 
-  #goOnWithout(req: Request, goOn: () => void): void {
+  /** Leaves a request as it is: there is nothing to capture. */
+  pass(req: Request): void {
     if (this.#isParsing) giveOwnBody(req);
     letFlow(req);
-    goOn();
   }
 
   static #captured(this: void, options: ParseOptions, goOn: () => void, req: Request, outcome: CaptureOutcome): void {

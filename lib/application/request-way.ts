@@ -153,6 +153,10 @@ export class RequestWay implements RunHost {
     if (!run.isChecked) return this.#enter(run);
     // What is refused is answered before anything looks at the body.
     if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
+    this.#ask(run);
+  }
+
+  #ask(run: ApplicationRun): void {
     admit(run, () => this.#enter(run));
   }
 
@@ -175,16 +179,25 @@ export class RequestWay implements RunHost {
 
   /** Reads the body where a route can take it, and runs what is registered. */
   #enter(run: ApplicationRun): void {
-    const { req, res } = run;
+    const { req } = run;
     run.hasBody = hasBody(req);
-    this.#bodies.read(req, res, () => this.#takes(req.method, req.url), () => {
-      try {
-        this.#app.run(req, res, run.next);
-      } catch (error) {
-        // What was registered and can't be, or a router of the program's own.
-        this.ended(run, error);
-      }
-    });
+    if (run.hasBody) return this.#readBody(run);
+    this.#bodies.pass(req);
+    this.#route(run);
+  }
+
+  #readBody(run: ApplicationRun): void {
+    const { req, res } = run;
+    this.#bodies.read(req, res, () => this.#takes(req.method, req.url), () => this.#route(run));
+  }
+
+  #route(run: ApplicationRun): void {
+    try {
+      this.#app.run(run.req, run.res, run.next);
+    } catch (error) {
+      // What was registered and can't be, or a router of the program's own.
+      this.ended(run, error);
+    }
   }
 
   ask({ req, res, admission: { passed } }: ApplicationRun, method: string, url: string | null, admitted: () => void): void {
@@ -197,11 +210,14 @@ export class RequestWay implements RunHost {
   }
 
   ended(run: ApplicationRun, error: unknown): void {
-    const { req, res, outer, parent } = run;
-    if (outer === undefined) {
-      if (error) return this.#failed(req, res, error);
-      return this.#untaken(run);
-    }
+    const { req, res, outer } = run;
+    if (outer !== undefined) this.#handBack(run, outer, error);
+    else if (error) this.#failed(req, res, error);
+    else this.#untaken(run);
+  }
+
+  #handBack(run: ApplicationRun, outer: NextFunction, error: unknown): void {
+    const { req, parent } = run;
     const handOn = (): void => {
       run.restoreSuffix();
       if (parent?.root != null) parent.root.reached = run.reached ?? parent.root.reached;

@@ -12,9 +12,11 @@ export class Step {
   /** Position in the router's stack. */
   readonly position: number;
   readonly layer: AnyLayer;
-  /** Whether every path of the plan matches; else the path is tested. */
-  readonly isCertain: boolean;
   readonly patterns: readonly Pattern[];
+  /** The pattern that every path of the plan matches, where it has no other. */
+  readonly sure: Pattern | undefined;
+  /** Whether a router is mounted here. */
+  readonly isRouter: boolean;
   /** The engine's captures that hold the values of `names`; undefined where the pattern works them out. */
   readonly captures: readonly string[] | undefined;
   readonly names: readonly string[];
@@ -24,13 +26,13 @@ export class Step {
   constructor(position: number, layer: AnyLayer, isCertain: boolean, patterns: readonly Pattern[], shape: Shape, rules: RoutingRules) {
     this.position = position;
     this.layer = layer;
-    this.isCertain = isCertain;
     this.patterns = patterns;
     const [pattern] = patterns;
-    const isLone = isCertain && patterns.length === 1 && pattern !== undefined;
-    this.captures = isLone && layer.route !== undefined ? capturesOf(pattern, shape) : undefined;
+    this.sure = isCertain && patterns.length === 1 ? pattern : undefined;
+    this.isRouter = layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false;
+    this.captures = this.sure !== undefined && layer.route !== undefined ? capturesOf(this.sure, shape) : undefined;
     this.names = this.captures === undefined ? [] : pattern?.names ?? [];
-    this.base = isLone && layer.route === undefined && isExact(rules) ? staticText(pattern) : undefined;
+    this.base = this.sure !== undefined && layer.route === undefined && isExact(rules) ? staticText(this.sure) : undefined;
   }
 }
 
@@ -45,7 +47,7 @@ export class Plan {
   constructor(steps: readonly Step[]) {
     this.steps = steps;
     this.mayTake = steps.some(({ layer }) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined));
-    this.lastRouter = steps.findLastIndex(({ layer }) => layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false);
+    this.lastRouter = steps.findLastIndex(({ isRouter }) => isRouter);
   }
 }
 
@@ -80,8 +82,11 @@ export class Lookup {
   }
 
   /** The first pattern of a step that matches; undefined for none. Not asked of a foreign layer. */
-  match({ layer, patterns, isCertain }: Step): Pattern | undefined {
-    if (isCertain && !this.isLoose && patterns.length === 1) return patterns[0];
+  match(step: Step): Pattern | undefined {
+    return step.sure === undefined || this.isLoose ? this.#test(step) : step.sure;
+  }
+
+  #test({ layer, patterns }: Step): Pattern | undefined {
     const isRoute = layer.route !== undefined;
     const { cut } = this;
     for (const pattern of patterns) {

@@ -4,7 +4,7 @@ import { admit } from './admission';
 import { callHandler } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import { type Caller, kRun, type Removed, type RoutedRequest } from './caller';
+import { type ApplicationRoot, type Caller, kRun, type Removed, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
 
 /** Calls of `next` that may be nested before the stack is let go. */
@@ -74,8 +74,12 @@ export class RouteRun {
   /** Goes on behind the route. Where the program has dispatched it by hand, that is a call of its function. */
   #finish(error: unknown): void {
     const run = this.#run;
-    if (run?.root?.isChecked === true && this.#done !== run.next) admit(run, () => this.#done(error), this.#removed);
+    if (run?.root?.isChecked === true && this.#done !== run.next) this.#askBehind(run, error);
     else this.#done(error);
+  }
+
+  #askBehind(run: Caller, error: unknown): void {
+    admit(run, () => this.#done(error), this.#removed);
   }
 
   static #again(this: void, run: RouteRun, error: unknown): void {
@@ -87,6 +91,10 @@ export class RouteRun {
   #reach(layer: Layer, error: unknown): void {
     const root = this.#run?.root;
     if (this.#isBodyReady || root == null || !root.hasBody || error || BODY_PARSERS.has(layer.handle.name)) return this.#admit(layer, error);
+    this.#prepareBody(layer, root);
+  }
+
+  #prepareBody(layer: Layer, root: ApplicationRoot): void {
     this.#isBodyReady = true;
     root.prepareBody((failure) => {
       if (root.isStopped) return;
@@ -98,7 +106,11 @@ export class RouteRun {
   #admit(layer: Layer, error: unknown): void {
     const run = this.#run;
     if (run?.root?.isChecked !== true) this.#call(layer, error);
-    else admit(run, () => this.#call(layer, error), this.#removed);
+    else this.#ask(run, layer, error);
+  }
+
+  #ask(run: Caller, layer: Layer, error: unknown): void {
+    admit(run, () => this.#call(layer, error), this.#removed);
   }
 
   #call(layer: Layer, error: unknown): void {

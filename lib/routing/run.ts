@@ -186,7 +186,7 @@ export class RouterRun implements Caller {
         continue;
       }
       if (isPassed) continue;
-      if (route === undefined && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
+      if (step.isRouter && failure === undefined && !this.rules.asExpress && isBesideRouters(this) && this.#standsBack(layer)) continue;
       return this.#enter(step, pattern, params, failure);
     }
     this.#position = router[kMounted].layers.length;
@@ -247,12 +247,19 @@ export class RouterRun implements Caller {
     if (pattern.bare || !handlesParams(router)) {
       this.#admit(step, pattern, failure);
     } else {
-      processParams(this, Object.keys(params), (error) => {
-        if (error) this.next(failure ?? error);
-        else this.#admit(step, pattern, failure);
-      });
+      this.#callParams(step, pattern, params, failure);
     }
     this.#syncCalls = 0;
+  }
+
+  // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
+
+  #callParams(step: Step, pattern: Pattern, params: Params, failure: unknown): void {
+    processParams(this, Object.keys(params), (error) => {
+      if (error) this.next(failure ?? error);
+      else if (step.layer.route === undefined && isNoneFor(step.layer as Layer, failure)) this.#advance(failure);
+      else this.#admit(step, pattern, failure);
+    });
   }
 
   #merged(params: Params): Params {
@@ -265,11 +272,12 @@ export class RouterRun implements Caller {
   }
 
   #admit(step: Step, pattern: Pattern, failure: unknown): void {
-    const { route, handle } = step.layer;
-    // Error middleware is for errors alone, and nothing else is.
-    if (route === undefined && (failure === undefined ? handle.length > 3 : handle.length !== 4)) this.#advance(failure);
-    else if (!this.isChecked) this.#reach(step, pattern, failure);
-    else admit(this, () => this.#reach(step, pattern, failure));
+    if (!this.isChecked) this.#reach(step, pattern, failure);
+    else this.#ask(step, pattern, failure);
+  }
+
+  #ask(step: Step, pattern: Pattern, failure: unknown): void {
+    admit(this, () => this.#reach(step, pattern, failure));
   }
 
   #reach(step: Step, pattern: Pattern, failure: unknown): void {
@@ -290,8 +298,12 @@ export class RouterRun implements Caller {
     const isOther = this.req.url !== this.#url;
     this.#removePrefix((this.#lookup as Lookup).prefix(step, pattern));
     // A handler of a parameter has made another URL, off which the prefix makes yet another.
-    if (isOther && this.isChecked) admit(this, () => this.#call(layer, failure));
+    if (isOther && this.isChecked) this.#askAnew(layer, failure);
     else this.#call(layer, failure);
+  }
+
+  #askAnew(layer: Layer, failure: unknown): void {
+    admit(this, () => this.#call(layer, failure));
   }
 
   #call(layer: Layer, failure: unknown): void {
@@ -365,16 +377,25 @@ export class RouterRun implements Caller {
   #leave(failure: unknown): void {
     const { req } = this;
     if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
-      const { res } = this;
-      return callHandler(() => answerOptions(res, this.#allowed as Set<string>), undefined, req, res, (error) => this.#finish(error));
+      this.#answerOptions(this.#allowed);
+    } else {
+      this.#finish(failure);
     }
-    this.#finish(failure);
+  }
+
+  #answerOptions(allowed: ReadonlySet<string>): void {
+    const { req, res } = this;
+    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
   }
 
   /** Hands the request on. Where the caller is the program, that is a call of its function. */
   #finish(failure: unknown): void {
-    if (this.isChecked && this.#done !== this.parent?.next) admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
+    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
     else this.#handOn(failure);
+  }
+
+  #askBehind(failure: unknown): void {
+    admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
   }
 
   #handOn(failure: unknown): void {
