@@ -37,6 +37,9 @@ export interface Registered {
   readonly isWider: boolean;
 }
 
+/** Patterns that one registration may come to. */
+const MOST_PATTERNS = 256;
+
 /** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
@@ -46,17 +49,15 @@ export function listRegistered(mounted: Mounted, rules: RoutingRules): Registere
 function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[]): Registered[] {
   return layers.flatMap((layer): Registered[] => {
     if (!(layer instanceof Layer)) return [];
-    const patterns = around.flatMap((pattern) => layer.patterns(rules).map((inner) => within(pattern, inner, layer.route === undefined)));
-    const isWider = around.some(isOpen);
+    const own = layer.patterns(rules);
+    const isFew = around.length * own.length <= MOST_PATTERNS;
+    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
+    const isWider = !isFew || around.some(isOpen);
     const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
     const { mounted } = layer;
     if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
     return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
   });
-}
-
-function hasRoutes({ layers }: Mounted): boolean {
-  return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted?.isApplication === false && hasRoutes(layer.mounted)));
 }
 
 /** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
@@ -66,6 +67,11 @@ function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   if (open !== -1) return new Pattern(text, [...mount.segments.slice(0, open), { kind: 'deep' }]);
   const isRoot = !isPrefix && mount.segments.length > 0 && inner.segments.length === 1 && isEmpty(inner.segments[0] as Segment);
   return new Pattern(text, isRoot ? mount.segments : [...mount.segments, ...inner.segments]);
+}
+
+/** One pattern for all of too many. */
+function anywhere([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
+  return new Pattern(joinPatterns((mount as Pattern).text, (inner as Pattern).text), [{ kind: 'deep' }]);
 }
 
 function isOpen({ segments }: Pattern): boolean {

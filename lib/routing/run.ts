@@ -70,7 +70,8 @@ export class RouterRun implements Caller {
   #shownBase: string;
   #isWhole = false;
   #syncCalls = 0;
-  #allowed: Set<string> | null = null;
+  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  readonly #allowed: Set<string> | null;
   #pattern: Pattern | undefined = undefined;
   #reached: Pattern | undefined = undefined;
   /** The pattern of the mounts around. */
@@ -97,6 +98,7 @@ export class RouterRun implements Caller {
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     this.mountPath = parent === undefined || rules.asExpress || this.entered === null ? '' : (this.entered.isWhole === true ? '' : parent.mountPath) + this.entered.prefix;
     this.#mountPattern = parent === undefined ? this.#baseUrl : parent.route;
+    this.#allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
     this.next = RouterRun.#next.bind(undefined, this);
     req.baseUrl = this.#baseUrl;
     req.next = this.next;
@@ -181,6 +183,7 @@ export class RouterRun implements Caller {
       let params: Params;
       try {
         params = lookup.capture(step, pattern, route !== undefined || this.rules.asExpress);
+        if (route !== undefined && !this.rules.asExpress && this.parent instanceof RouterRun) this.parent.#checkCaptures();
       } catch (error) {
         failure ??= error;
         continue;
@@ -213,8 +216,7 @@ export class RouterRun implements Caller {
   #handles({ route }: AnyLayer): boolean {
     const { method } = this.req;
     const handles = (route as NonNullable<Layer['route']>).handles(method);
-    if (!handles && method === 'OPTIONS' && this.rules.answersOptions) {
-      this.#allowed ??= new Set();
+    if (!handles && method === 'OPTIONS' && this.#allowed !== null) {
       for (const name of Object.keys((route as NonNullable<Layer['route']>).methods)) this.#allowed.add(name.toUpperCase());
       if ((route as NonNullable<Layer['route']>).methods['get'] === true) this.#allowed.add('HEAD');
     }
@@ -227,6 +229,13 @@ export class RouterRun implements Caller {
     const at = this.#cursor - 1;
     if (this.#taker === null || this.#taker.at < at) this.#taker = findTaker(this, at);
     return this.#taker.at > at && this.#taker.isRouter;
+  }
+
+  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
+  #checkCaptures(): void {
+    const lookup = this.#lookup as Lookup;
+    if (lookup.isLoose) this.#pattern?.capture(lookup.cut, true, true);
+    if (this.parent instanceof RouterRun) this.parent.#checkCaptures();
   }
 
   get cursor(): number {
@@ -376,7 +385,7 @@ export class RouterRun implements Caller {
 
   #leave(failure: unknown): void {
     const { req } = this;
-    if (failure === undefined && this.#allowed !== null && req.method === 'OPTIONS') {
+    if (failure === undefined && this.#allowed !== null && this.#allowed.size > 0) {
       this.#answerOptions(this.#allowed);
     } else {
       this.#finish(failure);
@@ -479,6 +488,11 @@ function answerOptions(res: Response, methods: ReadonlySet<string>): unknown {
   res.setHeader('Content-Type', 'text/plain');
   res.setHeader('X-Content-Type-Options', 'nosniff');
   return res.end(allow);
+}
+
+/** Whether a function is none for what there is, an error or none. */
+function isNoneFor({ arity }: Layer, failure: unknown): boolean {
+  return failure === undefined ? arity > 3 : arity !== 4;
 }
 
 function handlesParams({ params }: Router): boolean {

@@ -88,8 +88,13 @@ export function findTaker(run: Caller, from: number): Taker {
   return { at: Infinity, isRouter: false };
 }
 
+/** Whether a handler of a route is in it, or in a router that is mounted in it. */
 export function hasRoutes({ layers }: Mounted): boolean {
-  return layers.some((layer) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined && !layer.mounted.isApplication && hasRoutes(layer.mounted)));
+  return layers.some((layer) => {
+    if (!(layer instanceof Layer)) return layer.route !== undefined;
+    const { route, mounted } = layer;
+    return route === undefined ? mounted?.isApplication === false && hasRoutes(mounted) : route.stack.length > 0;
+  });
 }
 
 function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
