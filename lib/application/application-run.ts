@@ -3,7 +3,8 @@ import type { Response } from '../http/response';
 import { kJsonAsXJson } from '../http/response-state';
 import { asError } from '../routing/call';
 import type { NextFunction } from '../routing/handler';
-import { type ApplicationRoot, type Caller, kRun, NOTHING, type Removed, type RoutedRequest } from '../routing/caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, type RoutedRequest } from '../routing/caller';
+import type { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import type { RequestWatch } from '../routing/watch';
 import type { SignatureHook } from '../signature/hook';
@@ -57,7 +58,8 @@ export class ApplicationRun implements ApplicationRoot {
   }
 
   readonly #baseUrl: string;
-  readonly #mountPattern: string;
+  /** The pattern of the mount that led here. */
+  readonly #mount: Pattern | undefined;
   #url: string;
   /** The URL as sent where it was routed without the suffix `.xJson`. */
   #suffixed: string | null = null;
@@ -76,7 +78,7 @@ export class ApplicationRun implements ApplicationRoot {
     this.watch = watch;
     this.#url = req.url;
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
-    this.#mountPattern = parent === undefined ? this.#baseUrl : parent.route;
+    this.#mount = parent?.pattern;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     const around = parent?.root as ApplicationRun | null | undefined;
     this.isChecked = host.isChecking || around?.isChecked === true;
@@ -93,8 +95,12 @@ export class ApplicationRun implements ApplicationRoot {
     return '';
   }
 
+  get mountPattern(): string {
+    return this.parent === undefined ? this.#baseUrl : joinPatterns(this.parent.mountPattern, this.#mount?.text ?? '/');
+  }
+
   get route(): string {
-    return this.#mountPattern;
+    return this.mountPattern;
   }
 
   get target(): string {
@@ -106,6 +112,8 @@ export class ApplicationRun implements ApplicationRoot {
     return baseUrl.startsWith(this.#baseUrl) ? { prefix: baseUrl.slice(this.#baseUrl.length), isSlashAdded: false } : null;
   }
 
+  readonly isBeneath = false;
+  readonly pattern = undefined;
   readonly lookup = null;
   readonly cursor = 0;
 

@@ -1,8 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { asFailure, type ErrorBody, errorBody, headersOf, type HttpError, statusOf, statusText } from '../errors';
 import { isExposed } from '../exposure';
 import { pathOf } from '../target';
+import { forgetFraming } from './answer';
 import { closeBehind, destroyAfter } from './connection';
 import { hintForCall } from './foreign-call';
 import { refusedBody, requestOf } from './logged-request';
@@ -154,4 +155,15 @@ export class SerializationReport implements FailureReport {
     const { req } = this.#res as { req?: { [kWatch]?: ErrorWatch } };
     req?.[kWatch]?.failed(error);
   }
+}
+
+/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` does: one that a program has replaced may be asynchronous. */
+export function answerOptions(res: ServerResponse, methods: ReadonlySet<string>): unknown {
+  const allow = [...methods].sort().join(', ');
+  forgetFraming(res);
+  res.setHeader('Allow', allow);
+  res.setHeader('Content-Length', Buffer.byteLength(allow));
+  res.setHeader('Content-Type', 'text/plain');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  return res.end(allow);
 }

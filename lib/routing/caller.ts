@@ -2,6 +2,7 @@ import type { Request } from '../http/request';
 import { pathStart } from '../target';
 import type { NextFunction } from './handler';
 import type { Lookup } from './layer-index';
+import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
@@ -42,7 +43,12 @@ export interface Caller {
   readonly entered: Removed | null;
   /** The path of the mounts around, from the application on, as routes of `createServer` see it. */
   readonly mountPath: string;
-  /** The pattern of what runs, the patterns of the mounts around included. */
+  /** Whether that is of any length. */
+  readonly isBeneath: boolean;
+  /** The pattern of the mounts around, behind which that of what runs stands. */
+  readonly mountPattern: string;
+  readonly pattern: Pattern | undefined;
+  /** Both together. */
   readonly route: string;
   /** The request target as the application reads it; null where it can't be told. */
   readonly target: string | null;

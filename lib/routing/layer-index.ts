@@ -17,6 +17,8 @@ export class Step {
   readonly sure: Pattern | undefined;
   /** Whether a router is mounted here. */
   readonly isRouter: boolean;
+  /** Whether it is middleware for every path, which captures nothing and takes no prefix off. */
+  readonly isOpen: boolean;
   /** The engine's captures that hold the values of `names`; undefined where the pattern works them out. */
   readonly captures: readonly string[] | undefined;
   readonly names: readonly string[];
@@ -30,6 +32,7 @@ export class Step {
     const [pattern] = patterns;
     this.sure = isCertain && patterns.length === 1 ? pattern : undefined;
     this.isRouter = layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false;
+    this.isOpen = layer instanceof Layer && layer.route === undefined && layer.mounted === undefined && this.sure?.segments.length === 0;
     this.captures = this.sure !== undefined && layer.route !== undefined ? capturesOf(this.sure, shape) : undefined;
     this.names = this.captures === undefined ? [] : pattern?.names ?? [];
     this.base = this.sure !== undefined && layer.route === undefined && isExact(rules) ? staticText(this.sure) : undefined;

@@ -1,6 +1,7 @@
 import { CallSite } from '../call-site';
 import { type Path, type Paths, refuseStars, refuseTrailingSlash } from './given-path';
-import type { AnyHandler, NextFunction } from './handler';
+import type { ForeignLayer } from './foreign-layer';
+import type { AnyHandler } from './handler';
 import type { LayerIndex } from './layer-index';
 import { parsePattern, parsePrefixes, type Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
@@ -16,18 +17,6 @@ export interface Mounted {
   rulesWithin(rules: RoutingRules): RoutingRules;
   /** The index of its layers. */
   index(rules: RoutingRules): LayerIndex;
-}
-
-/** A layer that no waypost router made, such as one of Express's: it matches and calls by its own methods, as Express calls them. */
-export interface ForeignLayer {
-  handle: AnyHandler;
-  readonly name?: string;
-  readonly route?: { readonly methods: Readonly<Record<string, boolean>>; readonly stack?: unknown } | undefined;
-  readonly params?: Record<string, string> | undefined;
-  readonly path?: string | undefined;
-  match(path: string): unknown;
-  handleRequest(req: object, res: object, next: NextFunction): void;
-  handleError(error: unknown, req: object, res: object, next: NextFunction): void;
 }
 
 /** What may stand in a `stack`. */

@@ -2,6 +2,7 @@ import { HttpError } from '../../lib/errors';
 import { Request } from '../../lib/http/request';
 import type { Response } from '../../lib/http/response';
 import type { PathRules } from '../../lib/routing/patterns/path';
+import { kMounted } from '../../lib/routing/layer';
 import type { Router } from '../../lib/routing/router';
 import { makeRules, type RoutingRules } from '../../lib/routing/rules';
 import { RouterRun } from '../../lib/routing/run';
@@ -16,7 +17,7 @@ export function rulesOf(rules: PathRules): RoutingRules {
 export async function routed(router: Router, path: string, rules: RoutingRules): Promise<{ taken: boolean; error: unknown }> {
   const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '', params: {} });
   const error = await new Promise((resolve) => new RouterRun(router, req, {} as Response, resolve, rules, null).start());
-  return { taken: takes(router, 'GET', path, rules), error };
+  return { taken: takes(router[kMounted], 'GET', path, rules), error };
 }
 
 /** Whether an error is that of malformed percent-encoding. @throws What else it is. */

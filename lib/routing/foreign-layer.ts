@@ -1,0 +1,29 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { callHandler } from './call';
+import type { AnyHandler, NextFunction } from './handler';
+import type { Params } from './patterns/params';
+import { handles } from './route';
+
+/** A layer that no waypost router made, such as one of Express's: it matches and calls by its own methods, as Express calls them. */
+export interface ForeignLayer {
+  handle: AnyHandler;
+  readonly name?: string;
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>>; readonly stack?: unknown } | undefined;
+  readonly params?: Record<string, string> | undefined;
+  readonly path?: string | undefined;
+  match(path: string): unknown;
+  handleRequest(req: object, res: object, next: NextFunction): void;
+  handleError(error: unknown, req: object, res: object, next: NextFunction): void;
+}
+
+/** What a foreign layer captures of a path; undefined where it is not for the request. @throws What it raises. */
+export function matchForeign(layer: ForeignLayer, path: string, failure: unknown, method: unknown): Params | undefined {
+  if (layer.match(path) !== true || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, method)))) return undefined;
+  return layer.params ?? {};
+}
+
+/** Calls a foreign layer by its own methods. */
+export function callForeign(layer: ForeignLayer, failure: unknown, req: Request, res: Response, next: NextFunction): void {
+  callHandler(() => (failure === undefined ? layer.handleRequest(req, res, next) : layer.handleError(failure, req, res, next)), undefined, req, res, next);
+}

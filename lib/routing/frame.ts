@@ -1,0 +1,196 @@
+import type { Request } from '../http/request';
+import type { Response } from '../http/response';
+import { pathStart } from '../target';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
+import type { NextFunction } from './handler';
+import type { Lookup } from './layer-index';
+import type { Params } from './patterns/params';
+import type { Pattern } from './patterns/pattern';
+import type { RoutingRules } from './rules';
+import type { RequestWatch } from './watch';
+
+/** A prefix that is part of the URL again, so that only the base is to be restored. */
+const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+
+const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
+
+/** The URL that a router shows its layers, and what the request is given back when the router is left. */
+export abstract class Frame implements Caller {
+  readonly req: RoutedRequest;
+  readonly res: Response;
+  readonly rules: RoutingRules;
+  readonly parent: Caller | undefined;
+  readonly root: ApplicationRoot | null;
+  /** Whether functions are called only for targets that signature checks have admitted. */
+  readonly isChecked: boolean;
+  readonly watch: RequestWatch | null;
+  readonly entered: Removed | null;
+  readonly isBeneath: boolean;
+  abstract readonly next: NextFunction;
+  lookup: Lookup | null = null;
+  cursor = 0;
+  pattern: Pattern | undefined = undefined;
+
+  /** The URL that was looked up. */
+  protected located = '';
+  protected readonly enteredUrl: string;
+  protected readonly paramsAround: Params;
+  readonly #baseUrl: string;
+  readonly #baseAround: string;
+  readonly #nextAround: NextFunction | undefined;
+  /** The pattern of the mount that led here. */
+  readonly #mount: Pattern | undefined;
+  #removed: Removed = NOTHING;
+  /** URL and base that were shown to the layer that runs. */
+  #shown = '';
+  #shownBase: string;
+  /** The URL beneath the mount paths where a route is shown the whole one. */
+  #beneath: string | undefined = undefined;
+
+  protected constructor(req: RoutedRequest, res: Response, rules: RoutingRules, watch: RequestWatch | null) {
+    const parent = req[kRun];
+    const { baseUrl } = req;
+    this.req = req;
+    this.res = res;
+    this.rules = rules;
+    this.parent = parent;
+    this.root = parent === undefined ? null : parent.root;
+    this.isChecked = this.root !== null && this.root.isChecked;
+    this.watch = watch;
+    this.enteredUrl = req.url;
+    this.paramsAround = req.params;
+    this.#baseAround = baseUrl;
+    this.#nextAround = req.next;
+    this.#baseUrl = typeof baseUrl === 'string' ? baseUrl : '';
+    this.#shownBase = this.#baseUrl;
+    this.#mount = parent?.pattern;
+    const entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
+    this.entered = entered;
+    this.isBeneath = parent !== undefined && !rules.asExpress && entered !== null && (entered.prefix !== '' || (entered.isWhole !== true && parent.isBeneath));
+    if (this.#baseUrl !== baseUrl) req.baseUrl = this.#baseUrl;
+  }
+
+  get mountPath(): string {
+    const { entered, parent } = this;
+    if (parent === undefined || this.rules.asExpress || entered === null) return '';
+    return (entered.isWhole === true ? '' : parent.mountPath) + entered.prefix;
+  }
+
+  get mountPattern(): string {
+    return this.parent === undefined ? this.#baseUrl : joinPatterns(this.parent.mountPattern, this.#mount?.text ?? '/');
+  }
+
+  get route(): string {
+    return joinPatterns(this.mountPattern, this.pattern?.text ?? '/');
+  }
+
+  get target(): string | null {
+    return this.#beneath === undefined ? targetBeneath(this, this.#removed, this.req.url) : this.req.url;
+  }
+
+  enteredBy({ url }: Request, baseUrl: string): Removed | null {
+    const { base: expected = this.#baseUrl } = this.#removed;
+    // A base that the program has assigned tells nothing.
+    if (this.#shownBase !== expected) return null;
+    const isWhole = this.#beneath !== undefined;
+    if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
+    // Called by hand, or by another framework: what was added to the base was taken off the URL.
+    if (!baseUrl.startsWith(this.#baseUrl)) return null;
+    const prefix = baseUrl.slice(this.#baseUrl.length);
+    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.located);
+    return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
+  }
+
+  /** Shows a layer the URL as it is. */
+  protected show(): void {
+    this.#shown = this.req.url;
+    this.#shownBase = this.req.baseUrl;
+  }
+
+  /** Shows middleware the URL without its mount path. @param isMatched Whether the prefix was taken of this very URL, not of one that a handler of a parameter has replaced. */
+  protected showWithout(prefix: string, isMatched: boolean): void {
+    const { req } = this;
+    if (prefix !== '') {
+      const { url } = req;
+      const start = pathStart(url);
+      const rest = url.slice(start + prefix.length);
+      const isSlashAdded = !rest.startsWith('/');
+      const left = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
+      const base = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
+      this.#removed = { prefix, isSlashAdded, from: url, left: isMatched ? left : undefined, base };
+      req.url = left;
+      req.baseUrl = base;
+    }
+    this.show();
+  }
+
+  /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
+  protected showWhole(): void {
+    const { req } = this;
+    this.#beneath = req.url;
+    req.url = wholeUrl(this, req.url);
+    this.show();
+  }
+
+  /**
+   * Shows the URL again as the router saw it before it called a layer, unless that has made another. Returns false where that does not lie
+   * beneath the mount path: the application goes on with it behind the router.
+   */
+  protected showAgain(): boolean {
+    if (this.#beneath !== undefined && !this.#showBeneath(this.#beneath)) return false;
+    if (this.#removed !== NOTHING) {
+      const { req } = this;
+      if (typeof req.url === 'string') req.url = restored(req.url, this.#removed);
+      req.baseUrl = this.#baseUrl;
+      this.#removed = NOTHING;
+    }
+    return true;
+  }
+
+  #showBeneath(beneath: string): boolean {
+    const { req } = this;
+    const { url } = req;
+    this.#beneath = undefined;
+    if (url === this.#shown) {
+      req.url = beneath;
+      return true;
+    }
+    const start = typeof url === 'string' ? pathStart(url) : 0;
+    const { mountPath } = this;
+    const rest = typeof url === 'string' && url.startsWith(mountPath, start) ? url.slice(start + mountPath.length) : undefined;
+    if (rest !== undefined && (rest === '' || rest.startsWith('/') || rest.startsWith('?'))) {
+      req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
+      return true;
+    }
+    for (let run = this.parent; run instanceof Frame; run = run.parent) run.#removed = SHOWN;
+    return false;
+  }
+
+  /** Gives the request back what it came with, but for its URL. */
+  protected giveBack(): void {
+    const { req } = this;
+    req.baseUrl = this.#baseAround;
+    req.next = this.#nextAround;
+    req.params = this.paramsAround;
+    req[kRun] = this.parent;
+  }
+
+  fail(error: unknown): void {
+    const { req, root } = this;
+    this.#beneath = undefined;
+    // The target that it was entered with has been admitted.
+    req.url = this.enteredUrl;
+    req.method = root?.admittedMethod ?? req.method;
+    this.handOn(error);
+  }
+
+  /** Goes on behind the router. */
+  protected abstract handOn(error: unknown): void;
+}
+
+/** A URL with the prefixes that were taken off since the application was entered. */
+function wholeUrl({ entered, parent, root }: Caller, url: string): string {
+  if (entered === null || parent === undefined) return url;
+  const shown = restored(url, entered);
+  return entered.isWhole === true || parent === root ? shown : wholeUrl(parent, shown);
+}
