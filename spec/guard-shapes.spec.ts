@@ -204,7 +204,7 @@ describe('a guard in a Router', () => {
     bench.listener = app as unknown as Listener;
     const statuses = async (): Promise<number[]> => (await bench.ask([get('/secret')])).map(({ status }) => status);
     expect(await statuses()).toEqual([401]);
-    inner.route('/own');
+    inner.get('/own', HANDLERS.answer('own'));
     expect(await statuses()).toEqual([200]);
   });
 });

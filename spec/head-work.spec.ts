@@ -8,7 +8,7 @@ import { kMounted } from '../lib/routing/layer';
 import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
 import { takes } from '../lib/routing/takes';
-import { rulesOf } from './support/router-run';
+import { rulesOf } from './support/routed';
 import { growth, workOf } from './support/work-meter';
 
 /*

@@ -8,7 +8,7 @@ import { Router } from '../lib/routing/router';
 import type { RoutingRules } from '../lib/routing/rules';
 import { takes } from '../lib/routing/takes';
 import { filled, patternText } from './support/express-pattern';
-import { rulesOf, runRouter } from './support/router-run';
+import { routed, rulesOf } from './support/routed';
 import { runs } from './support/runs';
 
 type Given = string | RegExp;
@@ -175,7 +175,7 @@ class Subject {
 
   async visits(path: string): Promise<Visit[]> {
     this.#visits = [];
-    const error = await runRouter(this.#router, path, this.#rules);
+    const { error } = await routed(this.#router, path, this.#rules);
     if (error !== undefined) throw error;
     if (takes(this.#router[kMounted], 'GET', path, this.#rules) !== this.#visits.length > 0) throw new Error(`${path} is taken otherwise than it is told`);
     return this.#visits;

@@ -2,11 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import express from 'express';
 import fc from 'fast-check';
 import type { Path } from '../lib/routing/given-path';
-import { kMounted } from '../lib/routing/layer';
 import { Router } from '../lib/routing/router';
-import { takes } from '../lib/routing/takes';
 import { filled, patternText } from './support/express-pattern';
-import { rulesOf, runRouter } from './support/router-run';
+import { routed, rulesOf } from './support/routed';
 import { runs } from './support/runs';
 
 /** One registration, behind mounts. */
@@ -23,8 +21,7 @@ interface Visit {
   readonly base: string;
 }
 
-/** Of `createServer`, whose mounts merge parameters and whose patterns of these kinds are read alike. */
-const RULES = rulesOf({ caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: false });
+const RULES = rulesOf({ caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: false, asExpress: true });
 
 /** Expressions of all kinds: anchored or not, with names or without. */
 const EXPRESSIONS: readonly RegExp[] = [
@@ -102,15 +99,15 @@ class Ours {
 
   constructor(list: readonly Entry[]) {
     this.#list = list;
-    this.#router = build(list, () => new Router() as unknown as AnyRouter, this.#visits) as unknown as Router;
+    this.#router = build(list, () => new Router({ mergeParams: true }) as unknown as AnyRouter, this.#visits) as unknown as Router;
   }
 
   async visits(url: string): Promise<Visit[]> {
     this.#visits.length = 0;
-    const error = await runRouter(this.#router, url, RULES);
+    const { taken: told, error } = await routed(this.#router, url, RULES);
     if (error !== undefined) throw error;
     const taken = this.#visits.some(({ index }) => this.#list[index]?.kind !== 'use');
-    if (takes(this.#router[kMounted], 'GET', url, RULES) !== taken) throw new Error(`${url} is ${taken ? '' : 'not '}taken by a route`);
+    if (told !== taken) throw new Error(`${url} is ${taken ? '' : 'not '}taken by a route`);
     return [...this.#visits];
   }
 }

@@ -5,7 +5,7 @@ import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, parsePrefix } from '../lib/routing/patterns/pattern';
 import { takes } from '../lib/routing/takes';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
-import { rulesOf } from './support/router-run';
+import { rulesOf } from './support/routed';
 
 const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 const SILENT = { logging: { level: 'silent' } } as const;

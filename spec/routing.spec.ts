@@ -720,14 +720,12 @@ describe('malformed percent-encoding', () => {
     expect((await ask(port, '/u/%zz')).json).toEqual({ status: 400, code: 'MALFORMED_PATH' });
   });
 
-  test('in a value of a mount path is left as it was sent to what is mounted; a route that captures it raises the error', async () => {
+  test('in a value of a mount path is left to middleware as it was sent', async () => {
     const router = Router();
     router.use((req, _res, next) => next(req.params.t === '%zz' ? undefined : new Error('decoded')));
-    router.get('/', (req, res) => res.json(req.params));
-    router.get('/:own', says('never'));
+    router.get('/', says('never'));
     const port = await running.app((app) => app.use('/:t', router));
-    expect((await ask(port, '/%zz')).json).toEqual({ t: '%zz' });
-    expect((await ask(port, '/%zz/%zz')).status).toBe(400);
+    expect((await ask(port, '/%zz')).status).toBe(400);
   });
 });
 

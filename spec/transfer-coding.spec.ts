@@ -57,7 +57,7 @@ const ROUTERS: Record<string, () => Application> = {
   'a router around an application, within another': () => {
     const app = createServer({ logging: { level: 'silent' }, body: { limit: 10 } });
     routes(app);
-    return createServer({ logging: { level: 'silent' } }).use(Router().use(app as unknown as Handler));
+    return createServer({ logging: { level: 'silent' }, body: { limit: 10 } }).use(Router().use(app as unknown as Handler));
   },
 };
 

@@ -21,7 +21,7 @@ import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
 import type { FallbackListener, Handler, NextFunction, ParamHandler } from '../routing/handler';
 import { isPaths, type Path, type Paths } from '../routing/given-path';
-import { type AnyLayer, kMounted, Layer, type Mounted } from '../routing/layer';
+import { type AnyLayer, kMounted, type Mounted } from '../routing/layer';
 import { LayerIndex } from '../routing/layer-index';
 import { listRegistered, describeRoutes, type RouteDescription } from '../routing/listing';
 import type { PathParams } from '../routing/params-type';
@@ -278,7 +278,6 @@ export class Application extends ConfiguredApplication {
       // Any function has a method `bind` too.
       if (name === 'bind' && !isPaths(path)) return Function.prototype.bind.apply(this as never, [path, ...handlers] as never);
       addRoute(this, name, path, handlers);
-      checkLast(this, 1);
       return this;
     });
   }
@@ -303,22 +302,7 @@ function use(this: Application, ...given: unknown[]): Application {
     }
     announceMount(handler, path, this, isForeign);
   }
-  checkLast(this, handlers.length);
   return this;
-}
-
-function checkLast({ [kMounted]: { layers }, [kRules]: rules }: Application, count: number): void {
-  for (const layer of layers.slice(-count)) checkLayer(layer, rules);
-}
-
-/** Reads the paths of a layer, and of what it mounts, by an application's rules. @throws TypeError for one that they refuse. */
-function checkLayer(layer: AnyLayer, rules: RoutingRules): void {
-  if (!(layer instanceof Layer)) return;
-  layer.patterns(rules);
-  const { mounted } = layer;
-  if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return;
-  const own = mounted.rulesWithin(rules);
-  for (const inner of mounted.layers) checkLayer(inner, own);
 }
 
 function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger: SafeLog, listenDefaults: ListenDefaults): Parts {

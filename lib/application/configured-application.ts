@@ -4,6 +4,7 @@ import { assign } from '../http/assignable';
 import type { RenderCallback } from '../http/host-application';
 import type { Unchecked } from '../http/unchecked';
 import type { ResolvedOptions } from '../options/resolved';
+import { kMounted } from '../routing/layer';
 import { Router } from '../routing/router';
 import { makeRules, type RoutingRules } from '../routing/rules';
 import type { SafeLog } from '../safe-log';
@@ -170,7 +171,9 @@ export abstract class ConfiguredApplication implements ViewHost {
 }
 
 function makeRouter(app: ConfiguredApplication): Router {
-  return new Router(app[kConfiguration].asExpress ? { caseSensitive: app.enabled('case sensitive routing'), strict: app.enabled('strict routing') } : undefined);
+  const router = new Router(app[kConfiguration].asExpress ? { caseSensitive: app.enabled('case sensitive routing'), strict: app.enabled('strict routing') } : undefined);
+  router[kMounted].home = () => app[kRules];
+  return router;
 }
 
 /** @throws TypeError for a setting that changes how paths are compared, where the scope of a signature check was worked out by the options. */

@@ -63,6 +63,7 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
 
 /** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
 function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
+  if (isPrefix && inner.segments.length === 0) return mount;
   const text = joinPatterns(mount.text, inner.text);
   const open = mount.segments.findIndex(({ kind }) => kind === 'deep' || kind === 'tail');
   if (open !== -1) return new Pattern(text, [...mount.segments.slice(0, open), { kind: 'deep' }]);

@@ -1,7 +1,7 @@
 import type { Response } from '../http/response';
 import type { RoutedRequest } from './caller';
 import type { NextFunction } from './handler';
-import type { AnyLayer, Mounted } from './layer';
+import { type AnyLayer, Layer, type Mounted } from './layer';
 import { LayerIndex } from './layer-index';
 import { type RouterOptions, type RoutingRules, rulesWithin } from './rules';
 
@@ -16,6 +16,8 @@ export class MountedRouter implements Mounted {
   layers: AnyLayer[] = [];
   /** The way into the application whose router it is, where that checks signatures. */
   entrance: Entrance | null = null;
+  /** Returns the rules of the application whose router it is. */
+  home: (() => RoutingRules) | null = null;
   /** Rises with each registration. */
   version = 0;
   /** Whether a program has had the stack, and may have changed it. */
@@ -30,7 +32,9 @@ export class MountedRouter implements Mounted {
     this.#options = options;
   }
 
+  /** Adds a layer. @throws TypeError for a path that the rules of its application refuse. */
   add(layer: AnyLayer): void {
+    if (this.home !== null) checkLayer(layer, this.home());
     this.layers.push(layer);
     this.version++;
   }
@@ -57,4 +61,14 @@ export class MountedRouter implements Mounted {
     this.#indexes = [index, ...indexes.filter((other) => other !== index && other.rules !== rules && other.version === version)].slice(0, 4);
     return index;
   }
+}
+
+/** Reads the paths of a layer, and of what it mounts, by an application's rules. @throws TypeError for one that they refuse. */
+export function checkLayer(layer: AnyLayer, rules: RoutingRules): void {
+  if (!(layer instanceof Layer)) return;
+  layer.patterns(rules);
+  const { mounted } = layer;
+  if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return;
+  const own = mounted.rulesWithin(rules);
+  for (const inner of mounted.layers) checkLayer(inner, own);
 }

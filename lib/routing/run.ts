@@ -143,12 +143,12 @@ export class RouterRun extends Frame {
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
   #locate(): void {
-    const { entered, rules } = this;
+    const { entered, parent } = this;
     const { url } = this.req;
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
-    const isBehindSlash = path === '/' && !rules.asExpress && !rules.ignoreTrailingSlash && entered !== null && entered.prefix !== '' && !entered.isSlashAdded;
-    this.lookup = this.#mounted.index(rules).lookup(path, isBehindSlash);
+    const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
+    this.lookup = this.#mounted.index(this.rules).lookup(path, isBehindMount);
     this.located = url;
     this.#version = this.#mounted.version;
     const { steps } = this.lookup.plan;

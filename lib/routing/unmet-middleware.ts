@@ -59,7 +59,9 @@ function meets(middleware: Mount, route: Mount): boolean {
 }
 
 /** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
-function liesBeneath({ segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
+function liesBeneath({ text, segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
+  // What stands beneath an expression is told by how it is written.
+  if (prefix.isGiven) return text.startsWith(prefix.text);
   const aligned = deeps[0] ?? (tail === undefined ? segments.length : segments.length - 1);
   return prefix.segments.every((segment, i) => {
     if (segment.kind === 'deep' && i < prefix.segments.length - 1) return false;

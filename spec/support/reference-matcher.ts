@@ -20,6 +20,8 @@ export interface ReferencePrefix {
   readonly params: Record<string, string>;
   readonly baseUrl: string;
   readonly url: string;
+  /** Whether a capture can't be decoded: it is as it was sent, and no route within runs. */
+  readonly isMalformed: boolean;
 }
 
 type Piece = { readonly text: string } | { readonly name: string; readonly constraint: string | null };
@@ -41,7 +43,7 @@ export function referenceMatch(pattern: string, path: string, rules: ReferenceRu
 /** How much of a path middleware takes that is registered under another, and what it sees of the request; `null` when it does not run. */
 export function referencePrefix(pattern: string, path: string, rules: ReferenceRules): ReferencePrefix | null {
   const segments = trimEnd(cutPattern(pattern, rules));
-  if (segments.length === 0) return { taken: '', params: {}, baseUrl: '', url: path };
+  if (segments.length === 0) return { taken: '', params: {}, baseUrl: '', url: path, isMalformed: false };
   // Every way to cut the path in two at a slash; the one that takes most comes first, as "**" does.
   const ends = [...path.matchAll(/\/|$/g)].map((slash) => slash.index).filter((end) => end > 0).reverse();
   for (const end of ends) {
@@ -56,6 +58,7 @@ export function referencePrefix(pattern: string, path: string, rules: ReferenceR
       params: Object.fromEntries(found.map(({ name, value, raw }) => [name, value ?? raw])),
       baseUrl: base.replace(/\/$/, ''),
       url: rest.startsWith('/') ? rest : `/${rest}`,
+      isMalformed: found.some(({ value }) => value === null),
     };
   }
   return null;

@@ -17,7 +17,8 @@ export function rulesOf(rules: PathRules): RoutingRules {
 export async function routed(router: Router, path: string, rules: RoutingRules): Promise<{ taken: boolean; error: unknown }> {
   const req = Object.assign(Object.create(Request.prototype) as Request, { method: 'GET', url: path, baseUrl: '', params: {} });
   const error = await new Promise((resolve) => new RouterRun(router, req, {} as Response, resolve, rules, null).start());
-  return { taken: takes(router[kMounted], 'GET', path, rules), error };
+  // Where the rules refuse what is registered, that is the error.
+  return { taken: !(error instanceof TypeError) && takes(router[kMounted], 'GET', path, rules), error };
 }
 
 /** Whether an error is that of malformed percent-encoding. @throws What else it is. */
