@@ -95,13 +95,15 @@ export class RouterRun extends Frame {
     }
     if (!this.showAgain()) return this.#leave(error === 'router' ? undefined : asError(error));
     const failure = asError(error);
-    if (error === 'router' || this.#position >= this.#mounted.layers.length) {
-      setImmediate(RouterRun.#leaveLater, this, failure);
-    } else if (++this.#syncCalls > MAX_SYNC_CALLS) {
-      setImmediate(RouterRun.#again, this, error);
-    } else {
-      this.#goOn(failure);
-    }
+    if (error === 'router') setImmediate(RouterRun.#leaveLater, this, undefined);
+    else this.#goOnBehind(failure);
+  }
+
+  /** Goes on behind a layer: in a turn of its own behind the last, and where calls of `next` are nested deeply. */
+  #goOnBehind(failure: unknown): void {
+    if (this.#position >= this.#mounted.layers.length) setImmediate(RouterRun.#leaveLater, this, failure);
+    else if (++this.#syncCalls > MAX_SYNC_CALLS) setImmediate(RouterRun.#again, this, failure);
+    else this.#goOn(failure);
   }
 
   /** Goes on to the next layer that matches. */
@@ -125,20 +127,19 @@ export class RouterRun extends Frame {
       if (step.isOpen) {
         if (!isNoneFor(step.layer as Layer, failure)) return this.#callOpen(step, failure);
         this.#passed = step.position;
-        continue;
+      } else {
+        try {
+          const params = this.#match(step, failure);
+          if (params !== undefined) return this.#enter(step, params, failure);
+        } catch (error) {
+          failure ??= error;
+        }
       }
-      try {
-        const params = this.#match(step, failure);
-        if (params !== undefined) return this.#enter(step, params, failure);
-      } catch (error) {
-        failure ??= error;
-      }
+      // Express calls a layer that it passes over, and that goes on at once.
+      if (this.#passed === step.position) return this.#goOnBehind(failure);
     }
-    const last = this.#mounted.layers.length - 1;
-    this.#position = last + 1;
-    // Express calls such a layer, which goes on at once: it comes behind the last.
-    if (this.#passed === last) setImmediate(RouterRun.#leaveLater, this, failure);
-    else this.#leave(failure);
+    this.#position = this.#mounted.layers.length;
+    this.#leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */

@@ -296,7 +296,8 @@ class LinearRun {
       for (let run: LinearRun | null = this; run !== null; run = run.around) mount = run.#entered.prefix + mount;
       const rest = url.slice(mount.length);
       if (!url.startsWith(mount) || !/^(?:$|\/|\?)/.test(rest)) {
-        for (let run = this.around; run !== null; run = run.around) run.removed = NOTHING;
+        // What was taken off is part of the URL again: the base alone is restored.
+        for (let run = this.around; run !== null; run = run.around) run.removed = { prefix: '', isSlashAdded: false };
         return false;
       }
       req.url = rest.startsWith('/') ? rest : `/${rest}`;
