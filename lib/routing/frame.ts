@@ -33,6 +33,8 @@ export abstract class Frame implements Caller {
 
   /** The URL that was looked up. */
   protected located = '';
+  /** The pattern of the route that was reached last. */
+  protected reached: Pattern | undefined = undefined;
   protected readonly enteredUrl: string;
   protected readonly paramsAround: Params;
   readonly #baseUrl: string;
@@ -84,8 +86,20 @@ export abstract class Frame implements Caller {
     return joinPatterns(this.mountPattern, this.pattern?.text ?? '/');
   }
 
+  get reachedRoute(): string {
+    return joinPatterns(this.mountPattern, this.reached?.text ?? '/');
+  }
+
   get target(): string | null {
     return this.#beneath === undefined ? targetBeneath(this, this.#removed, this.req.url) : this.req.url;
+  }
+
+  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
+  protected checkMounts(): void {
+    const { parent } = this;
+    if (!(parent instanceof Frame)) return;
+    if (parent.lookup?.isLoose === true) parent.pattern?.capture(parent.lookup.cut, true, true);
+    parent.checkMounts();
   }
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {

@@ -82,6 +82,11 @@ export class Layer {
     return this.#arity;
   }
 
+  /** @internal Whether its function is one for what there is: an error, or undefined for none. */
+  isFor(failure: unknown): boolean {
+    return failure === undefined ? this.arity <= 3 : this.arity === 4;
+  }
+
   /** @internal The router or application that it mounts, also where a program has put a function around that. */
   get mounted(): Mounted | undefined {
     return mountedIn(this.handle) ?? mountedIn(this.origin);

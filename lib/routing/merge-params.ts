@@ -12,6 +12,12 @@ export function mergeParams(outer: Params, inner: Params): Params {
   return merged;
 }
 
+/** Whether there is any. Another framework may have put anything there. */
+export function hasNames(given: object): boolean {
+  if (typeof (given as unknown) === 'object') for (const _ in given) return true;
+  return false;
+}
+
 function countOf(params: Params): number {
   let count = 0;
   while (String(count) in params) count++;

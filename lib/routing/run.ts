@@ -4,14 +4,14 @@ import type { Response } from '../http/response';
 import { isDisputed, pathOf } from '../target';
 import { admit, admitBehind } from './admission';
 import { asError, callHandler } from './call';
-import { joinPatterns, kRun, type RoutedRequest } from './caller';
+import { kRun, type RoutedRequest } from './caller';
 import { Frame } from './frame';
 import { callForeign, type ForeignLayer, matchForeign } from './foreign-layer';
 import type { NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
 import { type AnyLayer, kMounted, Layer } from './layer';
 import type { Lookup, Step } from './layer-index';
-import { mergeParams } from './merge-params';
+import { hasNames, mergeParams } from './merge-params';
 import type { MountedRouter } from './mounted-router';
 import { type ParamCall, processParams } from './param';
 import { NoParams, type Params } from './patterns/params';
@@ -19,7 +19,7 @@ import type { Pattern } from './patterns/pattern';
 import type { Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { findTaker, hasRoutes, isBesideRouters, type Taker } from './takes';
+import { standsBack, type Taker } from './takes';
 import type { RequestWatch } from './watch';
 
 /** Calls of `next` that may be nested before the stack is let go. */
@@ -34,6 +34,8 @@ export class RouterRun extends Frame {
   readonly next: NextFunction;
   /** Values of parameters that handlers were called with. */
   paramCalls: Record<string, ParamCall> | null = null;
+  /** What takes the request from here on, once that is known. */
+  taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
   readonly #done: NextFunction;
@@ -49,8 +51,6 @@ export class RouterRun extends Frame {
   #syncCalls = 0;
   /** The prefix that a foreign layer takes off. */
   #foreignPath = '';
-  #reached: Pattern | undefined = undefined;
-  #taker: Taker | null = null;
   #trace: HandlerTrace | null = null;
 
   /** @param done Goes on with what nothing here has taken. */
@@ -119,13 +119,13 @@ export class RouterRun extends Frame {
         return this.#leave(failure ?? error);
       }
     }
-    this.#taker = null;
+    this.taker = null;
     const { steps } = (this.lookup as Lookup).plan;
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
       this.#position = step.position + 1;
       if (step.isOpen) {
-        if (!isNoneFor(step.layer as Layer, failure)) return this.#callOpen(step, failure);
+        if ((step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
         this.#passed = step.position;
       } else {
         try {
@@ -172,8 +172,8 @@ export class RouterRun extends Frame {
     // Express captures before it looks at the method, and raises what is malformed.
     if (isPassed && !(asExpress && lookup.isLoose)) return undefined;
     const params = lookup.capture(step, pattern, isRoute || asExpress);
-    if (isRoute && !asExpress && this.parent instanceof RouterRun) this.parent.#checkCaptures();
-    if (isPassed || (step.isRouter && failure === undefined && !asExpress && isBesideRouters(this) && this.#standsBack(layer))) return undefined;
+    if (isRoute && !asExpress) this.checkMounts();
+    if (isPassed || (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer))) return undefined;
     this.pattern = pattern;
     return params;
   }
@@ -196,22 +196,7 @@ export class RouterRun extends Frame {
 
   /** Whether a function is none for what there is, and has no parameter that somebody handles. */
   #passesOver(layer: Layer, pattern: Pattern, failure: unknown): boolean {
-    return isNoneFor(layer, failure) && (pattern.bare || !hasNames(this.router.params));
-  }
-
-  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
-  #checkCaptures(): void {
-    const lookup = this.lookup as Lookup;
-    if (lookup.isLoose) this.pattern?.capture(lookup.cut, true, true);
-    if (this.parent instanceof RouterRun) this.parent.#checkCaptures();
-  }
-
-  /** Whether the layer at the cursor is a router that is not entered. */
-  #standsBack({ mounted }: Layer): boolean {
-    if (mounted === undefined || mounted.isApplication || !hasRoutes(mounted)) return false;
-    const at = this.cursor - 1;
-    if (this.#taker === null || this.#taker.at < at) this.#taker = findTaker(this, at);
-    return this.#taker.at > at && this.#taker.isRouter;
+    return !layer.isFor(failure) && (pattern.bare || !hasNames(this.router.params));
   }
 
   /** Calls middleware that is for every path: it captures nothing and takes no prefix off. */
@@ -244,7 +229,7 @@ export class RouterRun extends Frame {
   #callParams(step: Step, params: Params, failure: unknown): void {
     processParams(this, Object.keys(params), (error) => {
       if (error) this.next(failure ?? error);
-      else if (step.layer instanceof Layer && step.layer.route === undefined && isNoneFor(step.layer, failure)) this.#advance(failure);
+      else if (step.layer instanceof Layer && step.layer.route === undefined && !step.layer.isFor(failure)) this.#advance(failure);
       else this.#admit(step, failure);
     });
   }
@@ -267,7 +252,7 @@ export class RouterRun extends Frame {
   #reachRoute(layer: AnyLayer, failure: unknown): void {
     const { req, res } = this;
     if (!(layer instanceof Layer)) return callForeign(layer, failure, req, res, this.next);
-    this.#reached = this.pattern;
+    this.reached = this.pattern;
     if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, req.method, this.route);
     if (this.isBeneath) this.showWhole();
@@ -321,19 +306,4 @@ export class RouterRun extends Frame {
     this.giveBack();
     this.#done(failure);
   }
-
-  get reachedRoute(): string {
-    return joinPatterns(this.mountPattern, this.#reached?.text ?? '/');
-  }
-}
-
-/** Whether a function is none for what there is, an error or none. */
-function isNoneFor({ arity }: Layer, failure: unknown): boolean {
-  return failure === undefined ? arity > 3 : arity !== 4;
-}
-
-/** Whether there is any. Parameters may be whatever another framework has put there. */
-function hasNames(given: object): boolean {
-  if (typeof (given as unknown) === 'object') for (const _ in given) return true;
-  return false;
 }

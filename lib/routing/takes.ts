@@ -2,6 +2,7 @@ import { Layer, type Mounted } from './layer';
 import type { Route } from './route';
 import type { Lookup, Step } from './layer-index';
 import type { Caller } from './caller';
+import type { RouterRun } from './run';
 import type { RoutingRules } from './rules';
 
 /** Whether a route in what is mounted takes a request, or one in what is mounted within. @param path What the router sees of the path. */
@@ -51,8 +52,16 @@ export interface Taker {
   readonly isRouter: boolean;
 }
 
+/** Whether the layer at the cursor of a run is a router that is not entered, since one beside it takes the request. */
+export function standsBack(run: RouterRun, { mounted }: Layer): boolean {
+  if (mounted === undefined || mounted.isApplication || !isBesideRouters(run) || !hasRoutes(mounted)) return false;
+  const at = run.cursor - 1;
+  if (run.taker === null || run.taker.at < at) run.taker = findTaker(run, at);
+  return run.taker.at > at && run.taker.isRouter;
+}
+
 /** Whether a router stands below what runs, or below a router around it. */
-export function isBesideRouters(run: Caller): boolean {
+function isBesideRouters(run: Caller): boolean {
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
     if (here.cursor <= here.lookup.plan.lastRouter) return true;
   }
@@ -64,7 +73,7 @@ export function isBesideRouters(run: Caller): boolean {
  * no route in it takes the request, and the next that does belongs to a router beside it. A router without any route is a bundle of
  * middleware, and is entered.
  */
-export function findTaker(run: Caller, from: number): Taker {
+function findTaker(run: Caller, from: number): Taker {
   const handles = (route: Route): boolean => route.handles(run.req.method);
   let start = from;
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; start = (here = here.parent)?.cursor ?? 0) {
