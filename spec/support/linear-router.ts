@@ -203,7 +203,7 @@ class LinearRun {
   #standsBack(router: LinearRouter, hit: Hit): boolean {
     const { method } = this.#req;
     if (!router.hasRoutes || router.takes(method, behind(hit, this.place))) return false;
-    for (let run: LinearRun | null = this; run !== null; run = run.around) {
+    for (const run of outwards(this)) {
       const { place } = run;
       const taker = run.router.stack.slice(run.#at).find((layer) => takes(layer, method, place));
       if (taker !== undefined) return isRouter(taker.handle);
@@ -249,7 +249,7 @@ class LinearRun {
   #dispatch(route: Route): void {
     const own = this.#req.url as string;
     let shown = own;
-    for (let run: LinearRun | null = this; run !== null; run = run.around) shown = restored(shown, run.#entered);
+    for (const run of outwards(this)) shown = restored(shown, run.#entered);
     this.#whole = { shown, own };
     this.#req.url = shown;
     this.#guard(this.next, () => route.dispatch(this.#req, this.#res, this.next));
@@ -293,7 +293,7 @@ class LinearRun {
     if (url === shown) req.url = own;
     else {
       let mount = '';
-      for (let run: LinearRun | null = this; run !== null; run = run.around) mount = run.#entered.prefix + mount;
+      for (const run of outwards(this)) mount = run.#entered.prefix + mount;
       const rest = url.slice(mount.length);
       if (!url.startsWith(mount) || !/^(?:$|\/|\?)/.test(rest)) {
         // What was taken off is part of the URL again: the base alone is restored.
@@ -311,6 +311,11 @@ class LinearRun {
     else runs.set(this.#req, this.#outerRun);
     this.#done(error);
   }
+}
+
+/** A run and those around it. */
+function outwards(run: LinearRun): LinearRun[] {
+  return run.around === null ? [run] : [run, ...outwards(run.around)];
 }
 
 /** Serves it. @param done Called with what nothing has answered. */
