@@ -180,6 +180,7 @@ export class LayerIndex {
   readonly #engine = new Engine();
   readonly #tree = new ShapeTree();
   readonly #isExact: boolean;
+  #last: Lookup | null = null;
   /** For targets that are no path. */
   #all: Plan | null = null;
   /** For paths of no shape. */
@@ -207,6 +208,13 @@ export class LayerIndex {
 
   /** @param path Path of a target, as sent. @param isBehindMount Whether its first slash was sent behind a mount path. */
   lookup(path: string, isBehindMount = false): Lookup {
+    const last = this.#last;
+    // A request with a body is looked up twice: before its body is captured, and when it is routed.
+    if (last !== null && last.path === path && last.isBehindMount === isBehindMount) return last;
+    return (this.#last = this.#find(path, isBehindMount));
+  }
+
+  #find(path: string, isBehindMount: boolean): Lookup {
     // A target such as "*" is no path: the engine would skip its first character unread.
     if (path.charCodeAt(0) !== 47) return this.lookupAll(path, isBehindMount);
     let cut: Path | null = null;
