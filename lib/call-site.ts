@@ -15,7 +15,7 @@ export class CallSite {
 
   constructor() {
     const { stackTraceLimit } = Error;
-    // Not so where a program has frozen what all share: then it is as long as that says.
+    // Node's --frozen-intrinsics keeps the limit as it is.
     const isSet = Reflect.set(Error, 'stackTraceLimit', FRAMES);
     Error.captureStackTrace(this.#trace, CallSite);
     if (isSet) Error.stackTraceLimit = stackTraceLimit;

@@ -235,6 +235,21 @@ describe('docs/architecture.md', () => {
   });
 });
 
+describe('the rules of docs/how-it-works.md', () => {
+  const methods = rows('rules').flatMap(([link = '', said = '']) => {
+    const [, file = ''] = /\]\(\.\.\/(.+)\)/.exec(link) ?? [];
+    return [...said.matchAll(/: ((?:`[#\w]+`(?:, )?)+)/g)].flatMap(([, names = '']) => names.split(', ').map((name) => [bare(name), file]));
+  });
+
+  test('are of every kind', () => {
+    expect(methods.length).toBeGreaterThan(15);
+  });
+
+  test.each(methods)('%s is a method of %s', (name, file) => {
+    expect(read(file ?? '')).toMatch(new RegExp(`^(?:  (?:protected )?|export function )${name}\\(`, 'm'));
+  });
+});
+
 describe('the commands', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   const commands = DOCUMENTS.flatMap((file) => fences(read(file)).filter(({ language }) => language === 'sh').map(({ text }) => text));

@@ -114,7 +114,7 @@ export class RequestWay implements RunHost {
   #begin(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     const parent = req[kRun];
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
-    // What a program has made of a request by inheritance lost its URL with its prototype: as in Express nothing applies to it.
+    // An object that inherits from a request has lost its URL with its prototype: as in Express no layer matches.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
     if (!this.#listener.carriesOut(req, res)) return;
     let watch: RequestWatch | null | undefined;

@@ -172,7 +172,7 @@ export function cutOff(res: ServerResponse): void {
   setImmediate(destroy, res);
 }
 
-/** Whatever stands in the way: a response may be frozen, and its `destroy` another. */
+/** Destroys by Node's own method too, since middleware may have replaced `destroy`. */
 function destroy(res: ServerResponse): void {
   try {
     if (!res.destroyed) destroyInTurn(res);

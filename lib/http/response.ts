@@ -192,7 +192,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return this;
     }
     if (chosen !== 'default') this.set('Content-Type', essenceOf(chosen));
-    // As in Express, that of the walk: past the other handlers of a route.
+    // As in Express the router's: it leaves out the other handlers of a route.
     const next = (this.req as AnsweredRequest | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);

@@ -12,7 +12,6 @@ const OF_HEADS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'wr
  * database would end the process.
  */
 export function takeOver(res: ServerResponse): void {
-  // What a program has frozen stays as it is.
   Reflect.defineProperty(res, kTakenOver, { value: true });
   for (const name of OF_HEADS) {
     const method = read(res, name);
