@@ -1,6 +1,7 @@
 import type { Request } from '../http/request';
 import { pathStart } from '../target';
 import type { NextFunction } from './handler';
+import type { AnyLayer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
@@ -48,6 +49,8 @@ export interface Caller {
   /** The pattern of the mounts around, behind which that of what runs stands. */
   readonly mountPattern: string;
   readonly pattern: Pattern | undefined;
+  /** What runs; undefined for an application. */
+  readonly layer: AnyLayer | undefined;
   /** Both together. */
   readonly route: string;
   /** The request target as the application reads it; null where it can't be told. */

@@ -3,6 +3,7 @@ import type { Response } from '../http/response';
 import { pathStart } from '../target';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
+import type { AnyLayer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Params } from './patterns/params';
 import type { Pattern } from './patterns/pattern';
@@ -30,6 +31,7 @@ export abstract class Frame implements Caller {
   lookup: Lookup | null = null;
   cursor = 0;
   pattern: Pattern | undefined = undefined;
+  layer: AnyLayer | undefined = undefined;
 
   /** The URL that was looked up. */
   protected located = '';

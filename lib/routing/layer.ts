@@ -46,6 +46,8 @@ export class Layer {
   readonly site: CallSite;
   /** @internal The function that was registered. */
   readonly origin: AnyHandler;
+  /** @internal The router that its function has called, mounted or by hand. */
+  led: Mounted | undefined = undefined;
   #counted: AnyHandler | null = null;
   #arity = 0;
   #rules: RoutingRules | null = null;

@@ -23,6 +23,7 @@ export interface RouteDescription {
 /** A router where it is mounted; the application itself has no parent. */
 export interface Mount {
   readonly parent: Mount | null;
+  readonly mounted: Mounted;
   /** Whether no route is in it: then its middleware counts as that of the router around it. */
   readonly isBundle: boolean;
 }
@@ -44,7 +45,7 @@ const MOST_PATTERNS = 256;
 /** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
-  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])]);
+  return listWithin(mounted, own, { parent: null, mounted, isBundle: false }, [new Pattern('/', [])]);
 }
 
 function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[]): Registered[] {
@@ -55,10 +56,15 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
     const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
     const isWider = !isFew || around.some(isOpen);
     const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
-    const { mounted } = layer;
-    if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
-    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
+    const { mounted = layer.led } = layer;
+    if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isIn(mount, mounted)) return [registered];
+    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, mounted, isBundle: !hasRoutes(mounted) }, patterns);
   });
+}
+
+/** Whether a mount is of that router, or within one of it: a function may call the router that it is in. */
+function isIn(mount: Mount | null, mounted: Mounted): boolean {
+  return mount !== null && (mount.mounted === mounted || isIn(mount.parent, mounted));
 }
 
 /** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */

@@ -103,6 +103,8 @@ export class Router {
     const { entrance } = this[kMounted];
     // Its signatures are checked where the application is entered.
     if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
+    const layer = parent?.layer;
+    if (layer instanceof Layer) layer.led = this[kMounted];
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {

@@ -175,6 +175,7 @@ export class RouterRun extends Frame {
     if (isRoute && !asExpress) this.checkMounts();
     if (isPassed || (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer))) return undefined;
     this.pattern = pattern;
+    this.layer = layer;
     return params;
   }
 
@@ -202,6 +203,7 @@ export class RouterRun extends Frame {
   /** Calls middleware that is for every path: it captures nothing and takes no prefix off. */
   #callOpen(step: Step, failure: unknown): void {
     this.pattern = step.sure;
+    this.layer = step.layer;
     this.#giveParams(new NoParams());
     this.show();
     if (!this.isChecked) this.#call(step.layer, failure);
