@@ -655,3 +655,109 @@ describe('a handler of a parameter', () => {
     expect(String((await ask(port, '/x')).bytes)).toBe('late');
   });
 });
+
+describe('a target that an application has made and hands back', () => {
+  const check = (includeRoutes: string[]): object => ({ security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes } } } });
+  const AROUND: Record<string, () => Application> = {
+    'an application without a check': () => createServer(silent),
+    'an Express program without a check': () => express(silent) as unknown as Application,
+    'an application with another scope': () => createServer({ ...silent, ...check(['/other']) }),
+    'a Router': () => Router() as unknown as Application,
+    'Express': () => theirs() as never,
+  };
+
+  test.each(Object.keys(AROUND).flatMap((name) => [[name, ''], [name, '/m']] as const))('is asked about before anything behind it in %s, mounted at %j', async (name, mount) => {
+    const around = (AROUND[name] as () => Application)();
+    const guard = createServer({ ...silent, ...check(['/secret']) });
+    guard.use((req, _res, next) => {
+      if (/^\/(?:old|new)/.test(req.url)) req.url = req.url.startsWith('/old') ? '/secret' : '/open';
+      next();
+    });
+    let reached = 0;
+    around.use(mount === '' ? '/' : mount, guard as never);
+    around.get(`${mount}/secret`, (_req, res) => { reached++; res.end('reached'); });
+    around.get(`${mount}/open`, (_req, res) => { res.end('open'); });
+    const port = await running.serve((req, res) => void (around as unknown as Handler)(req as never, res as never, () => res.end('end')));
+    for (const path of [`${mount}/secret`, `${mount}/old`]) {
+      expect([(await ask(port, path)).status, reached]).toEqual([401, 0]);
+      expect(String((await ask(port, path, { headers: { ...signRequest({ secret: SECRET, method: 'GET', url: path }) } })).bytes)).toBe('reached');
+      reached = 0;
+    }
+    expect(String((await ask(port, `${mount}/new`)).bytes)).toBe('open');
+  });
+});
+
+describe('a route of a mounted router that sees the whole URL', () => {
+  const rewrites: Handler = (req, _res, next) => { req.url = '/m/new'; next(); };
+
+  test.each([
+    ['before a further handler', (reached: Handler): Handler[] => [rewrites, reached]],
+    ['before what a Router in it holds', (reached: Handler): Handler[] => [Router().use(rewrites).get('/m/new', reached) as unknown as Handler]],
+    ['before a Router that it calls by hand', (reached: Handler): Handler[] => [(req, res, next) => {
+      req.url = '/m/new';
+      Router().use(reached)(req, res, next);
+    }]],
+  ])('is asked about by what was taken off without a base, %s', async (_name, handlers) => {
+    let reached = 0;
+    const port = await running.app((app) => {
+      const router = Router();
+      router.use('/m', Router().get('/old', ...handlers((_req, res) => { reached++; res.send('reached'); })).get('/open', (req, res) => res.send(req.url)));
+      app.use((req, res, next) => {
+        req.url = req.url.slice('/a'.length);
+        router(req, res, next);
+      });
+    }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/a/m/new'] } } } });
+    expect([(await ask(port, '/a/m/old')).status, reached]).toEqual([401, 0]);
+    expect(String((await ask(port, '/a/m/open')).bytes)).toBe('/m/open');
+    const signed = signRequest({ secret: SECRET, method: 'GET', url: '/a/m/old' });
+    expect(String((await ask(port, '/a/m/old', { headers: { ...signed } })).bytes)).toBe('reached');
+  });
+});
+
+test('a route that is called by hand beneath a path is asked about with what was added to the base', async () => {
+  let reached = 0;
+  const port = await running.app((app) => {
+    const route = Router().route('/any').all((req, _res, next) => { if (req.url === '/old') req.url = '/orders'; next(); }, (_req, res) => { reached++; res.send('reached'); });
+    app.use((req, res, next) => {
+      req.url = req.url.slice('/api'.length);
+      req.baseUrl += '/api';
+      route.dispatch(req, res, next);
+    });
+  }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/api/orders'] } } } });
+  for (const path of ['/api/orders', '/api/old']) {
+    expect([(await ask(port, path)).status, reached]).toEqual([401, 0]);
+    expect((await ask(port, path, { headers: { ...signRequest({ secret: SECRET, method: 'GET', url: path }) } })).status).toBe(200);
+    reached = 0;
+  }
+  expect(String((await ask(port, '/api/open')).bytes)).toBe('reached');
+});
+
+test.each(['a Router', 'an application'])('an error for a target that can be read as two paths comes with the method as it came, from %s', async (name) => {
+  const port = await running.app((app) => {
+    const called = name === 'a Router' ? Router() : createServer(silent);
+    called.use((req, _res, next) => { req.method = 'POST'; req.url = '/open'; next(); });
+    called.use((req, _res, next) => { req.url = '/a\\b#'; next(); });
+    app.use((req, res, next) => void (called as unknown as Handler)(req, res, (error) => (error ? res.end(`${req.method} ${req.url}`) : next())));
+  }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: [{ path: '/x', methods: ['POST'] }] } } } });
+  expect(String((await ask(port, '/x')).bytes)).toBe('GET /x');
+});
+
+test('a suffix is not cut off a path that others would read as two', async () => {
+  const app = createServer({ ...silent, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
+  app.get('/:any(^[a ]+$)', (_req, _res, next) => next());
+  const port = await running.serve((req, res) => {
+    req.url = decodeURI(req.url as string);
+    (app as unknown as Handler)(req as never, res as never, (error) => res.end(`${String(error)} ${req.url}`));
+  });
+  expect(String((await ask(port, '/a%20.xJson')).bytes)).toBe('undefined /a .xJson');
+});
+
+test('a handler of a parameter that goes on late leads to its middleware beneath the path that was matched', async () => {
+  const port = await running.app((app) => {
+    app.use((_req, _res, next) => { next(); next(); });
+    app.param('any', (_req, _res, next) => void setImmediate(next));
+    app.use('/:any', (req, res) => res.send(`${req.baseUrl} ${req.url}`));
+    app.get('/a/:x/:y', () => undefined);
+  }, { security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/:any'] } } } });
+  expect(String((await ask(port, '/a/x/y')).bytes)).toBe('/a /x/y');
+});

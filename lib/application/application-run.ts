@@ -61,6 +61,7 @@ export class ApplicationRun implements ApplicationRoot {
   /** The pattern of the mount that led here. */
   readonly #mount: Pattern | undefined;
   #url: string;
+  readonly #method: string;
   /** The URL as sent where it was routed without the suffix `.xJson`. */
   #suffixed: string | null = null;
 
@@ -77,6 +78,7 @@ export class ApplicationRun implements ApplicationRoot {
     this.rules = host.rules;
     this.watch = watch;
     this.#url = req.url;
+    this.#method = req.method;
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
     this.#mount = parent?.pattern;
     this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
@@ -89,6 +91,10 @@ export class ApplicationRun implements ApplicationRoot {
 
   static #done(this: void, run: ApplicationRun, error: unknown): void {
     run.host.ended(run, error);
+  }
+
+  get shownBase(): string {
+    return this.#baseUrl;
   }
 
   get mountPath(): string {
@@ -121,7 +127,7 @@ export class ApplicationRun implements ApplicationRoot {
   fail(error: unknown): void {
     // Of the target that was made within nothing outside is to hear.
     this.req.url = this.#url;
-    this.req.method = this.admittedMethod ?? this.req.method;
+    this.req.method = this.#method;
     this.next(error);
   }
 

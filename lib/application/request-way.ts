@@ -170,7 +170,7 @@ export class RequestWay implements RunHost {
     if (!pathOf(url).endsWith(SUFFIX) || this.#takes(method, url)) return;
     const end = pathEnd(url, pathStart(url));
     const bare = url.slice(0, end - SUFFIX.length) + url.slice(end);
-    if (run.outer === undefined || this.#takes(method, bare)) run.cutSuffix(bare);
+    if (!isDisputed(bare) && (run.outer === undefined || this.#takes(method, bare))) run.cutSuffix(bare);
   }
 
   #takes(method: string, url: string): boolean {
@@ -225,8 +225,10 @@ export class RequestWay implements RunHost {
       run.watch?.leave(this.#handlerTimeout);
       outer(error || undefined);
     };
-    if (run.isChecked && run.isHandedOut) admitBehind(run, run.enteredUrl, handOn);
-    else handOn();
+    if (!run.isChecked) handOn();
+    else if (run.isHandedOut) admitBehind(run, run.enteredUrl, handOn);
+    // A router around asks its own application, if that checks anything.
+    else admit(run, handOn);
   }
 
   failed({ req, res }: ApplicationRun, error: unknown): void {

@@ -42,6 +42,8 @@ export interface Caller {
   readonly watch: RequestWatch | null;
   /** The prefix that the caller had taken off when this began; null where `req.baseUrl` contradicts that. */
   readonly entered: Removed | null;
+  /** The base that what runs was called with. */
+  readonly shownBase: string;
   /** The path of the mounts around, from the application on, as routes of `createServer` see it. */
   readonly mountPath: string;
   /** Whether that is of any length. */

@@ -17,10 +17,20 @@ export interface ForeignLayer {
   handleError(error: unknown, req: object, res: object, next: NextFunction): void;
 }
 
-/** What a foreign layer captures of a path; undefined where it is not for the request. @throws What it raises. */
-export function matchForeign(layer: ForeignLayer, path: string, failure: unknown, method: unknown): Params | undefined {
-  if (layer.match(path) !== true || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, method)))) return undefined;
-  return layer.params ?? {};
+/** What a foreign layer has matched. */
+export interface ForeignMatch {
+  readonly params?: Params | undefined;
+  readonly path?: string | undefined;
+}
+
+/**
+ * What a foreign layer matches of a path; undefined where it is not for the request. Express's router returns it from 2.3 on, and kept it
+ * on the layer before. @throws What it raises.
+ */
+export function matchForeign(layer: ForeignLayer, path: string, failure: unknown, method: unknown): ForeignMatch | undefined {
+  const match = layer.match(path);
+  if (!match || (layer.route !== undefined && (failure !== undefined || !handles(layer.route.methods, method)))) return undefined;
+  return typeof match === 'object' ? match : layer;
 }
 
 /** Calls a foreign layer by its own methods. */

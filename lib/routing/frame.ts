@@ -38,6 +38,7 @@ export abstract class Frame implements Caller {
   /** The pattern of the route that was reached last. */
   protected reached: Pattern | undefined = undefined;
   protected readonly enteredUrl: string;
+  readonly #enteredMethod: string;
   protected readonly paramsAround: Params;
   readonly #baseUrl: string;
   readonly #baseAround: string;
@@ -47,7 +48,7 @@ export abstract class Frame implements Caller {
   #removed: Removed = NOTHING;
   /** URL and base that were shown to the layer that runs. */
   #shown = '';
-  #shownBase: string;
+  shownBase: string;
   /** The URL beneath the mount paths where a route is shown the whole one. */
   #beneath: string | undefined = undefined;
 
@@ -62,11 +63,12 @@ export abstract class Frame implements Caller {
     this.isChecked = this.root !== null && this.root.isChecked;
     this.watch = watch;
     this.enteredUrl = req.url;
+    this.#enteredMethod = req.method;
     this.paramsAround = req.params;
     this.#baseAround = baseUrl;
     this.#nextAround = req.next;
     this.#baseUrl = typeof baseUrl === 'string' ? baseUrl : '';
-    this.#shownBase = this.#baseUrl;
+    this.shownBase = this.#baseUrl;
     this.#mount = parent?.pattern;
     const entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
     this.entered = entered;
@@ -93,7 +95,9 @@ export abstract class Frame implements Caller {
   }
 
   get target(): string | null {
-    return this.#beneath === undefined ? targetBeneath(this, this.#removed, this.req.url) : this.req.url;
+    const { url } = this.req;
+    if (this.#beneath === undefined) return targetBeneath(this, this.#removed, url);
+    return url === this.#shown || isTold(this) ? url : null;
   }
 
   /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
@@ -107,8 +111,9 @@ export abstract class Frame implements Caller {
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
     const { base: expected = this.#baseUrl } = this.#removed;
     // A base that the program has assigned tells nothing.
-    if (this.#shownBase !== expected) return null;
+    if (this.shownBase !== expected) return null;
     const isWhole = this.#beneath !== undefined;
+    if (isWhole && !isTold(this)) return url === this.#shown && baseUrl === expected ? { ...WHOLE, onlyOf: url } : null;
     if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
     // Called by hand, or by another framework: what was added to the base was taken off the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
@@ -120,7 +125,7 @@ export abstract class Frame implements Caller {
   /** Shows a layer the URL as it is. */
   protected show(): void {
     this.#shown = this.req.url;
-    this.#shownBase = this.req.baseUrl;
+    this.shownBase = this.req.baseUrl;
   }
 
   /** Shows middleware the URL without its mount path. @param isMatched Whether the prefix was taken of this very URL, not of one that a handler of a parameter has replaced. */
@@ -192,11 +197,11 @@ export abstract class Frame implements Caller {
   }
 
   fail(error: unknown): void {
-    const { req, root } = this;
+    const { req } = this;
     this.#beneath = undefined;
     // The target that it was entered with has been admitted.
     req.url = this.enteredUrl;
-    req.method = root?.admittedMethod ?? req.method;
+    req.method = this.#enteredMethod;
     this.handOn(error);
   }
 
@@ -209,4 +214,10 @@ function wholeUrl({ entered, parent, root }: Caller, url: string): string {
   if (entered === null || parent === undefined) return url;
   const shown = restored(url, entered);
   return entered.isWhole === true || parent === root ? shown : wholeUrl(parent, shown);
+}
+
+/** Whether the prefixes around a run are known for whatever URL is made beneath them. */
+function isTold({ entered, parent, root }: Caller): boolean {
+  if (entered === null || entered.onlyOf !== undefined) return false;
+  return entered.isWhole === true || parent === undefined || parent === root || isTold(parent);
 }

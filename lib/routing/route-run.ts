@@ -38,7 +38,7 @@ export class RouteRun {
     this.#done = done;
     const run = (req as RoutedRequest)[kRun];
     this.#run = run;
-    this.#removed = run === undefined || done === run.next ? undefined : run.enteredBy(req, req.baseUrl);
+    this.#removed = run === undefined || (done === run.next && req.baseUrl === run.shownBase) ? undefined : run.enteredBy(req, req.baseUrl);
     this.next = RouteRun.#next.bind(undefined, this);
   }
 

@@ -180,9 +180,9 @@ export class RouterRun extends Frame {
   }
 
   #matchForeign(layer: ForeignLayer, path: string, failure: unknown): Params | undefined {
-    const params = matchForeign(layer, path, failure, this.req.method);
-    this.#foreignPath = layer.path ?? '';
-    return params;
+    const match = matchForeign(layer, path, failure, this.req.method);
+    this.#foreignPath = match?.path ?? '';
+    return match === undefined ? undefined : match.params ?? {};
   }
 
   #handles({ route }: AnyLayer): boolean {
@@ -229,7 +229,15 @@ export class RouterRun extends Frame {
   // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
 
   #callParams(step: Step, params: Params, failure: unknown): void {
+    const { lookup, located, pattern } = this;
     processParams(this, Object.keys(params), (error) => {
+      // Another call of `next` may have gone on meanwhile, with another URL.
+      if (this.lookup !== lookup) {
+        this.lookup = lookup;
+        this.located = located;
+        this.#version = -1;
+      }
+      this.pattern = pattern;
       if (error) this.next(failure ?? error);
       else if (step.layer instanceof Layer && step.layer.route === undefined && !step.layer.isFor(failure)) this.#advance(failure);
       else this.#admit(step, failure);
@@ -253,7 +261,10 @@ export class RouterRun extends Frame {
 
   #reachRoute(layer: AnyLayer, failure: unknown): void {
     const { req, res } = this;
-    if (!(layer instanceof Layer)) return callForeign(layer, failure, req, res, this.next);
+    if (!(layer instanceof Layer)) {
+      this.show();
+      return callForeign(layer, failure, req, res, this.next);
+    }
     this.reached = this.pattern;
     if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, req.method, this.route);
