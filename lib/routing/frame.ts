@@ -1,6 +1,9 @@
+import { answerOptions } from '../http/default-answer';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target';
+import { admitBehind } from './admission';
+import { callHandler } from './call';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
 import type { AnyLayer } from './layer';
@@ -37,7 +40,10 @@ export abstract class Frame implements Caller {
   protected located = '';
   /** The pattern of the route that was reached last. */
   protected reached: Pattern | undefined = undefined;
-  protected readonly enteredUrl: string;
+  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  protected readonly allowed: Set<string> | null;
+  readonly #done: NextFunction;
+  readonly #enteredUrl: string;
   readonly #enteredMethod: string;
   protected readonly paramsAround: Params;
   readonly #baseUrl: string;
@@ -52,7 +58,8 @@ export abstract class Frame implements Caller {
   /** The URL beneath the mount paths where a route is shown the whole one. */
   #beneath: string | undefined = undefined;
 
-  protected constructor(req: RoutedRequest, res: Response, rules: RoutingRules, watch: RequestWatch | null) {
+  /** @param done Goes on with what nothing here has taken. */
+  protected constructor(req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
     const parent = req[kRun];
     const { baseUrl } = req;
     this.req = req;
@@ -62,7 +69,9 @@ export abstract class Frame implements Caller {
     this.root = parent === undefined ? null : parent.root;
     this.isChecked = this.root !== null && this.root.isChecked;
     this.watch = watch;
-    this.enteredUrl = req.url;
+    this.#done = done;
+    this.allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
+    this.#enteredUrl = req.url;
     this.#enteredMethod = req.method;
     this.paramsAround = req.params;
     this.#baseAround = baseUrl;
@@ -187,26 +196,44 @@ export abstract class Frame implements Caller {
     return false;
   }
 
-  /** Gives the request back what it came with, but for its URL. */
-  protected giveBack(): void {
+  fail(error: unknown): void {
+    const { req } = this;
+    this.#beneath = undefined;
+    // The target that it was entered with has been admitted.
+    req.url = this.#enteredUrl;
+    req.method = this.#enteredMethod;
+    this.handOn(error);
+  }
+
+  /** Leaves the router, with an error or undefined. */
+  protected leave(failure: unknown): void {
+    if (failure === undefined && this.allowed !== null && this.allowed.size > 0) this.#answerOptions(this.allowed);
+    else this.#finish(failure);
+  }
+
+  #answerOptions(allowed: ReadonlySet<string>): void {
+    const { req, res } = this;
+    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
+  }
+
+  /** Hands the request on. Where the caller is the program, that is a call of its function. */
+  #finish(failure: unknown): void {
+    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
+    else this.handOn(failure);
+  }
+
+  #askBehind(failure: unknown): void {
+    admitBehind(this, this.#enteredUrl, () => this.handOn(failure));
+  }
+
+  protected handOn(failure: unknown): void {
     const { req } = this;
     req.baseUrl = this.#baseAround;
     req.next = this.#nextAround;
     req.params = this.paramsAround;
     req[kRun] = this.parent;
+    this.#done(failure);
   }
-
-  fail(error: unknown): void {
-    const { req } = this;
-    this.#beneath = undefined;
-    // The target that it was entered with has been admitted.
-    req.url = this.enteredUrl;
-    req.method = this.#enteredMethod;
-    this.handOn(error);
-  }
-
-  /** Goes on behind the router. */
-  protected abstract handOn(error: unknown): void;
 }
 
 /** A URL with the prefixes that were taken off since the application was entered. */

@@ -36,6 +36,12 @@ export class Route<P = Params> {
     return handles(this.methods, method);
   }
 
+  /** @internal The methods that it handles, in upper case, HEAD where GET stands for it; `*` for all. */
+  methodNames(): string[] {
+    const names = Object.keys(this.methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
+    return this.methods['get'] === true && this.methods['head'] !== true ? [...names, 'HEAD'] : names;
+  }
+
   /** Runs the handlers of the request's method one after another, then calls `done`. */
   dispatch(req: IncomingMessage, res: ServerResponse, done: NextFunction): void {
     (req as Request).route = this;

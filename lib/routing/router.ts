@@ -158,7 +158,7 @@ export class Router {
       const { route, handle } = layer;
       const router = route === undefined && handle instanceof Router ? handle : undefined;
       if (!(layer instanceof Layer) || (route === undefined && router === undefined)) return [];
-      return layer.paths.map((path) => ({ path, methods: route && namesOf(route as Route), router }));
+      return layer.paths.map((path) => ({ path, methods: (route as Route | undefined)?.methodNames(), router }));
     });
   }
 }
@@ -217,9 +217,4 @@ function isAlias(parent: Caller, req: RoutedRequest): boolean {
 function reaches(mounted: Mounted | undefined, router: Mounted): boolean {
   if (mounted === undefined) return false;
   return mounted.layers === router.layers || mounted.layers.some((layer) => layer instanceof Layer && layer.route === undefined && reaches(layer.mounted, router));
-}
-
-function namesOf({ methods }: Route): string[] {
-  const names = Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
-  return names.includes('GET') && !names.includes('HEAD') ? [...names, 'HEAD'] : names;
 }

@@ -1,8 +1,7 @@
 import { HttpError } from '../errors';
-import { answerOptions } from '../http/default-answer';
 import type { Response } from '../http/response';
 import { isDisputed, pathOf } from '../target';
-import { admit, admitBehind } from './admission';
+import { admit } from './admission';
 import { asError, callHandler } from './call';
 import { kRun, type RoutedRequest } from './caller';
 import { Frame } from './frame';
@@ -38,11 +37,8 @@ export class RouterRun extends Frame {
   taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
-  readonly #done: NextFunction;
   /** Parameters of the mounts around that layers see; null for none. */
   readonly #merged: Params | null;
-  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
-  readonly #allowed: Set<string> | null;
   #version = -1;
   /** Position in the stack: every layer is met at most once. */
   #position = 0;
@@ -55,20 +51,18 @@ export class RouterRun extends Frame {
 
   /** @param done Goes on with what nothing here has taken. */
   constructor(router: Router, req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
-    super(req, res, rules, watch);
+    super(req, res, done, rules, watch);
     this.router = router;
     this.#mounted = router[kMounted];
-    this.#done = done;
     const isMerging = router.mergeParams ?? !(rules.asExpress || this.parent === this.root);
     this.#merged = isMerging && hasNames(this.paramsAround) ? this.paramsAround : null;
-    this.#allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
     this.next = RouterRun.#next.bind(undefined, this);
     req.next = this.next;
   }
 
   /** Begins. A router without layers is left at once. */
   start(): void {
-    if (this.#mounted.layers.length === 0) this.#leave(undefined);
+    if (this.#mounted.layers.length === 0) this.leave(undefined);
     else this.#advance(undefined);
   }
 
@@ -83,7 +77,7 @@ export class RouterRun extends Frame {
   }
 
   static #leaveLater(this: void, run: RouterRun, failure: unknown): void {
-    if (run.root?.admission.isPending !== true) run.#leave(failure);
+    if (run.root?.admission.isPending !== true) run.leave(failure);
   }
 
   #advance(error: unknown): void {
@@ -93,7 +87,7 @@ export class RouterRun extends Frame {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
     }
-    if (!this.showAgain()) return this.#leave(error === 'router' ? undefined : asError(error));
+    if (!this.showAgain()) return this.leave(error === 'router' ? undefined : asError(error));
     const failure = asError(error);
     if (error === 'router') setImmediate(RouterRun.#leaveLater, this, undefined);
     else this.#goOnBehind(failure);
@@ -116,7 +110,7 @@ export class RouterRun extends Frame {
         this.#locate();
       } catch (error) {
         // A URL that others read as another path, one that is no string, or what was registered and can't be.
-        return this.#leave(failure ?? error);
+        return this.leave(failure ?? error);
       }
     }
     this.taker = null;
@@ -139,7 +133,7 @@ export class RouterRun extends Frame {
       if (this.#passed === step.position) return this.#goOnBehind(failure);
     }
     this.#position = this.#mounted.layers.length;
-    this.#leave(failure);
+    this.leave(failure);
   }
 
   /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
@@ -167,7 +161,7 @@ export class RouterRun extends Frame {
     if (pattern === undefined) return undefined;
     const { asExpress } = this.rules;
     const isRoute = layer.route !== undefined;
-    const isPassed = isRoute ? failure !== undefined || !this.#handles(layer) : this.#passesOver(layer, pattern, failure);
+    const isPassed = isRoute ? failure !== undefined || !this.#handles(layer.route) : this.#passesOver(layer, pattern, failure);
     if (isPassed && !isRoute) this.#passed = step.position;
     // Express captures before it looks at the method, and raises what is malformed.
     if (isPassed && !(asExpress && lookup.isLoose)) return undefined;
@@ -185,13 +179,10 @@ export class RouterRun extends Frame {
     return match === undefined ? undefined : match.params ?? {};
   }
 
-  #handles({ route }: AnyLayer): boolean {
+  #handles(route: Route): boolean {
     const { method } = this.req;
-    const handles = (route as Route).handles(method);
-    if (!handles && method === 'OPTIONS' && this.#allowed !== null) {
-      for (const name of Object.keys((route as Route).methods)) this.#allowed.add(name.toUpperCase());
-      if ((route as Route).methods['get'] === true) this.#allowed.add('HEAD');
-    }
+    const handles = route.handles(method);
+    if (!handles && method === 'OPTIONS') for (const name of route.methodNames()) this.allowed?.add(name);
     return handles;
   }
 
@@ -293,30 +284,5 @@ export class RouterRun extends Frame {
     if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, req, res, this.next);
     this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);
     watch.call(this.#trace, handle, failure, req, res, this.next);
-  }
-
-  #leave(failure: unknown): void {
-    if (failure === undefined && this.#allowed !== null && this.#allowed.size > 0) this.#answerOptions(this.#allowed);
-    else this.#finish(failure);
-  }
-
-  #answerOptions(allowed: ReadonlySet<string>): void {
-    const { req, res } = this;
-    callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
-  }
-
-  /** Hands the request on. Where the caller is the program, that is a call of its function. */
-  #finish(failure: unknown): void {
-    if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
-    else this.handOn(failure);
-  }
-
-  #askBehind(failure: unknown): void {
-    admitBehind(this, this.enteredUrl, () => this.handOn(failure));
-  }
-
-  protected override handOn(failure: unknown): void {
-    this.giveBack();
-    this.#done(failure);
   }
 }

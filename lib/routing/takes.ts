@@ -14,8 +14,7 @@ export function takes(mounted: Mounted, method: string, path: string, rules: Rou
 export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules): Set<string> {
   const methods = new Set<string>();
   findRoute(mounted, path, rules, (route) => {
-    for (const name of Object.keys(route.methods)) if (name !== '_all') methods.add(name.toUpperCase());
-    if (route.methods['get'] === true) methods.add('HEAD');
+    for (const name of route.methodNames()) if (name !== '*') methods.add(name);
     return false;
   });
   return methods;
