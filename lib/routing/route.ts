@@ -2,8 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallSite } from '../call-site';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { callHandler } from './call';
-import { type Caller, kRun, type RoutedRequest } from './caller';
 import { checkHandler } from './given-handler';
 import { type Path, writePaths } from './given-path';
 import type { AnyHandler, NextFunction } from './handler';
@@ -47,14 +45,8 @@ export class Route<P = Params> {
     (req as Request).route = this;
     const { stack } = this;
     if (stack.length === 0) return done();
-    const received = lowerCase(req.method);
-    const method = received === 'head' && this.methods['head'] !== true ? 'get' : received;
-    const [layer] = stack as [Layer];
-    if (stack.length === 1 && isNext((req as RoutedRequest)[kRun], done) && layer.arity <= 3 && (layer.method === undefined || layer.method === method)) {
-      callHandler(layer.handle, undefined, req as Request, res as Response, done);
-    } else {
-      new RouteRun(stack, method, req as Request, res as Response, done).next();
-    }
+    const method = lowerCase(req.method);
+    new RouteRun(stack, method === 'head' && this.methods['head'] !== true ? 'get' : method, req as Request, res as Response, done).next();
   }
 
   /** @internal Adds handlers for a method; `null` stands for all. */
@@ -79,11 +71,6 @@ export function handles(methods: Readonly<Record<string, boolean>>, method: unkn
   if (methods['_all'] === true) return true;
   const name = lowerCase(method);
   return methods[name] === true || (name === 'head' && methods['get'] === true);
-}
-
-/** Whether what a handler goes on with is just that: a router's, where nothing is to be done before or behind the handler. */
-function isNext(run: Caller | undefined, done: NextFunction): boolean {
-  return run !== undefined && done === run.next && run.watch === null && (run.root === null || (!run.root.isChecked && !run.root.hasBody));
 }
 
 /** Methods are nearly always one of few. */
