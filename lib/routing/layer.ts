@@ -46,8 +46,8 @@ export class Layer {
   readonly site: CallSite;
   /** @internal The function that was registered. */
   readonly origin: AnyHandler;
-  /** @internal The router that its function has called, mounted or by hand. */
-  led: Mounted | undefined = undefined;
+  /** The router that its function has called last. */
+  #led: WeakRef<Mounted> | undefined = undefined;
   #counted: AnyHandler | null = null;
   #arity = 0;
   #rules: RoutingRules | null = null;
@@ -92,6 +92,16 @@ export class Layer {
   /** @internal The router or application that it mounts, also where a program has put a function around that. */
   get mounted(): Mounted | undefined {
     return mountedIn(this.handle) ?? mountedIn(this.origin);
+  }
+
+  /** @internal The same, or the router that its function has called by hand. */
+  get listed(): Mounted | undefined {
+    return this.mounted ?? this.#led?.deref();
+  }
+
+  /** @internal Takes note of a router that its function calls. */
+  leads(mounted: Mounted): void {
+    if (this.#led?.deref() !== mounted) this.#led = new WeakRef(mounted);
   }
 
   /** The parameters in the path. */

@@ -56,7 +56,7 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
     const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
     const isWider = !isFew || around.some(isOpen);
     const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
-    const { mounted = layer.led } = layer;
+    const { listed: mounted } = layer;
     if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isIn(mount, mounted)) return [registered];
     return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, mounted, isBundle: !hasRoutes(mounted) }, patterns);
   });

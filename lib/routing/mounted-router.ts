@@ -50,9 +50,10 @@ export class MountedRouter implements Mounted {
     return own;
   }
 
-  /** The index of the layers as they are now. @throws TypeError for a path that the rules refuse. */
-  index(rules: RoutingRules): LayerIndex {
-    const { layers, version } = this;
+  /** The index of the layers as they are now, or of a list that stood in their place. @throws TypeError for a path that the rules refuse. */
+  index(rules: RoutingRules, layers: readonly AnyLayer[] = this.layers): LayerIndex {
+    const { version } = this;
+    if (layers !== this.layers) return new LayerIndex(layers, rules, version);
     const indexes = this.#indexes;
     const [last] = indexes;
     if (last?.rules === rules && last.version === version && (!this.isStackRead || last.isOf(layers))) return last;

@@ -104,7 +104,7 @@ export class Router {
     // Its signatures are checked where the application is entered.
     if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
     const layer = parent?.layer;
-    if (layer instanceof Layer) layer.led = this[kMounted];
+    if (layer instanceof Layer) layer.leads(this[kMounted]);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {

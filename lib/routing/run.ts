@@ -37,6 +37,8 @@ export class RouterRun extends Frame {
   taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
+  /** The list as it was when the run began: one that is assigned to `stack` counts from the next on. */
+  readonly #layers: readonly AnyLayer[];
   /** Parameters of the mounts around that layers see; null for none. */
   readonly #merged: Params | null;
   #version = -1;
@@ -54,6 +56,7 @@ export class RouterRun extends Frame {
     super(req, res, done, rules, watch);
     this.router = router;
     this.#mounted = router[kMounted];
+    this.#layers = this.#mounted.layers;
     const isMerging = router.mergeParams ?? !(rules.asExpress || this.parent === this.root);
     this.#merged = isMerging && hasNames(this.paramsAround) ? this.paramsAround : null;
     this.next = RouterRun.#next.bind(undefined, this);
@@ -62,7 +65,7 @@ export class RouterRun extends Frame {
 
   /** Begins. A router without layers is left at once. */
   start(): void {
-    if (this.#mounted.layers.length === 0) this.leave(undefined);
+    if (this.#layers.length === 0) this.leave(undefined);
     else this.#advance(undefined);
   }
 
@@ -95,7 +98,7 @@ export class RouterRun extends Frame {
 
   /** Goes on behind a layer: in a turn of its own behind the last, and where calls of `next` are nested deeply. */
   #goOnBehind(failure: unknown): void {
-    if (this.#position >= this.#mounted.layers.length) setImmediate(RouterRun.#leaveLater, this, failure);
+    if (this.#position >= this.#layers.length) setImmediate(RouterRun.#leaveLater, this, failure);
     else if (++this.#syncCalls > MAX_SYNC_CALLS) setImmediate(RouterRun.#again, this, failure);
     else this.#goOn(failure);
   }
@@ -132,7 +135,7 @@ export class RouterRun extends Frame {
       // Express calls a layer that it passes over, and that goes on at once.
       if (this.#passed === step.position) return this.#goOnBehind(failure);
     }
-    this.#position = this.#mounted.layers.length;
+    this.#position = this.#layers.length;
     this.leave(failure);
   }
 
@@ -143,7 +146,7 @@ export class RouterRun extends Frame {
     if (isDisputed(url)) throw HttpError.of('DISPUTED_PATH');
     const path = pathOf(url);
     const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
-    this.lookup = this.#mounted.index(this.rules).lookup(path, isBehindMount);
+    this.lookup = this.#mounted.index(this.rules, this.#layers).lookup(path, isBehindMount);
     this.located = url;
     this.#version = this.#mounted.version;
     const { steps } = this.lookup.plan;
