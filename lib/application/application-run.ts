@@ -3,7 +3,7 @@ import type { Response } from '../http/response';
 import { kJsonAsXJson } from '../http/response-state';
 import { asError } from '../routing/call';
 import type { NextFunction } from '../routing/handler';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, type RoutedRequest } from '../routing/caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from '../routing/caller';
 import type { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import type { RequestWatch } from '../routing/watch';
@@ -114,8 +114,13 @@ export class ApplicationRun implements ApplicationRoot {
   }
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
-    if (url === this.#url && baseUrl === this.#baseUrl) return NOTHING;
-    return baseUrl.startsWith(this.#baseUrl) ? { prefix: baseUrl.slice(this.#baseUrl.length), isSlashAdded: false } : null;
+    // Another URL is the application's own target.
+    if (baseUrl === this.#baseUrl) return NOTHING;
+    if (!baseUrl.startsWith(this.#baseUrl)) return null;
+    const prefix = baseUrl.slice(this.#baseUrl.length);
+    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === this.#url;
+    // A base that was not taken off the URL tells nothing.
+    return isSlashAdded || restored(url, { prefix, isSlashAdded }) === this.#url ? { prefix, isSlashAdded } : null;
   }
 
   readonly isBeneath = false;

@@ -102,7 +102,7 @@ export class Router {
     const parent = req[kRun];
     const { entrance } = this[kMounted];
     // Its signatures are checked where the application is entered.
-    if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
+    if (entrance !== null && (parent?.root?.host !== entrance || (parent !== parent.root && isAlias(parent, req)))) return entrance.take(req, res, next);
     const layer = parent?.layer;
     if (layer instanceof Layer) layer.leads(this[kMounted]);
     const around = parent?.rules ?? EXPRESS_RULES;
