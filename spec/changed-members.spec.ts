@@ -434,7 +434,6 @@ describe('what stands in the place of a router\'s handle is called once, whateve
     'another base': (req) => Object.assign(req, { baseUrl: `${req.baseUrl}/t1` }),
     'another method': (req) => Object.assign(req, { method: req.method === 'GET' ? 'POST' : 'GET' }),
     'a prefix that is taken off': (req) => Object.assign(req, { url: '/open' }),
-    'a prefix that is made the base': (req) => Object.assign(req, { url: '/open', baseUrl: '/t1' }),
     'a request by inheritance': (req) => Object.create(req),
     'a copy by inheritance': (req) => Object.assign(Object.create(Object.getPrototypeOf(req) as object), req),
   };
@@ -458,7 +457,7 @@ describe('what stands in the place of a router\'s handle is called once, whateve
         else handle.call(this, other, res, next);
       };
       app.all('/open', (_req: Loose, res: Loose) => res.end('open'));
-      const answers = await answersOf(app, [name.startsWith('a prefix') ? '/t1/open' : '/open']);
+      const answers = await answersOf(app, [name === 'a prefix that is taken off' ? '/t1/open' : '/open']);
       return [answers, calls];
     }));
     // A base that contradicts the URL leaves the target untold: it needs the signature.

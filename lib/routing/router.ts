@@ -102,7 +102,7 @@ export class Router {
     const parent = req[kRun];
     const { entrance } = this[kMounted];
     // Its signatures are checked where the application is entered.
-    if (entrance !== null && (parent?.root?.host !== entrance || (parent !== parent.root && isAlias(parent, req)))) return entrance.take(req, res, next);
+    if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
     const layer = parent?.layer;
     if (layer instanceof Layer) layer.leads(this[kMounted]);
     const around = parent?.rules ?? EXPRESS_RULES;
@@ -210,7 +210,8 @@ export function readUse(given: readonly unknown[]): { readonly path: Paths; read
 
 /** Whether an application's router is called under a path of its own application: its routes read the target as another than the application does. */
 function isAlias(parent: Caller, req: RoutedRequest): boolean {
-  return targetBeneath(parent, parent.enteredBy(req, String(req.baseUrl)), req.url) !== req.url;
+  const target = targetBeneath(parent, parent.enteredBy(req, String(req.baseUrl)), req.url);
+  return target !== null && target !== req.url;
 }
 
 /** Whether what is mounted is that router, or has it mounted within. */
