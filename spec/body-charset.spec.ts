@@ -52,3 +52,27 @@ test('a form in UTF-16 goes by the mark too', async () => {
     expect(answer.json).toEqual({ body: { a: '\u6f22', b: '1' } });
   }
 });
+
+test('a form in ISO-8859-1 is decoded as body-parser does it, escaped or not', async () => {
+  const theirs = express().use(bodyParser.urlencoded({ extended: false }));
+  theirs.post('/', (req, res) => void res.json({ body: req.body as unknown }));
+  const [own, oracle] = await Promise.all([running.app((app) => app.post('/', (req, res) => res.json({ body: req.body as unknown }))), running.serve(theirs as never)]);
+  // Those of 0x80 to 0x9f are windows-1252 by the Encoding Standard's labels.
+  const codes = Array.from({ length: 0x100 }, (_, code) => code).filter((code) => code > 0 && (code < 0x80 || code > 0x9f));
+  const escaped = codes.map((code) => `n${code}=a%${code.toString(16).padStart(2, '0')}+b`).join('&');
+  const raw = codes.filter((code) => code > 0x9f).map((code) => `${String.fromCharCode(code)}=+${String.fromCharCode(code)}%E4%4`).join('&');
+  for (const form of [escaped, raw, 'a=%C3%A4&b=%&c=%zz&d=%2B+%26', 'a=1&a=%E4']) {
+    const answers = await Promise.all([own, oracle].map((port) => post(port, '/', Buffer.from(form, 'latin1'), 'application/x-www-form-urlencoded; charset=ISO-8859-1')));
+    expect(answers[0]?.status).toBe(200);
+    expect(answers[0]?.json).toEqual(answers[1]?.json);
+  }
+});
+
+test.each([
+  ['windows-1252', 'a=%80&b=%E4', { a: '€', b: 'ä' }],
+  ['shift_jis', 'a=%83a&b=%83%41', { a: '\u30c2', b: '\u30a2' }],
+  ['utf-8', 'a=%C3%A4', { a: 'ä' }],
+])('the escapes of a form are bytes of its charset: %s', async (charset, form, body) => {
+  const [own] = await sides();
+  expect((await post(own, '/', form, `application/x-www-form-urlencoded; charset=${charset}`)).json).toEqual({ body });
+});

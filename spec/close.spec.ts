@@ -369,3 +369,16 @@ describe('process signals', () => {
     await plain.close();
   });
 });
+
+test('the end of a block with await using closes the application', async () => {
+  const app = createServer({ logging: false });
+  const closed: string[] = [];
+  app.on('close', () => void closed.push('close'));
+  const port = await running.start(app);
+  // What `await using` calls; not every compiler of these specs knows the words.
+  await app[Symbol.asyncDispose]();
+  expect(closed).toEqual(['close']);
+  expect(app.server).toBeNull();
+  await expect(ask(port, '/')).rejects.toThrow('ECONNREFUSED');
+  await app[Symbol.asyncDispose]();
+});

@@ -161,3 +161,24 @@ test('what is logged of a request holds no header and no body', async () => {
   await ask(port, '/', { method: 'POST', body: '{"password":"hunter2"}', headers: { authorization: 'Bearer secret-token', 'content-type': 'application/json' } });
   expect(logger.text).not.toMatch(/hunter2|secret-token/);
 });
+
+describe('logging: false', () => {
+  test.each(['development', 'production'])('writes no line in %s', async (env) => {
+    const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      const app = createServer({ env, logging: false, notAnOption: 1 } as CreateServerOptions);
+      routes(app);
+      const port = await running.start(app);
+      expect((await ask(port, '/broken')).status).toBe(500);
+      app.log.fatal('the end');
+      await app.close();
+      expect(write.mock.calls).toEqual([]);
+    } finally {
+      write.mockRestore();
+    }
+  });
+
+  test('no other value stands for options', () => {
+    for (const logging of [true, null, 'info']) expect(() => createServer({ logging } as never)).toThrow('logging must be an object');
+  });
+});

@@ -49,3 +49,16 @@ test.each(['headerName', 'timestampHeaderName', 'keyIdHeaderName'] as const)('%s
   });
   expect(refused).toEqual(taken);
 });
+
+test.each([1, 2] as const)('no cache keeps a 401, whatever was refused: version %i', async (version) => {
+  const port = await running.app((app) => {
+    app.get('/', (_req, res) => res.set('Cache-Control', 'public').send('a'));
+    app.on('upgrade', (_req, socket) => void socket.destroy());
+  }, { security: { requestSignature: { secret: SECRET, version }, webhooks: [{ path: '/hook', preset: 'github', secret: SECRET }] } });
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  for (const head of ['GET / HTTP/1.1\r\nConnection: close\r\n', 'POST /hook HTTP/1.1\r\nConnection: close\r\n', `GET / HTTP/1.1\r\n${upgrade}`, 'GET / HTTP/1.1\r\nSvc-Request-Sig: 0\r\nSignature: 0\r\nConnection: close\r\n']) {
+    const answer = await Wire.tell(port, `${head}Host: a\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+    expect(answer).toMatch(/\r\nCache-Control: no-store\r\n/);
+  }
+});

@@ -4,11 +4,16 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import fc from 'fast-check';
+import { resolveOptions } from '../lib/options/resolve';
+import type { ResolvedSignature } from '../lib/options/resolved';
 import { HmacKey } from '../lib/signature/hmac';
 import { requestTarget, signRequest } from '../lib/signature/sign';
 import type { SignRequestOptions } from '../lib/signature/sign-options';
 import { digest, signedUrl } from '../lib/signature/v1/grammar';
+import { HmacScheme } from '../lib/signature/v1/hmac-scheme';
+import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import { runs } from './support/runs';
+import { refusalOf } from './support/verdict';
 
 const secret = 'waypost-fixed-vector-secret-0001';
 const timestamp = 1_700_000_000_000;
@@ -110,6 +115,50 @@ describe('signRequest', () => {
     const call = (): unknown => signRequest({ ...base, ...wrong });
     expect(call).toThrow(TypeError);
     expect(call).toThrow(message);
+  });
+
+  describe.each([1, 2] as const)('of version %i', (version) => {
+    const server = resolveOptions({ security: { requestSignature: { secret, version } } }, {}).security.requestSignature as ResolvedSignature;
+    const scheme = version === 1 ? new HmacScheme(server) : new MessageSignatureScheme(server);
+    const reasonOf = (target: string, headers: Record<string, string>): string | undefined => {
+      const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+      return refusalOf(scheme, { method: 'GET', target, headers: lower }, Date.now())?.reason;
+    };
+    // Of Latin-1, which is what a request line can bring, and of what programs write.
+    const characters = [...Array.from({ length: 0x100 }, (_, code) => String.fromCharCode(code)), 'Ω', '\u2028', '😀', '\ud800'].filter((character) => character !== '#');
+
+    test('signs a target if a server takes it, and else names the character, as the server does in its log', () => {
+      const lot = { signed: 0, refused: 0 };
+      for (const target of characters.flatMap((character) => [`/a${character}b`, `/a?b=${character}`, `/${character}?c`, `/a?${character}<`])) {
+        const name = (character: string): string => `${JSON.stringify(character)} (U+${(character.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0')})`;
+        let headers: Record<string, string> | undefined;
+        let message = '';
+        try {
+          headers = signRequest({ secret, version, method: 'GET', url: target });
+        } catch (error) {
+          message = (error as Error).message;
+        }
+        const reason = reasonOf(target, headers ?? signRequest({ secret, version, method: 'GET', url: '/a' }));
+        expect([target, reason === undefined]).toEqual([target, headers !== undefined]);
+        if (reason === undefined) lot.signed++;
+        else {
+          lot.refused++;
+          const named = [...target].find((character) => reason.includes(name(character))) as string;
+          expect(message).toMatch(/^signRequest: url [^]* percent-encode it/);
+          expect(message).toContain(name(named));
+          // Encoded as the message says, the one that was named is no longer refused.
+          if (named !== '\ud800') expect(reasonOf(target.replaceAll(named, encodeURIComponent), {})).not.toContain(name(named));
+        }
+      }
+      expect(lot.signed).toBeGreaterThan(200);
+      expect(lot.refused).toBeGreaterThan(400);
+    });
+  });
+
+  test('takes any URL object: its serializer has encoded what servers refuse', () => {
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(signRequest({ ...base, url: new URL(`/${text}`.replace(/^[/\\]+/, '/a/'), 'http://localhost') })).toHaveProperty('Svc-Request-Sig');
+    }), { numRuns: 1000 });
   });
 
   test('never shows a secret in an error', () => {

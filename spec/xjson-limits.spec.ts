@@ -71,8 +71,21 @@ describe('the default limits', () => {
     }
   });
 
-  it('guard what includeNonEnumerable lays open', () => {
-    expect(written([long, nested(30)], { includeNonEnumerable: true })).toBe(oracle([long, nested(30)], safe));
+  it('take no character from ordinary data whose hidden properties are shown', () => {
+    const options = { includeNonEnumerable: true };
+    for (const data of [[long, nested(30)], nested(1000), Array.from({ length: 600 }, () => ({ long, deep: nested(25) }))]) {
+      expect(written(data, options)).toBe(JSON.stringify(data));
+    }
+    const open = nested(30, Object.defineProperty({}, 'hidden', { value: long }));
+    expect(written(open, options)).toBe(JSON.stringify(nested(30, { hidden: long })));
+    expect(written([long, nested(30)], { ...options, truncateStrings: 5 })).toBe(JSON.stringify(['xxxx…', nested(30)]));
+  });
+
+  it('guard what includeNonEnumerable lays open that JSON.stringify can not write', () => {
+    for (const hidden of [1n, cyclic()]) {
+      const data = [long, nested(30), Object.defineProperty({}, 'hidden', { value: hidden })];
+      expect(written(data, { includeNonEnumerable: true })).toBe(oracle([long, nested(30), { hidden }], safe));
+    }
   });
 });
 

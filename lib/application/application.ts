@@ -208,6 +208,11 @@ export class Application extends ConfiguredApplication {
     return this[kParts].listener.close(timeout);
   }
 
+  /** Closes the application at the end of a block with `await using app = createServer()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   /**
    * Hands every request that nothing took to a listener of plain `node:http`,
    * its body unread, so that a program can move route by route.

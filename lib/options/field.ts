@@ -79,11 +79,15 @@ export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = no
     }
     const resolved: Partial<T> = {};
     for (const key of known) {
-      // Own keys only, so that a polluted Object.prototype sets no option.
-      resolved[key] = fields[key](Object.hasOwn(source, key) ? source[key] : undefined, prefix + key, warnings);
+      resolved[key] = fields[key](isGiven(source, key) ? source[key] : undefined, prefix + key, warnings);
     }
     return Object.freeze(resolved as T);
   };
+}
+
+/** Whether an option is given: undefined is not, nor what a polluted Object.prototype has. */
+export function isGiven(source: unknown, key: string): boolean {
+  return Object.hasOwn(source as object, key) && (source as Record<string, unknown>)[key] !== undefined;
 }
 
 function plainObject(given: unknown, name: string): Record<string, unknown> {

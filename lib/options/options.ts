@@ -8,8 +8,8 @@ export interface CreateServerOptions {
   env?: string | undefined;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong' | undefined;
-  /** What is logged, and where. */
-  logging?: LoggingOptions | undefined;
+  /** What is logged, and where; `false` turns the log off. */
+  logging?: LoggingOptions | false | undefined;
   /** How exactly a path must match its pattern. */
   routing?: RoutingOptions | undefined;
   /** How request bodies are read; `false` turns parsing off. */

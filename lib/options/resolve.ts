@@ -68,7 +68,8 @@ function bodyBy({ parse }: Defaults): Field<ResolvedOptions['body']> {
   };
 }
 
-const logging: Field<GivenLogging> = (given, name, warnings) => {
+const logging: Field<GivenLogging> = (option, name, warnings) => {
+  const given = option === false ? { level: 'silent' } : option;
   const resolved = section(LOGGING, strayHome)(given, name, warnings);
   const level = given === undefined ? undefined : (given as LoggingOptions).level;
   if (resolved.logger !== undefined && level !== undefined) warnings.push(`${name}.level has no effect beside ${name}.logger, which keeps its own`);

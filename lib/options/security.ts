@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import {
-  bytes, describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isHeaderName, listOf, LONGEST_DELAY,
+  bytes, describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isGiven, isHeaderName, listOf, LONGEST_DELAY,
   matching, oneOf, optional, otherwise, refined, refuse, section, type Warning,
 } from './field';
 import { nearestOf, type Sections } from './hint';
@@ -109,15 +109,14 @@ const SETTLED_BY_VERSION_2 = ['headerName', 'timestampHeaderName', 'keyIdHeaderN
 
 const signature: Field<ResolvedSignature> = (given, name, warnings) => {
   const settings = guard(SIGNATURE)(given, name, warnings);
-  const isGiven = (key: string): boolean => Object.hasOwn(given as object, key);
   if (settings.version === 2) {
-    const settled = SETTLED_BY_VERSION_2.find(isGiven);
+    const settled = SETTLED_BY_VERSION_2.find((key) => isGiven(given, key));
     if (settled !== undefined) refuse(`${name}.${settled}`, 'left out with version: 2, where RFC 9421 settles it', describe((given as Record<string, unknown>)[settled]));
     if (settings.algorithm !== 'sha256') refuse(`${name}.algorithm`, '"sha256" with version: 2 (RFC 9421 section 3.3.3 knows no other HMAC)', describe(settings.algorithm));
-  } else if (isGiven('covers')) {
+  } else if (isGiven(given, 'covers')) {
     refuse(`${name}.covers`, 'left out with version: 1, which signs no headers; write version: 2', describeKind(settings.covers));
   }
-  if (typeof settings.secret !== 'function' && isGiven('keyIdHeaderName')) {
+  if (typeof settings.secret !== 'function' && isGiven(given, 'keyIdHeaderName')) {
     refuse(`${name}.keyIdHeaderName`, 'left out unless secret is a function, which is asked for the secrets of a key id', describe(settings.keyIdHeaderName));
   }
   const names = [settings.headerName, settings.timestampHeaderName, settings.keyIdHeaderName].map((header) => header.toLowerCase());
@@ -158,7 +157,7 @@ const webhook: Field<ResolvedWebhook> = (given, name, warnings) => {
   const { secret: held, ...settings } = guard(WEBHOOK, () => undefined)(given, name, found);
   // Of the length of secrets nobody need be warned: the service has made them.
   warnings.push(...found.filter((warning) => typeof warning !== 'string'));
-  const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => Object.hasOwn(given as object, key));
+  const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => isGiven(given, key));
   if (settings.preset === 'github' && timed !== undefined) {
     refuse(`${name}.${timed}`, `left out with preset "github", which signs no time${timed === 'replay' ? ', so that a store would have no end' : ''}`, describe((given as WebhookConfig)[timed]));
   }

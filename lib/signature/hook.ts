@@ -142,7 +142,7 @@ export class SignatureHook {
       const { challenge, headerName } = this.#scheme;
       // At info: who turns `debug` on wants to see it without a change of the log's level.
       this.#logger[this.#config.debug ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason }, 'The request signature was refused');
-      this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge]]);
+      this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);
     } else {
       // Of this check, and of no other application's that came before.
       req.signatureKeyId = outcome.keyId;

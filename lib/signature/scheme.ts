@@ -54,6 +54,14 @@ export function bodyParts(body: Uint8Array = new Uint8Array(0)): { readonly byte
   return { bytes: body.length, sha256: sha256(body) };
 }
 
+/** Names the first character of a target that stands behind what the pattern takes of it; undefined where it takes all, which is not nothing. */
+export function foreignCharacter(target: string, taken: RegExp): string | undefined {
+  const end = taken.exec(target)?.[0].length ?? 0;
+  if (end > 0 && end === target.length) return undefined;
+  const code = target.codePointAt(end);
+  return code === undefined ? 'nothing' : `${JSON.stringify(String.fromCodePoint(code))} (U+${code.toString(16).toUpperCase().padStart(4, '0')})`;
+}
+
 /** A hash by which the log tells what it does not show. */
 export function sha256(data: string | Uint8Array): string {
   return crypto().createHash('sha256').update(data).digest('hex');

@@ -15,7 +15,8 @@ export interface SignRequestOptions {
    * the path and query are signed as a URL serializer writes them, which is
    * what `fetch(url)` and `http.request(url)` send; a `?` with nothing behind
    * it is dropped there, though `fetch` of later Nodes sends it: leave it out
-   * of the URL. A fragment never travels and is dropped.
+   * of the URL. A fragment never travels and is dropped. A character that no
+   * server accepts where it stands throws.
    */
   url: string | URL;
   /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */

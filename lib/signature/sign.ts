@@ -2,7 +2,7 @@ import { describe } from '../options/field';
 import { HmacKey, type Secret } from './hmac';
 import { isKeyId } from './secret-source';
 import type { SignRequestOptions } from './sign-options';
-import { digest, signedUrl } from './v1/grammar';
+import { digest, refusedCharacter, signedUrl } from './v1/grammar';
 import { signMessage } from './v2/message-sign';
 
 /**
@@ -12,8 +12,8 @@ import { signMessage } from './v2/message-sign';
  * and, if there is a body, `Content-Digest` (RFC 9421 and RFC 9530).
  *
  * Throws a TypeError that names the option for what cannot be signed: an empty
- * secret, a url that is neither a target nor absolute, a body that is an
- * object, a timestamp that is no whole number, an unknown algorithm.
+ * secret, a url that is neither a target nor absolute, a character in it that
+ * no server accepts, a body that is an object, a timestamp that is no whole number, an unknown algorithm.
  * @example
  * const body = JSON.stringify({ text: 'hello' });
  * const headers = signRequest({ secret, method: 'POST', url: '/notes', body });
@@ -36,7 +36,7 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
     throw new TypeError(`signRequest: algorithm must be "sha256" or "sha512", and was ${describe(algorithm)}`);
   }
   const timestamp = timestampText(options.timestamp ?? Date.now());
-  const url = signedUrl(requestTarget(options.url), includeQuery);
+  const url = signedUrl(checkedTarget(options.url), includeQuery);
   const body = includeBody ? checkedBody(options.body) : undefined;
   const mac = digest(new HmacKey(algorithm, signingSecret(options.secret)), checkedMethod(options.method), url, body, timestamp);
   const headers = { [headerName]: mac, [timestampHeaderName]: timestamp };
@@ -59,6 +59,13 @@ export function requestTarget(url: string | URL): string {
     `signRequest: url must be a target that starts with "/" or an absolute http(s) URL, and was ${describe(url)}; ` +
       'write "/users?page=2" or "https://example.com/users?page=2"',
   );
+}
+
+function checkedTarget(url: string | URL): string {
+  const target = requestTarget(url);
+  const character = refusedCharacter(target);
+  if (character === undefined) return target;
+  throw new TypeError(`signRequest: url holds ${character}, which no server accepts there; percent-encode it, as encodeURI does, and send that same url`);
 }
 
 const VERSION_1_ONLY = ['headerName', 'timestampHeaderName', 'keyIdHeaderName'] as const;

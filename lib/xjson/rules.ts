@@ -34,7 +34,7 @@ export class Rules {
     return new Rules(
       { depth: maxDepth ?? DEFAULTS.depth, string: truncateStrings ?? DEFAULTS.string },
       { depth: maxDepth ?? Infinity, string: truncateStrings ?? Infinity },
-      includeNonEnumerable === true || (maxDepth !== undefined && truncateStrings !== undefined),
+      maxDepth !== undefined && truncateStrings !== undefined,
       includeNonEnumerable === true,
       stable === true,
     );

@@ -30,7 +30,7 @@ const MOST_BLIND = 10_000_000;
  * @returns The text, undefined where the data has no JSON form; where it is too large, the walk that says so.
  */
 export function wholeText(data: unknown, rules: Rules, most: number): string | undefined | DataWalk {
-  let walk = new DataWalk(rules, Math.min(most, MOST_BLIND), rules.isGuarded);
+  let walk = new DataWalk(rules, Math.min(most, MOST_BLIND), rules.isGuarded || rules.hidden);
   let seen = walk.value(data, '', 0);
   // Where it ended at a limit, that may have been in a cycle.
   if (walk.left < 0 ? walk.tooDeep || most > MOST_BLIND : walk.isCut && !rules.isGuarded) {

@@ -38,7 +38,8 @@ export class ProgramRun {
 
   #create(make: typeof waypost.createServer, options: waypost.CreateServerOptions | undefined): waypost.Application {
     // What the built-in logger writes is nobody's to read here.
-    const app = make({ ...options, logging: options?.logging?.logger === undefined ? { ...options?.logging, level: 'silent' } : options.logging });
+    const { logging } = options ?? {};
+    const app = make({ ...options, logging: logging && logging.logger !== undefined ? logging : { ...logging, level: 'silent' } });
     this.#applications.push(app);
     return app;
   }

@@ -91,8 +91,10 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
 function finish(bytes: Buffer, kind: BodyKind, charset: Charset, { bigint, limit, containerLimit = Math.max(50_000, limit / 20) }: ParseOptions, done: ParseListener): void {
   let value: unknown;
   try {
-    const text = charset.decode(bytes);
-    value = kind === 'json' ? parseJson(text, bigint, containerLimit) : kind === 'form' ? parseForm(text) : text;
+    // The escapes of a form are bytes of its charset too; those of Unicode are UTF-8.
+    const decode = kind === 'form' && !charset.unicode ? (field: Buffer): string => charset.decode(field) : undefined;
+    const text = decode === undefined ? charset.decode(bytes) : bytes.toString('latin1');
+    value = kind === 'json' ? parseJson(text, bigint, containerLimit) : kind === 'form' ? parseForm(text, decode) : text;
   } catch (error) {
     return done(error instanceof HttpError ? error : HttpError.of('MALFORMED_BODY', undefined, { cause: error }), undefined);
   }

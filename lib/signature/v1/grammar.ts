@@ -2,7 +2,7 @@ import type { SignatureAlgorithm } from '../../options/options';
 import type { ResolvedSignature } from '../../options/resolved';
 import type { HmacKey } from '../hmac';
 import { checkAge, type Rejection, rejection } from '../rejection';
-import type { ReceivedRequest } from '../scheme';
+import { foreignCharacter, type ReceivedRequest } from '../scheme';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
@@ -25,13 +25,18 @@ const TIMESTAMP = /^[0-9]{13}$/;
 
 // What a URL serializer leaves raw. Node also accepts { " [ \ and more in a
 // target, so a signed JSON body could be moved to the end of the URL.
-const TARGET = /^\/[\w\-.~:/@!$&'()*+,;=%[\]|^]*(?:\?[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]*)?$/;
+const TARGET = /^\/[\w\-.~:/@!$&'()*+,;=%[\]|^]*(?:\?[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]*)?/;
 const PATH_OR_MARK = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?]/;
 const QUERY_BYTE = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]/;
 
 // Methods whose body is usually absent, so that a body made of the end of the
 // URL would go unnoticed: a signed `DELETE /u/123` would delete `/u/12`.
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE']);
+
+/** Names the first character of a target that no server accepts where it stands; undefined for none. */
+export function refusedCharacter(target: string): string | undefined {
+  return foreignCharacter(target, TARGET);
+}
 
 /** Whether a signature is one digest in lower-case hexadecimal. */
 export function isDigest(signature: string, algorithm: SignatureAlgorithm): boolean {
@@ -70,9 +75,8 @@ export function checkHeaders(request: SignedRequest, config: SignatureConfig, no
   if (!TIMESTAMP.test(timestamp)) {
     return rejection('invalid', `the ${config.timestampHeaderName} header is not 13 decimal digits (milliseconds since the epoch)`);
   }
-  if (!TARGET.test(target)) {
-    return rejection('invalid', 'the request target holds a character that a URL serializer would have percent-encoded');
-  }
+  const character = refusedCharacter(target);
+  if (character !== undefined) return rejection('invalid', `the request target holds ${character}, which a URL serializer would have percent-encoded`);
   return checkAge(Number(timestamp), config, now);
 }
 

@@ -1,10 +1,10 @@
 import { crypto } from '../../packages';
-import type { ReceivedRequest } from '../scheme';
+import { foreignCharacter, type ReceivedRequest } from '../scheme';
 import type { Secret } from '../hmac';
 
 // What a request target is made of (RFC 9112 section 3.2.1), and what fetch
 // leaves raw beside it. A `#` is refused: parsers disagree on what follows it.
-const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
+const TARGET = /^\/[\x21\x22\x24-\x7e]*/;
 
 // RFC 9110 section 5.6.2, in lower case as RFC 9421 section 2.1 asks.
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
@@ -13,9 +13,9 @@ const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 // ASCII has no one encoding (RFC 9421 section 2.5).
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
-/** Whether the target is in origin form (`/path?query`) and visible ASCII, without a fragment. */
-export function isOriginForm(target: string): boolean {
-  return TARGET.test(target);
+/** Names the first character by which a target is not in origin form (`/path?query`) and visible ASCII, without a fragment; undefined for none. */
+export function refusedCharacter(target: string): string | undefined {
+  return foreignCharacter(target, TARGET);
 }
 
 /**

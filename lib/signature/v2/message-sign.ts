@@ -1,6 +1,6 @@
 import { crypto, structuredHeaders } from '../../packages';
 import { contentDigest } from './content-digest';
-import { isOriginForm, messageMac, signatureBase } from './message-base';
+import { messageMac, refusedCharacter, signatureBase } from './message-base';
 import { ALGORITHM, NONCE_LENGTH } from './message-input';
 import type { Secret } from '../hmac';
 import { isKeyId } from '../secret-source';
@@ -90,6 +90,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 }
 
 function checkedTarget(target: string): string {
-  if (isOriginForm(target)) return target;
-  throw new TypeError('signRequest: url must be a path and query of visible ASCII, as it is sent; percent-encode the rest with encodeURI');
+  const character = refusedCharacter(target);
+  if (character === undefined) return target;
+  throw new TypeError(`signRequest: url must be a path and query of visible ASCII, and holds ${character}; percent-encode it, as encodeURI does, and send that same url`);
 }

@@ -5,7 +5,7 @@ import { checkAge, isRejection, type Rejection, rejection } from '../rejection';
 import { bodyParts, type ReceivedRequest, sha256, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, secretsOf } from '../secret-source';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
-import { componentValue, isOriginForm, linesOf, messageMac, signatureBase } from './message-base';
+import { componentValue, linesOf, messageMac, refusedCharacter, signatureBase } from './message-base';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';
 
 /** What of `security.requestSignature` the scheme needs. */
@@ -61,7 +61,8 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     const isShared = typeof secret !== 'function';
     const signature = parseMessageSignature(request.headers);
     if (isRejection(signature)) return signature;
-    if (!isOriginForm(request.target)) return rejection('invalid', 'the request target is not a path and query of visible ASCII');
+    const character = refusedCharacter(request.target);
+    if (character !== undefined) return rejection('invalid', `the request target holds ${character}, and must be a path and query of visible ASCII`);
     if (!isShared && !isKeyId(signature.keyId)) {
       return rejection('invalid', 'the parameter keyid is absent or no key id: 1 to 256 visible ASCII characters, no comma');
     }

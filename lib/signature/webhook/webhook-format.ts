@@ -25,7 +25,7 @@ export interface WebhookFormat {
 // Each secret costs an HMAC however many signatures are offered, but each of
 // these costs a comparison. No service rotates through more than a few.
 const MOST_SIGNATURES = 16;
-const LONGEST_LIST = 2048;
+const LONGEST = 2048;
 
 // Ten digits are a time from 2001 to 2286, and the only way to write it.
 const SECONDS = /^[1-9][0-9]{9}$/;
@@ -35,7 +35,8 @@ const BASE64 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
 
 /**
  * Standard Webhooks: `webhook-signature: v1,<base64> v1,<base64>` over
- * `<webhook-id>.<webhook-timestamp>.<body>`. Other versions are passed over.
+ * `<webhook-id>.<webhook-timestamp>.<body>`; Svix names the three `svix-…`. As
+ * in the publisher's library all other entries are passed over.
  */
 const STANDARD: WebhookFormat = {
   headerName: 'webhook-signature',
@@ -46,29 +47,27 @@ const STANDARD: WebhookFormat = {
     return key.toString('base64') === text && key.some((byte) => byte !== 0) ? key : undefined;
   },
   read(signature, headers) {
-    const id = headers['webhook-id'];
-    const timestamp = headers['webhook-timestamp'];
+    // A handler may read either name: one that was not checked must say nothing else.
+    const twin = ['id', 'timestamp', 'signature'].find((name) => (headers[`svix-${name}`] ?? headers[`webhook-${name}`]) !== (headers[`webhook-${name}`] ?? headers[`svix-${name}`]));
+    if (twin !== undefined) return `the webhook-${twin} header and the svix-${twin} header differ`;
+    const id = headers['webhook-id'] ?? headers['svix-id'];
+    const timestamp = headers['webhook-timestamp'] ?? headers['svix-timestamp'];
     // With a full stop in the id, its end and the timestamp could change places with the start of the body.
-    if (!matches(/^[!-+\-/-~]{1,256}$/, id)) return 'the webhook-id header is absent, or not 1 to 256 visible ASCII characters without comma and full stop';
+    if (!matches(/^[ -+\-/-~]+$/, id) || id.length > LONGEST) return `the webhook-id header is absent, or not 1 to ${LONGEST} printable ASCII characters without comma and full stop`;
     if (!matches(SECONDS, timestamp)) return 'the webhook-timestamp header is absent, or not 10 decimal digits (seconds since the epoch)';
-    if (!matchesList(/^[^ ,]+,[^ ,]+(?: [^ ,]+,[^ ,]+)*$/, signature)) return 'the webhook-signature header is not a list such as "v1,<base64> v1,<base64>"';
-    const offered = signature.split(' ').filter((entry) => entry.startsWith('v1,')).map((entry) => entry.slice(3));
+    const offered = valuesOf('v1', signature, ' ', ',');
     return stamp(`${id}.${timestamp}.`, timestamp, offered, BASE64);
   },
 };
 
-/** Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>,v1=<hex>,v0=<hex>` over `<t>.<body>`. Other schemes than v1 are passed over. */
+/** Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>,v1=<hex>,v0=<hex>` over `<t>.<body>`. As in Stripe's library the last `t` counts, and all other entries are passed over. */
 const STRIPE: WebhookFormat = {
   headerName: 'Stripe-Signature',
   key: (secret) => secret,
   read(signature) {
-    if (!matchesList(/^\w+=[!-+\--~]*(?:,\w+=[!-+\--~]*)*$/, signature)) return 'the Stripe-Signature header is not a list such as "t=<seconds>,v1=<hex>"';
-    const entries = signature.split(',');
-    const [timestamp, second] = entries.filter((entry) => entry.startsWith('t=')).map((entry) => entry.slice(2));
-    if (second !== undefined) return 'the Stripe-Signature header names more than one time';
+    const timestamp = valuesOf('t', signature, ',', '=').at(-1);
     if (!matches(SECONDS, timestamp)) return 'the Stripe-Signature header has no t, or t is not 10 decimal digits (seconds since the epoch)';
-    const offered = entries.filter((entry) => entry.startsWith('v1=')).map((entry) => entry.slice(3));
-    return stamp(`${timestamp}.`, timestamp, offered, HEX);
+    return stamp(`${timestamp}.`, timestamp, valuesOf('v1', signature, ',', '='), HEX);
   },
 };
 
@@ -107,15 +106,16 @@ function matches(pattern: RegExp, value: string | string[] | undefined): value i
   return typeof value === 'string' && pattern.test(value);
 }
 
-function matchesList(pattern: RegExp, list: string): boolean {
-  return list.length <= LONGEST_LIST && pattern.test(list);
+/** What the entries of that name say, in a list that is short enough; as the publishers' libraries read it, up to a second sign. */
+function valuesOf(name: string, list: string, separator: string, sign: string): string[] {
+  if (list.length > LONGEST) return [];
+  return list.split(separator).map((entry) => entry.split(sign)).filter(([key]) => key === name).map(([, value = '']) => value);
 }
 
 function stamp(prefix: string, timestamp: string | undefined, offered: readonly string[], digest: RegExp): WebhookStamp | string {
-  if (offered.length === 0) return 'no signature of the version that is checked is offered';
   if (offered.length > MOST_SIGNATURES) return `more than ${MOST_SIGNATURES} signatures are offered`;
   // Buffer.from drops what is not of the encoding, and timingSafeEqual throws on unequal lengths; the grammar rules both out.
-  if (!offered.every((text) => digest.test(text))) return `a signature is not a SHA-256 digest in ${digest === HEX ? 'lower-case hexadecimal' : 'base64'}`;
-  const signatures = offered.map((text) => Buffer.from(text, digest === HEX ? 'hex' : 'base64'));
+  const signatures = offered.filter((text) => digest.test(text)).map((text) => Buffer.from(text, digest === HEX ? 'hex' : 'base64'));
+  if (signatures.length === 0) return `no signature of the version that is checked is offered, a SHA-256 digest in ${digest === HEX ? 'lower-case hexadecimal' : 'base64'}`;
   return { prefix, seconds: timestamp === undefined ? undefined : Number(timestamp), signatures };
 }

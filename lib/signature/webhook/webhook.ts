@@ -2,6 +2,7 @@ import { crypto } from '../../packages';
 import type { ResolvedWebhook } from '../../options/resolved';
 import { matchesAny, type Secret } from '../hmac';
 import { checkAge, type Rejection, rejection } from '../rejection';
+import { linesOf } from '../v2/message-base';
 import { bodyParts, type ReceivedRequest, type SignatureScheme, type Verdict } from '../scheme';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookStamp } from './webhook-format';
 
@@ -34,10 +35,15 @@ export class WebhookScheme implements SignatureScheme<WebhookStamp> {
     this.challenge = `Signature header="${format.headerName}", algorithm="hmac-sha256"`;
   }
 
-  begin({ method, headers }: ReceivedRequest, now: number): Rejection | WebhookStamp {
+  begin(request: ReceivedRequest, now: number): Rejection | WebhookStamp {
     const { headerName } = this;
-    const signature = headers[headerName.toLowerCase()];
+    const { method, headers } = request;
+    const own = headerName.toLowerCase();
+    const name = headers[own] === undefined ? own.replace(/^webhook-/, 'svix-') : own;
+    const signature = headers[name];
     if (signature === undefined) return rejection('missing', `the ${headerName} header is absent`);
+    // Joined they would be one list.
+    if ((linesOf(request).get(name)?.length ?? 0) > 1) return rejection('invalid', `the ${name} header is sent twice`);
     if (method !== 'POST') return rejection('invalid', 'webhooks are sent by POST');
     const read = typeof signature === 'string' ? this.#format.read(signature, headers) : `the ${headerName} header is no string`;
     if (typeof read === 'string') return rejection('invalid', read);
