@@ -75,6 +75,14 @@ export class Layer {
     return this.#patterns;
   }
 
+  /** @internal Keeps of where it was registered the text alone, and so of what is within: V8 holds on to a request that has registered it. */
+  settle(): void {
+    this.site.settle();
+    for (const layer of this.route?.stack ?? []) layer.settle();
+    const { mounted } = this;
+    if (mounted?.isApplication === false) for (const layer of mounted.layers) if (layer instanceof Layer) layer.settle();
+  }
+
   /** @internal How many parameters its function has. V8 takes as long to tell as it takes to call one. */
   get arity(): number {
     if (this.handle !== this.#counted) {

@@ -59,6 +59,8 @@ export class MountedRouter implements Mounted {
     if (last?.rules === rules && last.version === version && (!this.isStackRead || last.isOf(layers))) return last;
     const known = indexes.find((index) => index.rules === rules && index.version === version && index.isOf(layers));
     const index = known ?? new LayerIndex(layers, rules, version);
+    // What has come since was registered while requests came.
+    if (known === undefined && last !== undefined) for (const layer of index.layers) if (layer instanceof Layer && !last.layers.includes(layer)) layer.settle();
     this.#indexes = [index, ...indexes.filter((other) => other !== index && other.rules !== rules && other.version === version)].slice(0, 4);
     return index;
   }
