@@ -243,7 +243,7 @@ export class Application extends ConfiguredApplication {
   }
 
   /**
-   * Registers a route without handlers yet, as {@link Router.route}.
+   * Registers a route without handlers yet, to add them method by method.
    * @example
    * app.route('/users').get(list).post(create);
    */
@@ -252,7 +252,7 @@ export class Application extends ConfiguredApplication {
     return this.router.route(...given);
   }
 
-  /** As {@link Router.param}, of the application's router. */
+  /** As `param` of a router, for the application's own. */
   param(name: string | readonly string[], handler: ParamHandler): this {
     this.router.param(name, handler);
     return this;

@@ -37,9 +37,9 @@ export interface ListedPath {
 export interface IRouter extends Verbs {
   /** Adds middleware, error middleware or routers. */
   use: Use<this>;
-  /** See {@link Router.route}. */
+  /** Registers a route without handlers yet, to add them method by method. @throws TypeError when a pattern is wrong. */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
-  /** See {@link Router.param}. */
+  /** Calls back with the value of a parameter before what is registered here under a path that holds it. @throws TypeError for a wrong name, or what is no function. */
   param(name: string | readonly string[], handler: ParamHandler): this;
 }
 
