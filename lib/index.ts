@@ -19,7 +19,7 @@ export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';
 export type { InjectOptions, InjectResponse } from './application/inject';
 export type { ListenOptions, StartCallback } from './application/listen';
-export type { LineLevel, Logger, LogLevel } from './logger';
+export type { LineLevel, Logger, LogLevel } from './log/logger';
 export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing';
 export type {
   BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,

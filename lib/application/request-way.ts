@@ -28,7 +28,7 @@ import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
 import { methodsFor, takes } from '../routing/takes';
 import { RequestWatch } from '../routing/watch';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
 import { SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';

@@ -7,7 +7,7 @@ import { leavesUpgrade } from '../http/connection';
 import { answerSocket } from '../http/default-answer';
 import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import type { SentTarget, SignatureHook } from '../signature/hook';
 import { TargetViews } from '../signature/scope/target-views';
 import { guardedPart } from '../target';

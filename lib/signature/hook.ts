@@ -13,7 +13,7 @@ import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
 import type { ResolvedSignature, ResolvedWebhook } from '../options/resolved';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import { tracing } from '../tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { failureBody, isRejection, rejection } from './rejection';
