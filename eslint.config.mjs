@@ -19,6 +19,8 @@ const ROOMS = [
   { room: 'xjson', level: 3, files: /^xjson\// },
   { room: 'options', level: 2, files: /^options\// },
   { room: 'log', level: 1, files: /^log\// },
+  { room: 'target', level: 1, files: /^target\// },
+  { room: 'tracing', level: 1, files: /^tracing\// },
   { room: 'ground', level: 0, files: /^[a-z-]+$/ },
 ];
 

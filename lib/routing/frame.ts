@@ -1,6 +1,6 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { pathStart } from '../target';
+import { pathStart } from '../target/target';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
 import type { AnyLayer } from './layer';

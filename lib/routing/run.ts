@@ -1,7 +1,7 @@
 import { HttpError } from '../errors';
 import { answerOptions } from '../http/default-answer';
 import type { Response } from '../http/response';
-import { isDisputed, pathOf } from '../target';
+import { isDisputed, pathOf } from '../target/target';
 import { admit, admitBehind } from './admission';
 import { asError, callHandler } from './call';
 import { kRun, type RoutedRequest } from './caller';

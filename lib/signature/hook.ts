@@ -14,7 +14,7 @@ import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
 import type { ResolvedSignature, ResolvedWebhook } from '../options/resolved';
 import type { SafeLog } from '../log/safe-log';
-import { tracing } from '../tracing';
+import { tracing } from '../tracing/tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { failureBody, isRejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
