@@ -19,8 +19,8 @@ export type { ViewEngine, ViewOptions } from './application/view';
 export type { RenderableView, ViewClass } from './application/views';
 export type { InjectOptions, InjectResponse } from './application/inject';
 export type { ListenOptions, StartCallback } from './application/listen';
-export type { LineLevel, Logger, LogLevel } from './logger';
-export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing';
+export type { LineLevel, Logger, LogLevel } from './log/logger';
+export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing/tracing';
 export type {
   BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,

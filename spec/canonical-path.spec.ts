@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { foldWidely } from '../lib/routing/patterns/case';
 import { canonicalPath, tokens } from '../lib/signature/scope/canonical';
-import { decode } from '../lib/decoding';
+import { decode } from '../lib/target/decoding';
 import { SignatureScope } from '../lib/signature/scope/scope';
 import { runs } from './support/runs';
 import { growth, workOf } from './support/work-meter';

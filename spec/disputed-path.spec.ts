@@ -3,7 +3,7 @@ import expressOwn, { Router as ExpressRouter } from 'express';
 import fc from 'fast-check';
 import serveStatic from 'serve-static';
 import { createServer, express, type Handler, Router, static as staticFiles } from 'waypost';
-import { isDisputed } from '../lib/target';
+import { isDisputed } from '../lib/target/target';
 import { Folder } from './support/folder';
 import { Running } from './support/running';
 import { runs } from './support/runs';

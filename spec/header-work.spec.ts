@@ -7,7 +7,7 @@ import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
 import type { ReceivedRequest } from '../lib/signature/scheme';
 import { checkHeaders } from '../lib/signature/v1/grammar';
 import { WEBHOOK_FORMATS } from '../lib/signature/webhook/webhook-format';
-import { guardedPart, pathOf, queryOf } from '../lib/target';
+import { guardedPart, pathOf, queryOf } from '../lib/target/target';
 import { refusalOf } from './support/verdict';
 import { growth, workOf } from './support/work-meter';
 

@@ -37,16 +37,20 @@ async function loadedBy(program: string): Promise<string[]> {
   return loaded.filter((name) => name in dependencies || ['crypto', 'https', 'zlib'].includes(name)).sort();
 }
 
-const FIRST_ANSWER = 'await answer((app) => app.get(\'/\', (req, res) => res.status(200).set(\'X-A\', \'1\').json({ path: req.path })), { logging: { level: \'info\' } });';
+const FIRST_ANSWER = 'await answer((app) => app.get(\'/\', (req, res) => res.status(200).set(\'X-A\', \'1\').json({ path: req.path }))';
 
 test('until its first answer a server loads no package, and no module of Node that node:http does without', async () => {
-  expect(await loadedBy(FIRST_ANSWER)).toEqual([]);
+  expect(await loadedBy(`${FIRST_ANSWER});`)).toEqual([]);
+});
+
+test('for a line of the log it loads pino alone', async () => {
+  expect(await loadedBy(`${FIRST_ANSWER}, { logging: { level: 'info' } });`)).toEqual(['pino']);
 });
 
 /** What a program does, and what is loaded for it alone. */
 const USES: [string, string, string[]][] = [
   ['a parameter', 'await answer((app) => app.get(\'/:a\', (_req, res) => res.json(1)));', ['find-my-way']],
-  ['an error in the log', 'await answer((app) => app.get(\'/\', () => { throw new Error(); }), { logging: { level: \'info\' } });', ['pino']],
+  ['an error in the log', 'await answer((app) => app.get(\'/\', () => { throw new Error(); }), { logging: { level: \'info\' } });', ['pino', 'safe-stable-stringify']],
   ['app.log', 'waypost.createServer().log;', ['pino']],
   ['a cookie', 'await answer((app) => app.get(\'/\', (_req, res) => res.cookie(\'a\', \'1\').json(1)));', ['cookie']],
   ['vary', 'await answer((app) => app.get(\'/\', (_req, res) => res.vary(\'Accept\').json(1)));', ['vary']],

@@ -8,7 +8,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import pino from 'pino';
 import { createServer, type Logger, type ReplayStore, signRequest, XJsonResponseHandler } from 'waypost';
-import { SafeLog } from '../lib/safe-log';
+import { SafeLog } from '../lib/log/safe-log';
 import { FROM_LIB } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { ask, head, Wire } from './support/wire';
@@ -176,7 +176,7 @@ describe('standard output', () => {
       process.stderr.write([...codes].join());
     });`;
   const LINES = `
-    const log = require('./lib/logger').createLogger();
+    const log = require('./lib/log/logger').createLogger();
     for (let i = 0; i < 200; i++) log.error({ text: 'x'.repeat(2000) }, 'line ' + i);
     process.stderr.write('done');`;
 
@@ -206,28 +206,44 @@ describe('standard output', () => {
     expect(await endOf(LINES, 'pipe', (output) => void once(output.pause(), 'end'))).toEqual(['done', 0, null]);
   });
 
-  test('whose reader comes back is told how many lines were lost', async () => {
+  /** Runs a program that logs so many lines at once and one more when it is told to; reads slowly, and tells it when that line of the log has come. */
+  async function linesOf(count: number, until: string): Promise<{ level: number; msg: string }[]> {
     const program = `
-      const log = require('./lib/logger').createLogger();
-      for (let i = 0; i < 300; i++) log.error({ text: 'x'.repeat(2000) }, 'line ' + i);
-      process.stderr.write('full');
+      const log = require('./lib/log/logger').createLogger();
+      for (let i = 0; i < ${count}; i++) log.error({ text: 'x'.repeat(2000) }, 'line ' + i);
+      process.stderr.write('logged');
       process.stdin.once('data', () => {
-        log.error('the reader is back');
-        log.error('and stays');
+        log.error('the last line');
         process.exit();
       });`;
     const child = spawn(process.execPath, [...FROM_LIB, '-e', program], { cwd: join(__dirname, '..'), stdio: 'pipe' });
+    const closed = once(child, 'close');
     await once(child.stderr, 'data');
     let text = '';
-    child.stdout.on('data', (chunk) => (text += String(chunk)));
-    // What had been taken before is read by then.
-    while (!text.includes('line 20')) await once(child.stdout, 'data');
-    child.stdin.write('go');
-    await once(child, 'close');
-    const lines = text.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}')).map((line) => JSON.parse(line) as { level: number; msg: string });
-    const whole = lines.filter(({ msg }) => msg.startsWith('line ')).length;
-    expect(whole).toBeLessThan(300);
-    expect(lines.slice(whole)).toMatchObject([{ level: 40, msg: `${300 - whole} lines of the log were lost: standard output took none` }, { msg: 'the reader is back' }, { msg: 'and stays' }]);
+    child.stdout.on('data', (chunk) => {
+      const had = text.includes(until);
+      text += String(chunk);
+      if (!had && text.includes(until)) child.stdin.write('go');
+      child.stdout.pause();
+      setImmediate(() => child.stdout.resume());
+    });
+    await closed;
+    return text.trimEnd().split('\n').map((line) => JSON.parse(line) as { level: number; msg: string });
+  }
+
+  test('that is read late, and at leisure, gets every line whole', async () => {
+    const lines = await linesOf(200, '"line 199"');
+    expect(lines.map(({ msg }) => msg)).toEqual([...Array.from({ length: 200 }, (_, i) => `line ${i}`), 'the last line']);
+  });
+
+  test('whose reader is too far behind is told how many lines were lost, and gets none in parts', async () => {
+    const lines = await linesOf(1_000, ' lost: ');
+    const whole = lines.length - 2;
+    expect(whole).toBeGreaterThan(400);
+    expect(whole).toBeLessThan(1_000);
+    expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+      ...Array.from({ length: whole }, (_, i) => [50, `line ${i}`]), [40, `${1_000 - whole} lines of the log were lost: standard output took none`], [50, 'the last line'],
+    ]);
   });
 
   test('that a child process was given, and nobody reads, holds up neither requests nor the end', async () => {
@@ -257,18 +273,5 @@ describe('standard output', () => {
       closeSync(fifo);
       rmSync(folder, { recursive: true });
     }
-  });
-
-  test('that is read at leisure gets every line whole', async () => {
-    let text = '';
-    const slow = (output: Readable): void => void output.on('data', (chunk) => {
-      text += String(chunk);
-      output.pause();
-      setImmediate(() => output.resume());
-    });
-    const child = endOf(LINES, 'pipe', slow);
-    expect(await child).toEqual(['done', 0, null]);
-    const lines = text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { msg: string });
-    expect(lines.map(({ msg }) => msg)).toEqual(Array.from({ length: 200 }, (_, i) => `line ${i}`));
   });
 });

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import pino from 'pino';
 import { express } from 'waypost';
-import { createLogger, type LogDestination, type Logger } from '../lib/logger';
+import { createLogger, type Logger } from '../lib/log/logger';
+import type { LogDestination } from '../lib/log/standard-output';
 import { Running } from './support/running';
 import { runs } from './support/runs';
 import { post } from './support/wire';
@@ -41,12 +42,12 @@ class Caused extends Error {
 Object.defineProperty(Caused.prototype, 'inner', { enumerable: true });
 
 const text = fc.string({ unit: 'binary', maxLength: 8 });
-const name = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom('code', 'status', 'name', 'cause', 'errors', 'type', 'aggregateErrors', 'body'));
+const name = fc.oneof(fc.string({ maxLength: 4 }), fc.constantFrom('code', 'status', 'name', 'cause', 'errors', 'type', 'aggregateErrors'));
 
 /** Errors, and what else may be thrown, with what they carry. */
 const { error, value } = fc.letrec<{ error: unknown; value: unknown }>((tie) => ({
   value: fc.oneof(
-    { depthSize: 'small' }, text, fc.double(), fc.boolean(), fc.bigInt(), fc.constantFrom(undefined, null, () => 1, Symbol('s'), new Date(0), new Date(NaN), new Map([[1, 2]]), /a/, Buffer.from('few'), new Uint16Array(3), { toJSON: () => 'given' }),
+    { depthSize: 'small' }, text, fc.double(), fc.boolean(), fc.constantFrom(undefined, null, () => 1, Symbol('s'), new Date(0), new Date(NaN), new Map([[1, 2]]), /a/, Buffer.from('few'), new Uint16Array(3), { toJSON: () => 'given' }),
     fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(name, tie('value'), { maxKeys: 3 }), tie('error'),
   ),
   error: fc.oneof(
@@ -200,26 +201,15 @@ test('what toJSON makes is written, and asked for no more', () => {
   for (const each of [outer, whole, large]) expect(ours(each)).toBe(theirs(each));
 });
 
-test('causes in a circle, or too many, end with dots', () => {
-  const a = new Error('a');
-  a.cause = new Error('b', { cause: a });
-  const many = Array.from({ length: 12 }).reduce<Error>((cause, _, i) => new Error(String(i), { cause }), new Error('first'));
-  expect([a, many].map((error) => (JSON.parse(ours(error)) as { err: { message: string } }).err.message)).toEqual(['a: b: ...', '11: 10: 9: 8: 7: 6: 5: 4: ...']);
-});
-
-test('what can\'t be read is left out, and what stands beside it is written', () => {
-  const { proxy, revoke } = Proxy.revocable({}, {});
-  const nested = new String('text');
-  Object.assign(nested, { valueOf: () => nested });
-  const error = Object.assign(new Error('outer'), { code: 'CODE', proxy, nested, bytes: Object.assign(Buffer.alloc(1_000), { constructor: null }), list: [proxy, 2] });
-  Object.defineProperty(error, 'getter', { enumerable: true, get: fails.toJSON });
-  revoke();
-  expect(JSON.parse(ours(error))).toMatchObject({ err: { type: 'Error', message: 'outer', code: 'CODE', proxy: '[unreadable]', nested: 'text', getter: '[unreadable]', bytes: '[Uint8Array of 1000 bytes]', list: ['[unreadable]', 2] } });
+test('what is called body is left out, and BigInts are text', () => {
+  const { err } = JSON.parse(ours(Object.assign(new Error('invalid', { cause: Object.assign(new Error('inner'), { body: 'hunter2' }) }), { body: 'hunter2', sent: { body: 'hunter2' }, id: 10n ** 30n }))) as { err: object };
+  expect(err).toMatchObject({ message: 'invalid: inner', sent: {}, id: `1${'0'.repeat(30)}` });
+  expect(JSON.stringify(err)).not.toContain('hunter2');
 });
 
 test('what is left out is counted', () => {
   const { err } = JSON.parse(ours(Object.assign(new AggregateError(Array.from({ length: 150 }, () => new Error('member')), 'all'), { code: 'ALL', note: 'x'.repeat(10_003) }))) as { err: { aggregateErrors: unknown[]; code: string; note: string } };
-  expect([err.aggregateErrors.length, err.aggregateErrors.at(-1), err.code]).toEqual([101, '... 50 more', 'ALL']);
+  expect([err.aggregateErrors.length, err.aggregateErrors.at(-1), err.code]).toEqual([100, '... 51 more', 'ALL']);
   expect(err.note.slice(-22)).toBe('x... 3 more characters');
 });
 

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { LOG_LEVELS, checkLogger, createLogger, type LogLevel, type Logger } from '../lib/logger';
+import pino from 'pino';
+import { LOG_LEVELS, LatePino, checkLogger, createLogger, type LogLevel, type Logger } from '../lib/log/logger';
 import { FROM_LIB } from './support/child-program';
 
 const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -29,8 +30,30 @@ describe('the built-in logger', () => {
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, msg: 'failed', route: '/a', err: { message: 'broken' } });
   });
 
+  test('writes what pino writes, whatever the fields are called', () => {
+    for (const [fields, message] of [[{ 2: 'b', a: 1, toJSON: 1, ['__proto__']: null }, '%s "\n\u2028'], [{ a: undefined, list: [1n, new Map()] }, undefined], [new Error('broken'), 'why']] as const) {
+      const [ours, theirs] = [createLogger, pino].map((make) => {
+        const lines: string[] = [];
+        (make as typeof createLogger)({}, { write: (line: string) => void lines.push(line.replace(/"time":\d+/, '"time":0')) }).warn(fields, message);
+        return lines;
+      });
+      expect(ours).toEqual(theirs);
+      expect(ours).toHaveLength(1);
+    }
+  });
+
+  test('follows what is said of the level to pino itself', () => {
+    const lines: string[] = [];
+    const logger = createLogger({}, { write: (line) => void lines.push(line) }) as LatePino;
+    logger.whole.level = 'debug';
+    logger.debug('shown');
+    logger.whole.level = 'silent';
+    logger.fatal('not shown');
+    expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(['shown']);
+  });
+
   test('writes to standard output, and has written when the process exits at once', () => {
-    const program = "require('./lib/logger').createLogger().info('standing'); process.exit(0)";
+    const program = "require('./lib/log/logger').createLogger().info('standing'); process.exit(0)";
     const { stdout, status } = spawnSync(process.execPath, [...FROM_LIB, '-e', program], {
       cwd: join(__dirname, '..'),
       encoding: 'utf8',

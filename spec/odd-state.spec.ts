@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Application, createServer, type CreateServerOptions, express, type NextFunction, type Request, type Response } from 'waypost';
-import { tracing } from '../lib/tracing';
+import { tracing } from '../lib/tracing/tracing';
 import { LogRecorder, Running } from './support/running';
 import { head, Wire } from './support/wire';
 

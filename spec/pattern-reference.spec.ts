@@ -6,7 +6,7 @@ import { kMounted } from '../lib/routing/layer';
 import { Router } from '../lib/routing/router';
 import type { RoutingRules } from '../lib/routing/rules';
 import { takes } from '../lib/routing/takes';
-import { isDisputed } from '../lib/target';
+import { isDisputed } from '../lib/target/target';
 import { referenceMatch, referencePrefix, type ReferenceRules } from './support/reference-matcher';
 import { routed, rulesOf } from './support/routed';
 import { runs } from './support/runs';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import proxyAddr from 'proxy-addr';
 import { Request } from '../lib/http/request';
 import type { RequestSettings } from '../lib/http/request-state';
-import { pathOf, queryOf } from '../lib/target';
+import { pathOf, queryOf } from '../lib/target/target';
 import { requestClass } from './support/request-class';
 import { Running } from './support/running';
 import { runs } from './support/runs';

@@ -3,7 +3,7 @@ import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer as createHttpServer } from 'node:http';
 import oracle from 'express';
 import { type Application, type BodyEvent, createServer, type EndEvent, type FailureEvent, type Handler, type HandlerEvent, type RefusalEvent, type RouteEvent, Router, signRequest } from 'waypost';
-import { tracing } from '../lib/tracing';
+import { tracing } from '../lib/tracing/tracing';
 import { read, table } from './support/document';
 import { Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';

@@ -5,9 +5,9 @@ import { read } from '../errors';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import type { LineLevel } from '../logger';
+import type { LineLevel } from '../log/logger';
 import { kRun, type RoutedRequest } from '../routing/caller';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 
 /** Marks a response whose line will be written, so that of several applications the outermost writes it. */
 const kLine = Symbol('waypost.response.accessLine');

@@ -1,5 +1,5 @@
 import { LONGEST_DELAY } from '../options/field';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 
 /** A listener of an application's `close` event; a promise that it returns is waited for. */
 export type CloseListener = () => unknown;

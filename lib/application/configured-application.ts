@@ -7,7 +7,7 @@ import type { ResolvedOptions } from '../options/resolved';
 import { kMounted } from '../routing/layer';
 import { Router } from '../routing/router';
 import { makeRules, type RoutingRules } from '../routing/rules';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
 import type { ViewEngine } from './view';
 import { addEngine, type RenderableView, renderView, type ViewHost } from './views';

@@ -3,7 +3,7 @@ import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
 import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 
 /** Warns of requests that nobody answers, and answers in the place of handlers that take too long. */
 export class HandlerTimeout implements Watchman {

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { read } from '../errors';
 import { assign } from '../http/assignable';
-import { childOf, type Logger } from '../logger';
+import { childOf, type Logger } from '../log/logger';
 import type { ResolvedRequestId } from '../options/resolved';
 import { crypto } from '../packages';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 
 /** What may be an id, whoever gave it: no letter that a log, a header or a URL takes for more than itself, and no more than a line bears. */
 const FIT = /^[\w.~:;=+/@-]{1,200}$/;

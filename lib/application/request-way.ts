@@ -2,7 +2,7 @@ import { AccessLog } from './access-log';
 import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
-import { guardedCall } from '../guarded-call';
+import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { HostCheck } from '../http/host';
@@ -18,7 +18,7 @@ import { kAnswering } from '../http/response-state';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
-import { hasOpenTelemetry } from '../open-telemetry';
+import { hasOpenTelemetry } from '../tracing/open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
 import { HandlerTimeout } from './handler-timeout';
 import { admit, admitBehind } from '../routing/admission';
@@ -28,11 +28,11 @@ import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
 import { methodsFor, takes } from '../routing/takes';
 import { RequestWatch } from '../routing/watch';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
 import { SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
-import { isDisputed, pathEnd, pathOf, pathStart } from '../target';
+import { isDisputed, pathEnd, pathOf, pathStart } from '../target/target';
 
 /** The application whose way it is. */
 export interface WayApplication extends Mounted {

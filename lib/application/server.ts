@@ -8,7 +8,7 @@ import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import { https as nodeHttps } from '../packages';
 import type { ResolvedServer } from '../options/resolved';

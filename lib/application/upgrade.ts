@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { errorBody, HttpError } from '../errors';
-import { guardedCall } from '../guarded-call';
+import { guardedCall } from '../http/guarded-call';
 import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade } from '../http/connection';
 import { answerSocket } from '../http/default-answer';
 import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import type { SentTarget, SignatureHook } from '../signature/hook';
 import { TargetViews } from '../signature/scope/target-views';
-import { guardedPart } from '../target';
+import { guardedPart } from '../target/target';
 
 /** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;

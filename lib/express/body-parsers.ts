@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hide, noteParserCallback } from '../exposure';
-import { markFactory } from '../middleware-factory';
+import { markFactory } from '../routing/middleware-factory';
 import { bodyParser } from '../packages';
 import type { Handler } from '../routing/handler';
 

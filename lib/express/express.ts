@@ -10,7 +10,7 @@ import { Route } from '../routing/route';
 import type { IRouter as OwnIRouter, Router as OwnRouter } from '../routing/router';
 import { Router } from '../routing/router-constructor';
 import type { RouterOptions as OwnRouterOptions } from '../routing/rules';
-import { markFactory } from '../middleware-factory';
+import { markFactory } from '../routing/middleware-factory';
 import { json, raw, text, urlencoded } from './body-parsers';
 import type * as types from './express-types';
 import { staticFiles } from './static-files';

@@ -10,10 +10,10 @@ import { asError } from '../http/file/file-pipe';
 import { KnownFiles } from '../http/file/known-files';
 import { escapeHtml } from '../http/redirect';
 import { kSettings, type ResponseSettings } from '../http/response-state';
-import { markFactory } from '../middleware-factory';
+import { markFactory } from '../routing/middleware-factory';
 import { encodeUrl } from '../packages';
 import type { Handler, NextFunction } from '../routing/handler';
-import { isDisputed, pathEnd, pathOf, pathStart } from '../target';
+import { isDisputed, pathEnd, pathOf, pathStart } from '../target/target';
 
 /** Options of {@link staticFiles}. */
 export interface StaticOptions {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Logger } from '../logger';
+import type { Logger } from '../log/logger';
 import type { Presumed, Unchecked } from './unchecked';
 
 /* eslint-disable @typescript-eslint/no-namespace, @typescript-eslint/no-empty-object-type -- filled in by others, by declaration merging */

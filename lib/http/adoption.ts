@@ -5,7 +5,7 @@ import { forgetQuery, Request } from './request';
 import { kQuery, kSettings as kRequestSettings } from './request-state';
 import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 
 /** Methods by which a response leaves. */
 const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];

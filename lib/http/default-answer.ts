@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { asFailure, type ErrorBody, errorBody, headersOf, type HttpError, statusOf, statusText } from '../errors';
 import { isExposed } from '../exposure';
-import { pathOf } from '../target';
+import { pathOf } from '../target/target';
 import { forgetFraming } from './answer';
 import { closeBehind, destroyAfter } from './connection';
 import { hintForCall } from './foreign-call';

@@ -11,7 +11,7 @@ import { RequestHead } from './request-head';
 import { type Claims, DEFAULT_SETTINGS, kBodyLimit, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
-import { pathOf, queryOf } from '../target';
+import { pathOf, queryOf } from '../target/target';
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
 /** What an application of Express 4 was given as its query. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';

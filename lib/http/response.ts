@@ -1,7 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { guardedCall } from '../guarded-call';
+import { guardedCall } from './guarded-call';
 import { contentDisposition, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { HttpError } from '../errors';
 import { isAmbiguousPath } from './file/ambiguous-path';
-import { guardedCall } from '../guarded-call';
+import { guardedCall } from './guarded-call';
 import type { HostApplication, RenderCallback } from './host-application';
 import { kFailing } from './response-state';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { TlsOptions } from 'node:tls';
-import type { LineLevel, Logger, LogLevel } from '../logger';
+import type { LineLevel, Logger, LogLevel } from '../log/logger';
 
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
 export interface CreateServerOptions {

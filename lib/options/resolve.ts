@@ -1,4 +1,4 @@
-import { LOG_LEVELS, checkLogger, type LineLevel } from '../logger';
+import { LOG_LEVELS, checkLogger, type LineLevel } from '../log/logger';
 import {
   bytes, callback, count, describe, type Field, type Fields, flag, isHeaderName, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT,
   section, text, type Warning,

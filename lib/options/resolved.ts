@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { LineLevel, Logger, LogLevel } from '../logger';
+import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
   HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, TrustFunction, TrustProxy, WebhookConfig,
 } from './options';

@@ -1,5 +1,5 @@
 import { HttpError } from '../errors';
-import { hasOrigin, isDisputed } from '../target';
+import { hasOrigin, isDisputed } from '../target/target';
 import { type ApplicationRoot, type Caller, kRun, type Removed, targetBeneath } from './caller';
 
 /**

@@ -1,5 +1,5 @@
 import type { Request } from '../http/request';
-import { pathStart } from '../target';
+import { pathStart } from '../target/target';
 import type { NextFunction } from './handler';
 import type { AnyLayer } from './layer';
 import type { Lookup } from './layer-index';

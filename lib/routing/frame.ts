@@ -1,7 +1,7 @@
 import { answerOptions } from '../http/default-answer';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { pathStart } from '../target';
+import { pathStart } from '../target/target';
 import { admitBehind } from './admission';
 import { callHandler } from './call';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';

@@ -1,7 +1,7 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
-import { type HandlerEvent, tracing } from '../tracing';
+import { type HandlerEvent, tracing } from '../tracing/tracing';
 import type { Layer } from './layer';
 
 /** One call of a handler, from its start to its end; what subscribers of both are given. */

@@ -1,4 +1,4 @@
-import { markFactory } from '../middleware-factory';
+import { markFactory } from './middleware-factory';
 import { Route } from './route';
 import { Router as RouterClass } from './router';
 import type { RouterOptions } from './rules';

@@ -1,6 +1,6 @@
 import { HttpError } from '../errors';
 import type { Response } from '../http/response';
-import { isDisputed, pathOf } from '../target';
+import { isDisputed, pathOf } from '../target/target';
 import { admit } from './admission';
 import { asError, callHandler } from './call';
 import { kRun, type RoutedRequest } from './caller';

@@ -1,4 +1,4 @@
-import { kFactory } from '../middleware-factory';
+import { kFactory } from './middleware-factory';
 import type { AnyHandler } from './handler';
 import type { Layer } from './layer';
 import type { Mount, Registered } from './listing';

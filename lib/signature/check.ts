@@ -4,7 +4,7 @@ import { keepStill, letFlow, stopFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import { kBodyLimit } from '../http/request-state';
 import type { Response } from '../http/response';
-import { guardedPart } from '../target';
+import { guardedPart } from '../target/target';
 import type { SignatureHook } from './hook';
 import { TargetViews } from './scope/target-views';
 

@@ -1,4 +1,4 @@
-import type { SafeLog } from '../safe-log';
+import type { SafeLog } from '../log/safe-log';
 import type { ResolvedSecurity } from '../options/resolved';
 import { Path, type PathRules } from '../routing/patterns/path';
 import { parsePattern, Pattern } from '../routing/patterns/pattern';

@@ -1,5 +1,5 @@
 import { statusOf } from '../../errors';
-import { tracing } from '../../tracing';
+import { tracing } from '../../tracing/tracing';
 import { assign } from '../assignable';
 import { closeBehind } from '../connection';
 import type { Request } from '../request';

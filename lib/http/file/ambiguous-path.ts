@@ -1,5 +1,5 @@
-import { decode } from '../../decoding';
-import { pathOf } from '../../target';
+import { decode } from '../../target/decoding';
+import { pathOf } from '../../target/target';
 
 /** `..` as a segment, by either separator. */
 const UP = /(?:^|[\\/])\.\.(?:[\\/]|$)/;

@@ -1,5 +1,5 @@
 import { foldWidely } from '../../routing/patterns/case';
-import { decode, type Decoded } from '../../decoding';
+import { decode, type Decoded } from '../../target/decoding';
 
 /** What is left of a path in its canonical form, and whether reaching it took more than decoding. */
 interface Canonical {

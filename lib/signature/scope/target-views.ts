@@ -1,5 +1,5 @@
 import { Path, type PathRules } from '../../routing/patterns/path';
-import { pathOf, pathStart } from '../../target';
+import { pathOf, pathStart } from '../../target/target';
 import { canonical, tokens } from './canonical';
 import { LOOSE } from './scope-entry';
 

@@ -1,5 +1,5 @@
 import { decode } from './decoding';
-import { parseurl } from './packages';
+import { parseurl } from '../packages';
 
 const SLASH = 0x2f;
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util';
 import { LevelMethods, type LineLevel, type Logger, logs } from './logger';
 
 /** Longest text of a value that a logger could not write, in UTF-16 units. */
@@ -7,8 +6,8 @@ const LONGEST = 10_000;
 /**
  * Writes an application's own lines with the logger it was given. What is
  * thrown may be anything, such as a proxy that was revoked, and a logger may
- * fail by itself: a line that it can't write is written with its values as
- * text, else without them, else it is lost. Nothing here throws.
+ * fail by itself: a line that it can't write is written with the stack of its
+ * error alone, else without its fields, else it is lost. Nothing here throws.
  */
 export class SafeLog extends LevelMethods {
   readonly #logger: Logger;
@@ -45,22 +44,14 @@ export class SafeLog extends LevelMethods {
   }
 }
 
+/** Nothing but an error's stack is told of what can't be written: other members may be hidden by what has failed. */
 function inWords(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, LONGEST) : wordsFor(value)]));
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'object' || typeof value === 'function' ? stackOf(value) : value]));
 }
 
-function wordsFor(value: unknown): string {
-  try {
-    return inspect(value, { depth: 1, customInspect: false, maxStringLength: LONGEST }).slice(0, LONGEST);
-  } catch {
-    return stackOf(value);
-  }
-}
-
-/** What can be had of an error of which some other part can't be read, its cause for one. */
 function stackOf(value: unknown): string {
   try {
-    return String((value as Error).stack).slice(0, LONGEST);
+    return String((value as Error).stack ?? 'a value that cannot be written').slice(0, LONGEST);
   } catch {
     return 'a value that cannot be read';
   }

@@ -1,8 +1,7 @@
-import { hostname } from 'node:os';
+import { pino } from '../packages';
 import { lineFormat } from './line-format';
 import { loggedError } from './logged-error';
-import { pino } from './packages';
-import { StandardOutput } from './standard-output';
+import { type LogDestination, standardOutput } from './standard-output';
 
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -38,11 +37,6 @@ export interface Logger {
   child?(fields: Record<string, unknown>): Logger;
 }
 
-/** Where the built-in logger writes: each line is one call. */
-export interface LogDestination {
-  write(line: string): void;
-}
-
 /** A level at which a line can be written. */
 export type LineLevel = Exclude<LogLevel, 'silent'>;
 
@@ -50,11 +44,6 @@ const METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const sa
 
 /** pino's numbers of its levels. */
 const NUMBERS: Readonly<Record<LogLevel, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60, silent: Infinity };
-
-/** Half of a character, which pino leaves as it is where it stands alone. */
-const SURROGATE = /[\ud800-\udfff]/;
-/** Fields that pino writes itself, or in its own way. */
-const OWN_FIELDS: readonly string[] = ['level', 'time', 'pid', 'hostname', 'msg', 'err'];
 
 /** The methods of a logger that writes lines of all levels in one way. */
 export abstract class LevelMethods implements Logger {
@@ -85,21 +74,21 @@ export abstract class LevelMethods implements Logger {
   }
 }
 
-/** pino, made at the first line that is more than plain data: to load it takes longer than all else at the start of a server. */
+/** pino, loaded with the first line: to load it takes longer than all else at the start of a server. */
 export class LatePino extends LevelMethods {
   readonly #level: LogLevel;
-  readonly #destination: LogDestination;
+  readonly #makeDestination: () => LogDestination;
   #pino: (Logger & { readonly levelVal: number }) | undefined;
 
-  constructor(level: LogLevel, destination: LogDestination) {
+  constructor(level: LogLevel, makeDestination: () => LogDestination) {
     super();
     this.#level = level;
-    this.#destination = destination;
+    this.#makeDestination = makeDestination;
   }
 
   /** pino itself, for whom its whole surface is meant. */
   get whole(): Logger & { readonly levelVal: number } {
-    return (this.#pino ??= pino()({ level: this.#level, serializers: { err: (error: Error) => pino().stdSerializers.err(loggedError(error) as Error) } }, this.#destination));
+    return (this.#pino ??= pino()({ level: this.#level, serializers: { err: loggedError } }, this.#makeDestination()));
   }
 
   get level(): string | undefined {
@@ -111,37 +100,14 @@ export class LatePino extends LevelMethods {
   }
 
   protected override write(level: LineLevel, fields: object | string, message: string | undefined): void {
-    if (NUMBERS[level] < this.levelVal) return;
-    const line = this.#pino === undefined ? plainLine(NUMBERS[level], fields, message) : undefined;
-    if (line === undefined) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
-    else this.#destination.write(line);
+    if (NUMBERS[level] >= this.levelVal) (this.whole[level] as (fields: object | string, message?: string) => void)(fields, message);
   }
-}
-
-/** The line that pino would write; undefined where it has a way of its own to write what is in it, as of errors. */
-function plainLine(level: number, fields: object | string, message: string | undefined): string | undefined {
-  const [shown, msg] = typeof fields === 'string' ? [{}, fields] : [fields, message];
-  if (!isScalar(msg ?? null) || Object.entries(shown).some(([name, value]) => OWN_FIELDS.includes(name) || !isScalar(name) || !isPlain(value))) return undefined;
-  const parts = [{ level, time: Date.now(), pid: process.pid, hostname: hostname() }, shown, { msg }];
-  // One after another: in one object names that are numbers would come first.
-  return `{${parts.map((part) => JSON.stringify(part).slice(1, -1)).filter((text) => text !== '').join(',')}}\n`;
-}
-
-/** Whether it is written alike by JSON.stringify and by pino: no object, or one whose values are none. */
-function isPlain(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return isScalar(value);
-  return Object.getPrototypeOf(value) === Object.prototype && Object.entries(value).flat().every(isScalar);
-}
-
-function isScalar(value: unknown): boolean {
-  if (typeof value === 'string') return !SURROGATE.test(value);
-  return value === null || typeof value === 'boolean' || Number.isFinite(value);
 }
 
 /**
  * The logger of an application: the given one as it is, else pino, which writes
  * one line at a time to standard output, synchronously: of JSON, or on a
- * terminal in development to be read. A line that can't be written there is lost.
+ * terminal in development to be read, where the program has pino-pretty.
  *
  * @param options What of `logging` and `env` it goes by, known to be right.
  * @param destination Where pino writes. @default standard output
@@ -151,7 +117,13 @@ export function createLogger(
   destination?: LogDestination,
 ): Logger {
   const { level = 'info', logger, env } = options;
-  return logger ?? new LatePino(level, destination ?? new StandardOutput(env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined));
+  return logger ?? new LatePino(level, () => destination ?? outputOf(env));
+}
+
+function outputOf(env: string | undefined): LogDestination {
+  const format = env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined;
+  const output = standardOutput();
+  return format === undefined ? output : { write: (line) => output.write(format(line)) };
 }
 
 /**

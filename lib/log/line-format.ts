@@ -1,0 +1,38 @@
+import { dirname } from 'node:path';
+import type { WriteStream } from 'node:tty';
+
+/** The part of the package pino-pretty that is used: it makes a function that makes text of a line's fields. */
+interface PinoPretty {
+  prettyFactory(options: object): (fields: unknown) => string;
+}
+
+/** What a terminal obeys in place of showing it: control characters, ends of lines, marks that turn the order of letters round. */
+const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+/**
+ * Makes what a developer reads on a terminal of pino's lines of JSON, by the package pino-pretty; undefined where
+ * the program has none. What a client has sent stands there with its control characters as escapes.
+ */
+export function lineFormat(terminal: Pick<WriteStream, 'hasColors'>): ((line: string) => string) | undefined {
+  try {
+    const path = require.resolve('pino-pretty', { paths: [process.cwd(), dirname(process.argv[1] ?? '')] });
+    // eslint-disable-next-line @typescript-eslint/no-require-imports -- the program's choice, known only now
+    const format = (require(path) as PinoPretty).prettyFactory({ colorize: terminal.hasColors(), ignore: 'pid,hostname' });
+    return (line) => format(harmless('', JSON.parse(line)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A copy without what a terminal obeys; the lines of a stack stay lines. */
+function harmless(name: string, value: unknown): unknown {
+  if (typeof value === 'string') return name === 'stack' ? value.split('\n').map(escaped).join('\n') : escaped(value);
+  if (Array.isArray(value)) return value.map((entry) => harmless('', entry));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [escaped(key), harmless(key, entry)]));
+}
+
+/** JSON has escapes for most such characters, and none for those of C1 and the marks. */
+function escaped(text: string): string {
+  return text.replace(OBEYED, (character) => (character < ' ' ? JSON.stringify(character).slice(1, -1) : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
+}
