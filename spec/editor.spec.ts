@@ -31,7 +31,8 @@ test.each(['app', 'router', 'program', 'req', 'res', 'of'])('no member by a symb
 });
 
 test('nor has any public type one', () => {
-  expect(editor.publicNames().map(({ name }) => name).filter((name) => name.includes('__@'))).toEqual([]);
+  // One of JavaScript's own is no symbol of waypost.
+  expect(editor.publicNames().map(({ name }) => name).filter((name) => name.includes('__@') && !name.includes('__@asyncDispose@'))).toEqual([]);
 });
 
 test('every public name says what it does', () => {
