@@ -164,13 +164,14 @@ export class RouterRun extends Frame {
     if (pattern === undefined) return undefined;
     const { asExpress } = this.rules;
     const isRoute = layer.route !== undefined;
+    // Express captures before it looks at the method, and raises what is malformed.
+    const captured = asExpress && lookup.isLoose ? lookup.capture(step, pattern, true) : undefined;
     const isPassed = isRoute ? failure !== undefined || !this.#handles(layer.route) : this.#passesOver(layer, pattern, failure);
     if (isPassed && !isRoute) this.#passed = step.position;
-    // Express captures before it looks at the method, and raises what is malformed.
-    if (isPassed && !(asExpress && lookup.isLoose)) return undefined;
-    const params = lookup.capture(step, pattern, isRoute || asExpress);
+    if (isPassed) return undefined;
+    const params = captured ?? lookup.capture(step, pattern, isRoute || asExpress);
     if (isRoute && !asExpress) this.checkMounts();
-    if (isPassed || (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer))) return undefined;
+    if (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer)) return undefined;
     this.pattern = pattern;
     this.layer = layer;
     return params;
