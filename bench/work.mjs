@@ -70,6 +70,17 @@ export function routesIn(mount) {
   return own.map(([method, path, isAsked]) => [method, path.slice(mount.length) || '/', isAsked]);
 }
 
+/** Registers the routes in three routers, two deep. @param mount Mounts a router in another. */
+export function nestRoutes([app, api, users, products], addRoutes, mount = (around, path, router) => around.use(path, router)) {
+  addRoutes(users, routesIn('/api/users'));
+  addRoutes(products, routesIn('/api/products'));
+  mount(api, '/users', users);
+  mount(api, '/products', products);
+  addRoutes(api, routesIn('/api'));
+  mount(app, '/api', api);
+  addRoutes(app, routesIn(''));
+}
+
 /** Paths of the case `routes`, each with one parameter. */
 export function manyPaths(count) {
   return Array.from({ length: count }, (_, i) => `/resource-${i}/items/:id`);

@@ -1,6 +1,6 @@
 /** Peer: Express 5. Its ETag and X-Powered-By are turned off, since the others send none. */
 import express from 'express';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function make() {
   return express().disable('etag').disable('x-powered-by');
@@ -101,13 +101,7 @@ main({
     const app = make();
     const [api, users, products] = [express.Router(), express.Router(), express.Router()];
     const answer = (req, res) => res.json(req.params);
-    addRoutes(users, answer, routesIn('/api/users'));
-    addRoutes(products, answer, routesIn('/api/products'));
-    api.use('/users', users);
-    api.use('/products', products);
-    addRoutes(api, answer, routesIn('/api'));
-    app.use('/api', api);
-    addRoutes(app, answer, routesIn(''));
+    nestRoutes([app, api, users, products], (router, routes) => addRoutes(router, answer, routes));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

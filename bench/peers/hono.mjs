@@ -4,7 +4,7 @@ import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import { BODY_LIMIT, certificate, CONTENT_SECURITY_POLICY, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, TRANSPORT_SECURITY, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, CONTENT_SECURITY_POLICY, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, TRANSPORT_SECURITY, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, ({ port }) => ready(port));
@@ -119,13 +119,7 @@ main({
   nested(ready) {
     const [app, api, users, products] = [new Hono(), new Hono(), new Hono(), new Hono()];
     const answer = (c) => c.json(c.req.param());
-    addRoutes(users, answer, routesIn('/api/users'));
-    addRoutes(products, answer, routesIn('/api/products'));
-    api.route('/users', users);
-    api.route('/products', products);
-    addRoutes(api, answer, routesIn('/api'));
-    app.route('/api', api);
-    addRoutes(app, answer, routesIn(''));
+    nestRoutes([app, api, users, products], (router, routes) => addRoutes(router, answer, routes), (around, path, router) => around.route(path, router));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

@@ -3,7 +3,7 @@ import { bodyParser } from '@koa/bodyparser';
 import Router from '@koa/router';
 import { send } from '@koa/send';
 import Koa from 'koa';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, router, ready) {
   app.use(router.routes()).use(router.allowedMethods());
@@ -132,13 +132,7 @@ main({
     const answer = (ctx) => {
       ctx.body = ctx.params;
     };
-    addRoutes(users, answer, routesIn('/api/users'));
-    addRoutes(products, answer, routesIn('/api/products'));
-    api.use('/users', users.routes());
-    api.use('/products', products.routes());
-    addRoutes(api, answer, routesIn('/api'));
-    root.use('/api', api.routes());
-    addRoutes(root, answer, routesIn(''));
+    nestRoutes([root, api, users, products], (router, routes) => addRoutes(router, answer, routes), (around, path, router) => around.use(path, router.routes()));
     listen(make(), root, ready);
   },
   middleware(ready, count = 20) {

@@ -2,7 +2,7 @@
 import bodyParser from 'body-parser';
 import polka from 'polka';
 import sirv from 'sirv';
-import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 function listen(app, ready) {
   app.listen(0, '127.0.0.1', () => ready(app.server.address().port));
@@ -115,13 +115,7 @@ main({
   nested(ready) {
     const [app, api, users, products] = [polka(), polka(), polka(), polka()];
     const answer = (req, res) => sendJson(res, { user: decodeURIComponent(req.params.user), order: decodeURIComponent(req.params.order) });
-    addRoutes(users, answer, routesIn('/api/users'));
-    addRoutes(products, answer, routesIn('/api/products'));
-    api.use('/users', users);
-    api.use('/products', products);
-    addRoutes(api, answer, routesIn('/api'));
-    app.use('/api', api);
-    addRoutes(app, answer, routesIn(''));
+    nestRoutes([app, api, users, products], (router, routes) => addRoutes(router, answer, routes));
     listen(app, ready);
   },
   middleware(ready, count = 20) {

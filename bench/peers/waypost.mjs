@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, PAGE, pathBelow, REQUEST_ID, ROUTES, routesIn, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
 
 const root = process.env.WAYPOST_ROOT ?? resolve(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -112,13 +112,7 @@ main({
     const app = make();
     const [api, users, products] = [Router(), Router(), Router()];
     const answer = (req, res) => res.json(req.params);
-    addRoutes(users, answer, routesIn('/api/users'));
-    addRoutes(products, answer, routesIn('/api/products'));
-    api.use('/users', users);
-    api.use('/products', products);
-    addRoutes(api, answer, routesIn('/api'));
-    app.use('/api', api);
-    addRoutes(app, answer, routesIn(''));
+    nestRoutes([app, api, users, products], (router, routes) => addRoutes(router, answer, routes));
     listen(app, ready);
   },
   middleware(ready, count = 20) {
