@@ -71,7 +71,8 @@ function makeStream(): LogDestination {
  */
 function opened(): number {
   try {
-    if (fstatSync(1).isFIFO()) return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
+    // In numbers, as for itself, Node 20 and 22 would take the pipe for a part of the next path that `require` resolves.
+    if (fstatSync(1, { bigint: true }).isFIFO()) return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
     // Another system than Linux, or nobody reads any more.
   }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { signRequest } from 'waypost';
 import { RedisServer } from '../redis/redis-server';
@@ -101,12 +101,18 @@ function start(port: number, redis: RedisServer): Promise<ChildProgram> {
   return ChildProgram.serve('spec/drills/fleet-program.ts', { NODE_OPTIONS: '--require ./spec/support/transpiled.cjs', PORT: String(port), REDIS_SOCKET: redis.socket, SECRET });
 }
 
+/** Ports below those that the system gives whoever asks for any, as other specs do meanwhile. */
 async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(10_000, 32_768);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(() => true, () => false);
+    if (!isFree) continue;
+    ports.add(port);
+    await new Promise((resolve) => server.close(resolve));
+  }
+  return [...ports];
 }
 
 /** What the processes believe of a client behind nginx, whatever it says of itself. @throws Error when it is not the truth. */
