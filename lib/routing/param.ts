@@ -28,7 +28,7 @@ export function processParams(run: RouterRun, names: readonly string[], done: Ne
     const handlers = Object.hasOwn(run.router.params, name) ? run.router.params[name] : undefined;
     if (value === undefined || handlers === undefined) return nextParam();
     const known = calls[name];
-    if (known !== undefined && (isSame(known.match, value) || (known.error && known.error !== 'route'))) {
+    if (known !== undefined && (known.match === value || (known.error && known.error !== 'route'))) {
       params[name] = known.value;
       return nextParam(known.error);
     }
@@ -60,11 +60,6 @@ function callParam({ req, res, watch }: RouterRun, handler: ParamHandler, next: 
   } catch (thrown) {
     next(asError(thrown) ?? new Error(`a handler threw ${String(thrown)}`));
   }
-}
-
-/** Values of a wildcard are arrays of segments, made anew for each layer. */
-function isSame(a: unknown, b: unknown): boolean {
-  return a === b || (Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((segment, index) => segment === b[index]));
 }
 
 /** Names to register, checked. */

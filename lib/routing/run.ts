@@ -123,7 +123,7 @@ export class RouterRun extends Frame {
       this.#position = step.position + 1;
       if (step.isOpen) {
         if ((step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
-        this.#passed = step.position;
+        this.#pass(step, new NoParams());
       } else {
         try {
           const params = this.#match(step, failure);
@@ -167,7 +167,7 @@ export class RouterRun extends Frame {
     // Express captures before it looks at the method, and raises what is malformed.
     const captured = asExpress && lookup.isLoose ? lookup.capture(step, pattern, true) : undefined;
     const isPassed = isRoute ? failure !== undefined || !this.#handles(layer.route) : this.#passesOver(layer, pattern, failure);
-    if (isPassed && !isRoute) this.#passed = step.position;
+    if (isPassed && !isRoute) this.#pass(step, captured ?? lookup.capture(step, pattern, asExpress));
     if (isPassed) return undefined;
     const params = captured ?? lookup.capture(step, pattern, isRoute || asExpress);
     if (isRoute && !asExpress) this.checkMounts();
@@ -204,6 +204,12 @@ export class RouterRun extends Frame {
     if (!this.isChecked) this.#call(step.layer, failure);
     else this.#askAnew(step.layer, failure);
     this.#syncCalls = 0;
+  }
+
+  /** Passes over a function that is none for what there is: its parameters are given, as to one that goes on at once. */
+  #pass({ position }: Step, params: Params): void {
+    this.#passed = position;
+    this.#giveParams(params);
   }
 
   #giveParams(params: Params): void {

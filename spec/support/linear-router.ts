@@ -114,7 +114,7 @@ interface Whole {
 const NOTHING: Removed = { prefix: '', isSlashAdded: false };
 
 function restored(url: string, { prefix, isSlashAdded }: Removed): string {
-  return prefix + (isSlashAdded && /^\/(?:$|\?)/.test(url) ? url.slice(1) : url);
+  return prefix + (isSlashAdded && (/^\/(?:$|\?)/.test(url) || (prefix.endsWith('/') && url.startsWith('/'))) ? url.slice(1) : url);
 }
 
 interface ParamCall {
