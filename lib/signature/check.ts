@@ -35,7 +35,7 @@ export interface CheckTarget {
 /** The callbacks of the application that a check serves. */
 export interface CheckHost {
   /** Called before a body is read: the client may wait for 100 Continue. */
-  invite(request: Pick<CheckTarget, 'req' | 'res'>): void;
+  sendContinue(request: Pick<CheckTarget, 'req' | 'res'>): void;
   /** Called with an error that no caller can catch. */
   failed(request: Pick<CheckTarget, 'req' | 'res'>, error: unknown): void;
 }
@@ -84,7 +84,7 @@ export class SignatureCheck {
       letFlow(req);
       return hook.refuseSize(req, res, limit);
     }
-    this.#host.invite(target);
+    this.#host.sendContinue(target);
     // Bound, since V8 would allocate a closure's context for every request.
     startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
   }

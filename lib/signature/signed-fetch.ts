@@ -36,7 +36,7 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
  * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
  */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
-  // By name: options may be inherited, or getters of a class.
+  // Read by name: options may be inherited, or getters of a class.
   const { fetch: customFetch, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
   const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
   checkSigning(signing);

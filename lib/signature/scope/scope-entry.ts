@@ -46,7 +46,7 @@ export class Include extends Entry {
   readonly #head: readonly string[];
   readonly #start: string;
   readonly #tokens: readonly string[];
-  readonly #mindsCase: boolean;
+  readonly #isCaseSensitive: boolean;
 
   private constructor(loose: Pattern, own: Pattern, lenient: Pattern, methods: readonly string[] | undefined) {
     super(loose, methods);
@@ -61,7 +61,7 @@ export class Include extends Entry {
     this.#start = decoded === this.loose ? '/' + this.#head.join('/') : '/';
     this.#tokens = segments.flatMap((segment) => (segment.kind === 'static' ? tokens(segment.text) : []));
     // A wildcard within a segment ends at its following text, whose case can decide.
-    this.#mindsCase = segments.some((segment) => segment.kind === 'tail' || (segment.kind === 'mixed' && segment.regex !== undefined));
+    this.#isCaseSensitive = segments.some((segment) => segment.kind === 'tail' || (segment.kind === 'mixed' && segment.regex !== undefined));
   }
 
   /** One for each alternative of an entry's pattern. @param rules How the router compares paths. */
@@ -89,7 +89,7 @@ export class Include extends Entry {
 
   /** True if the router may match plain paths that the loose view does not: a constraint may require capitals. */
   get isCaseSensitive(): boolean {
-    return this.#mindsCase;
+    return this.#isCaseSensitive;
   }
 
   /** The view of the most lenient server; `/p/**` matches `/p` too. */

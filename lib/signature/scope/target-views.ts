@@ -27,7 +27,7 @@ export class TargetViews {
   #folded: string | undefined;
   #sent: Path | undefined;
   #loose: Path | undefined;
-  #disguise: Readings | null | undefined;
+  #readings: Readings | null | undefined;
 
   constructor(target: string) {
     this.target = target;
@@ -55,8 +55,8 @@ export class TargetViews {
 
   /** The readings of a target that is not plain; null for a target without a path. */
   get readings(): Readings | null {
-    if (this.#disguise === undefined) this.#disguise = readingsOf(this.target);
-    return this.#disguise;
+    if (this.#readings === undefined) this.#readings = readingsOf(this.target);
+    return this.#readings;
   }
 }
 
