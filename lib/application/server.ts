@@ -12,6 +12,7 @@ import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import { https as nodeHttps } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
+import { isUpgradeTaken } from './upgrade';
 import { WriteTimeout } from './write-timeout';
 
 /** Node's own server, plain or with TLS. */
@@ -113,8 +114,8 @@ export class Listener {
 
   #make(listener: RequestListener): NodeServer {
     const { http, https, properties } = this.#settings;
-    const options = { ...http, ...this.#classes };
-    const server = https === undefined
+    const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
+    const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...https, ...options }, listener);
     Object.assign(server, properties);

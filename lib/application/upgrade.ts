@@ -12,8 +12,26 @@ import type { SentTarget, SignatureHook } from '../signature/hook';
 import { TargetViews } from '../signature/scope/target-views';
 import { guardedPart } from '../target/target';
 
-/** A listener of upgrade requests, as of Node's `upgrade` event. */
+/** A listener of upgrade requests, as of Node's `upgrade` event. Its property `protocols` may name others than `websocket`. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
+
+/** What a listener names; `once` wraps it. */
+interface Named {
+  readonly protocols?: readonly string[];
+  readonly listener?: Named;
+}
+
+/** Returns true where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
+export function isUpgradeTaken({ headers: { upgrade = '' } }: IncomingMessage, listeners: readonly unknown[]): boolean {
+  if (listeners.length === 0) return false;
+  const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];
+  const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
+  return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));
+}
+
+function namesOf(listeners: readonly unknown[]): string[] {
+  return (listeners as readonly Named[]).flatMap(({ protocols, listener }) => protocols ?? listener?.protocols ?? []);
+}
 
 /** An upgrade request in progress. */
 interface Upgrade {
@@ -37,6 +55,7 @@ export class Upgrades {
     this.#hooks = hooks;
     this.#logger = logger;
     this.#listeners = listeners;
+    Object.defineProperty(this.take, 'protocols', { get: () => namesOf(listeners()) });
   }
 
   /** Listener of Node's `upgrade` event. */

@@ -323,9 +323,9 @@ check('Expect: 100-continue is answered before the body', async () => {
 
 check('requests to switch protocols reach their listener', async () => {
   const { port } = await serve((app) => app.on('upgrade', (req, socket) => {
-    socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${req.url}`);
+    socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${req.url}`);
   }));
-  assert.match(await raw(port, get('/ws', 'Connection: Upgrade', 'Upgrade: echo')), /^HTTP\/1.1 101 [^]*\/ws$/);
+  assert.match(await raw(port, get('/ws', 'Connection: Upgrade', 'Upgrade: websocket')), /^HTTP\/1.1 101 [^]*\/ws$/);
 });
 
 check('two Content-Lengths are refused', async () => {
