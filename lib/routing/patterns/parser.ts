@@ -7,15 +7,15 @@ import { decodeSegment, decodeStatic } from './decoding';
 type Tokens = readonly Token[];
 
 const NUMBERED_OR_NAMED = /\\[1-9k]|\(\?<(?![=!])/;
-/** Of what may stand in a segment, what no escape is another spelling of (RFC 3986 section 2.2). */
+/** Reserved characters of a segment: their escapes are not equivalent (RFC 3986 section 2.2). */
 const RESERVED = /[;:@&=+$,]/;
 const EMPTY: Segment = Object.freeze({ kind: 'static', text: '' });
 
 /**
  * Parses a route pattern (INTERFACE section 4.2) into the segments of its
- * alternatives: one, or with optional parts (`{…}`) several, of which the first
- * that matches counts.
- * @param prefix Whether it is the path of middleware or of a mount.
+ * alternatives: one, or several with optional parts (`{…}`). The first that
+ * matches counts.
+ * @param prefix True for the path of middleware or of a mount.
  * @throws TypeError that names the pattern, what is wrong with it and what to write instead.
  */
 export function parseAlternatives(pattern: unknown, rules: PathRules, prefix: boolean): Segment[][] {
@@ -27,7 +27,7 @@ class Parser {
   readonly #pattern: string;
   readonly #rules: PathRules;
   readonly #prefix: boolean;
-  /** Whether a slash at the end counts for nothing. */
+  /** True where a slash at the end is ignored. */
   readonly #loose: boolean;
 
   constructor(pattern: string, rules: PathRules, prefix: boolean) {
@@ -54,13 +54,13 @@ class Parser {
     return parsed;
   }
 
-  /** Undefined where no path can match, since none begins so. */
+  /** Returns undefined where no path begins like the pattern. */
   #segments(tokens: Tokens, grouped: boolean): Segment[] | undefined {
     this.#checkApart(tokens);
     const [first] = tokens;
     if (first === undefined) {
       if (this.#prefix) return [];
-      // A path is never empty, and where Express is strict only an empty one would do.
+      // Strict Express matches the empty path alone, and no path is empty.
       return grouped && !this.#loose && this.#rules.asExpress === true ? undefined : [EMPTY];
     }
     if (first.kind === 'wildcard') return [this.#tail(split(tokens), false)];
@@ -69,7 +69,7 @@ class Parser {
     if (this.#rules.ignoreDuplicateSlashes) segments = segments.filter(({ length }, index) => length > 0 || index === segments.length - 1);
     const wildcard = segments.findIndex((segment) => segment.some(({ kind }) => kind === 'wildcard'));
     const isOpen = segments.at(-1)?.length === 0;
-    // A slash at the end that an optional part leaves counts as in Express: it must be there.
+    // As in Express a slash at the end that an optional part leaves is required.
     if (wildcard === -1 && !(grouped && isOpen && this.#loose)) return this.#plain(segments);
     const from = wildcard === -1 ? segments.length - 1 : wildcard;
     const head = segments.slice(0, from).map((segment) => this.#segment(segment));
@@ -81,7 +81,7 @@ class Parser {
   #plain(segments: Tokens[]): Segment[] {
     const parsed = segments.map((segment) => this.#segment(segment));
     const isOpen = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
-    // Express takes all of them off where it takes one.
+    // Express ignores several slashes at the end where it ignores one.
     if (this.#loose && this.#rules.asExpress === true) while (parsed.length > 1 && isOpen()) parsed.pop();
     if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && isOpen()) parsed.pop();
     if (this.#prefix && isOpen()) parsed.pop();
@@ -121,7 +121,7 @@ class Parser {
     return parts;
   }
 
-  /** Where two parameters meet, nothing would tell where one ends. */
+  /** Refuses two parameters with nothing between them: nothing would tell where one ends. */
   #checkApart(tokens: Tokens): void {
     tokens.forEach((token, index) => {
       const previous = tokens[index - 1];
@@ -158,7 +158,7 @@ class Parser {
   }
 
   #checkConstraint(name: string, constraint: string): void {
-    // The constraint becomes part of a larger expression, where numbers and names would mean something else.
+    // A larger expression holds the constraint: group numbers and names would differ there.
     if (NUMBERED_OR_NAMED.test(constraint.replace(/\\[^1-9k]/g, ''))) {
       refuse(this.#pattern, `has a backreference or a named group in the constraint on ":${name}"; write a group without a name, "(?:…)", and repeat the expression`);
     }
@@ -170,7 +170,7 @@ class Parser {
     }
   }
 
-  /** @param rooted Whether a slash stands before it. */
+  /** @param rooted True behind a slash. */
   #tail(segments: readonly Tokens[], rooted: boolean): Segment {
     const pieces: Piece[] = [];
     segments.forEach((tokens, index) => {
@@ -210,7 +210,7 @@ function split(tokens: Tokens): Token[][] {
   return segments;
 }
 
-/** Texts that meet become one. */
+/** Joins adjacent texts. */
 function merged(pieces: readonly Piece[]): Piece[] {
   const found: Piece[] = [];
   for (const piece of pieces) {

@@ -7,19 +7,19 @@ import { decoded, decodedDeep } from './decoding';
 import { RegExpTail } from './regexp';
 
 /**
- * A parsed route pattern (INTERFACE section 4.2), or one alternative of it. It
- * knows no engine: it tells by itself whether a path matches and what is
- * captured, in time linear in the path.
+ * A parsed route pattern (INTERFACE section 4.2), or one alternative of it.
+ * Without the engine it matches paths and captures their parameters, in time
+ * linear in the path.
  */
 export class Pattern {
-  /** As written. Alternatives of one pattern have the same. */
+  /** The pattern as written; alternatives of one pattern share it. */
   readonly text: string;
   readonly segments: readonly Segment[];
-  /** Where `**` stands. */
+  /** Indices of the `**` segments. */
   readonly deeps: readonly number[];
-  /** The last segment where that takes the rest of a path. */
+  /** The last segment, if it takes the rest of a path. */
   readonly tail: Tail | undefined;
-  /** Whether it captures nothing. */
+  /** True when it captures nothing. */
   readonly bare: boolean;
   /** Names of its captures, in order. */
   readonly names: readonly string[];
@@ -34,34 +34,34 @@ export class Pattern {
     this.bare = this.names.length === 0;
   }
 
-  /** Whether a RegExp is in it: its text is no string of a program's then. */
+  /** True for a RegExp, whose text is not a pattern. */
   get isGiven(): boolean {
     return this.tail?.isGiven === true;
   }
 
-  /** Whether an expression alone says what matches, a RegExp or a wildcard without a slash before it: what is no path may. */
+  /** True for an expression alone, a RegExp or a wildcard without a slash before it: it may match targets that are no path. */
   get isFree(): boolean {
     return this.tail !== undefined && this.segments.length === 1;
   }
 
-  /** Whether the whole path matches. */
+  /** Returns true when the whole path matches. */
   matches(path: Path): boolean {
     return this.locate(path, false) !== -1;
   }
 
-  /** Whether the path begins with a match. */
+  /** Returns true when the path begins with a match. */
   matchesPrefix(path: Path): boolean {
     return this.locate(path, true) !== -1;
   }
 
-  /** Where in a path as sent that begins with a match this ends. */
+  /** End of the match in a path as sent that begins with one. */
   prefixEnd(path: Path): number {
     const { tail } = this;
     return tail === undefined ? path.endOf(this.locate(path, true)) : this.tailEnd(tail, path, true);
   }
 
   /**
-   * What the pattern captures from a path that it matches.
+   * Captures the parameters of a path that matches.
    * @throws HttpError 400 when `strict` and a captured segment is malformed; else such a value is as sent.
    */
   capture(path: Path, prefix: boolean, strict: boolean): Params {
@@ -84,7 +84,7 @@ export class Pattern {
     return params;
   }
 
-  /** How many segments match from the start, or with a tail some number; -1 when they don't (all of them unless `prefix`). */
+  /** Number of segments that match from the start, with a tail any number; -1 for no match (of all unless `prefix`). */
   private locate(path: Path, prefix: boolean): number {
     if (!path.isPath && !this.isFree) return prefix && this.segments.length === 0 ? 0 : -1;
     if (this.tail !== undefined) return this.tailEnd(this.tail, path, prefix);
@@ -104,7 +104,7 @@ export class Pattern {
     return tail.end(path, head, prefix);
   }
 
-  /** Whether the pattern's segments `from` to `to` match the path's from `start` on. */
+  /** Matches the pattern's segments `from` to `to` against the path's from `start` on. */
   private blockAt(path: Path, from: number, to: number, start: number): boolean {
     for (let i = from; i < to; i++) {
       if (!matchesSegment(this.segments[i] as Segment, path, start + i - from)) return false;
@@ -118,11 +118,10 @@ export class Pattern {
   }
 
   /**
-   * Where each segment begins in the path, and where the last ends. `**` takes
-   * as much as it can, the first one most: so the blocks between are placed
-   * from the right, each as far right as it fits. That leaves the most room
-   * for those on its left, so no placement ever has to be taken back and the
-   * search stays linear.
+   * Finds the start of each segment in the path, and the end of the last. `**`
+   * is greedy, the first one most: the blocks between are placed from the
+   * right, each as far right as it fits. That leaves the most room for those on
+   * its left, so the search never backtracks and stays linear.
    */
   private place(path: Path, prefix: boolean): number[] | undefined {
     const { segments, deeps } = this;
@@ -156,26 +155,26 @@ export class Pattern {
 }
 
 /**
- * Parses a path as it is written in the registration of a route: the
- * alternatives of a pattern, the first that matches counting, or a RegExp.
+ * Parses the path of a route: the alternatives of a pattern, of which the first
+ * that matches counts, or a RegExp.
  * @throws TypeError that names the pattern and says what to write instead.
  */
 export function parsePattern(given: unknown, rules: PathRules): Pattern[] {
   return parse(given, rules, false);
 }
 
-/** The same as a prefix, the path of middleware or a mount: `/` and a trailing slash add no segment. */
+/** Parses the path of middleware or a mount: `/` and a trailing slash add no segment. */
 export function parsePrefix(given: unknown, rules: PathRules): Pattern[] {
   return parse(given, rules, true);
 }
 
-/** The same of several paths: in Express's dialect `/` among them is that path alone. */
+/** Parses several such paths: in Express's dialect `/` among them is that path alone. */
 export function parsePrefixes(given: readonly unknown[], rules: PathRules): Pattern[] {
   const isList = given.length > 1 && rules.asExpress === true;
   return given.flatMap((path) => parse(path, rules, true, isList && path === '/' ? '/{}' : path));
 }
 
-/** @param read The text that is parsed, where that is another. */
+/** @param read The text to parse, if not the given one. */
 function parse(given: unknown, rules: PathRules, prefix: boolean, read = given): Pattern[] {
   if (types.isRegExp(given)) return [new Pattern(String(given), [new RegExpTail(given)])];
   // As in Express an empty path is "/".

@@ -11,7 +11,7 @@ export type Token =
   /** `{…}`. */
   | { readonly kind: 'group'; readonly tokens: readonly Token[] };
 
-/** Alternatives that the optional parts of one pattern may come to; path-to-regexp has the same bound. */
+/** Most alternatives of one pattern, by its optional parts; path-to-regexp has the same bound. */
 const MOST_ALTERNATIVES = 256;
 
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
@@ -30,7 +30,7 @@ export function readTokens(pattern: string): readonly Token[] {
 }
 
 /**
- * The alternatives that the optional parts lay out to, those with a part before those without.
+ * Expands optional parts to alternatives, those with a part before those without.
  * @throws TypeError where there are too many.
  */
 export function layOutGroups(pattern: string, tokens: readonly Token[]): readonly (readonly Token[])[] {
@@ -61,7 +61,7 @@ class Reader {
     this.#pattern = pattern;
   }
 
-  /** @param grouped Whether a `}` ends what is read. */
+  /** @param grouped True when a `}` ends the text. */
   read(grouped: boolean): Token[] {
     const pattern = this.#pattern;
     const tokens: Token[] = [];
@@ -122,7 +122,7 @@ class Reader {
     return { kind: 'slash' };
   }
 
-  /** What stands behind a backslash. */
+  /** Reads an escaped character. */
   #escaped(): Token | string {
     const pattern = this.#pattern;
     const char = pattern[++this.#at];
@@ -133,7 +133,7 @@ class Reader {
     return char;
   }
 
-  /** A name, quoted or not; undefined where none stands. */
+  /** Reads a name, quoted or not; undefined for none. */
   #name(): string | undefined {
     const pattern = this.#pattern;
     if (pattern[this.#at] === '"') return this.#quoted();
@@ -168,7 +168,7 @@ class Reader {
     return { kind: 'param', name, constraint };
   }
 
-  /** Takes note of a name, which a pattern may have once. */
+  /** Adds a name. @throws TypeError for one that the pattern has already. */
   #take(name: string, written: string): void {
     const pattern = this.#pattern;
     // "__proto__" as a key would replace the prototype of req.params.
@@ -191,7 +191,7 @@ class Reader {
   }
 }
 
-/** Where the constraint that opens at `open` closes. */
+/** Finds the `)` of the constraint that opens at `open`. */
 function constraintEnd(pattern: string, open: number): number {
   let depth = 0;
   let inClass = false;

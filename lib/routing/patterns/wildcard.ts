@@ -3,12 +3,12 @@ import { decoded } from './decoding';
 import type { Params } from './params';
 import type { Path, PathRules } from './path';
 
-/** A piece of a path that an expression takes: text, or a parameter, which as a wildcard may hold slashes. */
+/** A piece of an expression: text, or a parameter, which as a wildcard may hold slashes. */
 export type Piece = string | { readonly name: string; readonly wild: boolean };
 
 const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g;
 
-/** What Express writes: wildcards by name, and optional slashes. */
+/** Tail of a pattern in Express's dialect: wildcards by name, and optional slashes. */
 export class ExpressionTail implements Tail {
   readonly kind = 'tail';
   readonly names: readonly string[];
@@ -59,11 +59,11 @@ export class ExpressionTail implements Tail {
 
 /**
  * The source of an expression for pieces in a row, one group for each parameter.
- * What it matches and captures is what path-to-regexp 8 makes of the same: the
- * first parameter of a segment, and the first wildcard, take the most they can;
- * what follows one stops where the text before it comes again. So hardly
- * anything is tried twice, however often a text repeats in a path.
- * @param separator What no parameter but a wildcard may hold; empty for nothing.
+ * It matches and captures as path-to-regexp 8 does: the first parameter of a
+ * segment, and the first wildcard, are greedy; a later one stops where the text
+ * before it comes again. So it hardly backtracks, however often a text repeats
+ * in a path.
+ * @param separator Text that only wildcards may hold; empty for none.
  */
 export function expressionOf(pieces: readonly Piece[], separator: string): string {
   const simple = run([separator]);
@@ -72,7 +72,7 @@ export function expressionOf(pieces: readonly Piece[], separator: string): strin
   let between = '';
   let behindWildcard = '';
   let previous: 'none' | 'param' | 'wildcard' = 'none';
-  /** What the segment holds so far. */
+  /** Parameters of the segment so far. */
   let holdsParam = false;
   let holdsWildcard = false;
   pieces.forEach((piece, index) => {
@@ -100,7 +100,7 @@ export function expressionOf(pieces: readonly Piece[], separator: string): strin
   return source;
 }
 
-/** Text as an expression takes it for itself. */
+/** Escapes text for an expression. */
 export function quoted(text: string): string {
   return text.replace(SPECIAL, '\\$&');
 }
