@@ -63,7 +63,7 @@ export class Engine {
     const shape = shapeOf(segments);
     const isOpen = shape[shape.length - 1] === REST;
     if (prefix && !isOpen) return [this.#add([...shape, REST]), this.#add(shape)];
-    if (tail?.mayBeBare !== true) return [this.#add(shape)];
+    if (tail?.mayBeEmpty !== true) return [this.#add(shape)];
     // A rest of but a slash may have been cut off.
     const bare = shape.length === 1 ? [''] : shape.slice(0, -1);
     return [this.#add(shape), this.#add(bare)];

@@ -100,7 +100,7 @@ export class Lookup {
 
   /** The parameters that a step captures by its pattern. @throws HttpError 400 where `isStrict` and one is malformed. */
   capture(step: Step, pattern: Pattern, isStrict: boolean): Params {
-    if (pattern.bare) return new NoParams();
+    if (pattern.capturesNothing) return new NoParams();
     const { captures, names } = step;
     if (captures === undefined || this.isLoose) return pattern.capture(this.cut, step.layer.route === undefined, isStrict);
     const params: Params = {};
@@ -224,8 +224,8 @@ export class LayerIndex {
       text = cut.lookup;
     }
     const found = this.#engine.find(text);
-    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, cut, cut !== null && !cut.plain, isBehindMount, this.rules);
-    const isLoose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
+    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, cut, cut !== null && !cut.isPlain, isBehindMount, this.rules);
+    const isLoose = (cut !== null && !cut.isPlain) || hasEmptyCapture(found.store, found.params);
     return new Lookup(path, this.#planOf(found.store), found.params, cut, isLoose, isBehindMount, this.rules);
   }
 

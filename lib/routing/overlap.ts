@@ -45,7 +45,7 @@ function judgeDeep(rest: number, index: number, fixed: number, open: boolean, sh
 
 /** From a tail at `index` on, up to which all segments may match. */
 function judgeTail(tail: Tail, index: number, fixed: number, open: boolean, shape: Shape): Verdict {
-  if (index === fixed && !open) return tail.mayBeBare ? 'test' : 'never';
+  if (index === fixed && !open) return tail.mayBeEmpty ? 'test' : 'never';
   return tail.takesAll && shape.segments[index] !== '' ? 'always' : 'test';
 }
 

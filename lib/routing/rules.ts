@@ -1,4 +1,4 @@
-import type { PathRules } from './patterns/path';
+import { comparesAlike, type PathRules } from './patterns/path';
 
 /** How routers compare paths and enter each other: an application's, resolved for each router in it. */
 export interface RoutingRules extends PathRules {
@@ -57,8 +57,4 @@ export function rulesWithin({ caseSensitive, strict }: RouterOptions, { plain }:
     throw new TypeError(`A router with caseSensitive: ${String(own.caseSensitive)}, strict: ${String(!own.ignoreTrailingSlash)} can't be used where request signatures are checked by stricter paths; write createServer({ routing: { caseSensitive, ignoreTrailingSlash } })`);
   }
   return Object.freeze({ ...plain, ...own, plain });
-}
-
-function comparesAlike(a: PathRules, b: PathRules): boolean {
-  return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }

@@ -192,7 +192,7 @@ export class RouterRun extends Frame {
 
   /** Whether a function is none for what there is, and has no parameter that somebody handles. */
   #passesOver(layer: Layer, pattern: Pattern, failure: unknown): boolean {
-    return !layer.isFor(failure) && (pattern.bare || !hasNames(this.router.params));
+    return !layer.isFor(failure) && (pattern.capturesNothing || !hasNames(this.router.params));
   }
 
   /** Calls middleware that is for every path: it captures nothing and takes no prefix off. */

@@ -38,7 +38,7 @@ export function findUnmetMiddleware(all: readonly Registered[], routes: readonly
         const mount = homeOf(middleware.mount);
         const isEverywhere = around.segments.length === 0;
         let entry = found.get(mount);
-        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written: isEverywhere ? null : around.isGiven ? around.text : JSON.stringify(around.text), routes: new Set() }));
+        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written: isEverywhere ? null : around.isRegExp ? around.text : JSON.stringify(around.text), routes: new Set() }));
         entry.paths.add(isEverywhere ? '/' : around.text);
         entry.routes.add(description);
       }
@@ -59,10 +59,10 @@ function meets(middleware: Mount, route: Mount): boolean {
 }
 
 /** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
-function liesBeneath({ text, segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
+function liesBeneath({ text, segments, deepIndices, tail }: Pattern, prefix: Pattern): boolean {
   // What stands beneath an expression is told by how it is written.
-  if (prefix.isGiven) return text.startsWith(prefix.text);
-  const aligned = deeps[0] ?? (tail === undefined ? segments.length : segments.length - 1);
+  if (prefix.isRegExp) return text.startsWith(prefix.text);
+  const aligned = deepIndices[0] ?? (tail === undefined ? segments.length : segments.length - 1);
   return prefix.segments.every((segment, i) => {
     if (segment.kind === 'deep' && i < prefix.segments.length - 1) return false;
     const own = segments[i];

@@ -44,7 +44,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
 /** What a pattern is without parameters: as written where it is one path. */
 function plainPaths(pattern: string, rules: PathRules): string[] {
   const paths = parsePattern(pattern, rules);
-  return paths.filter(({ bare }) => bare).map(({ segments }) => {
+  return paths.filter(({ capturesNothing }) => capturesNothing).map(({ segments }) => {
     return paths.length === 1 ? pattern : `/${segments.map((segment) => (segment.kind === 'static' ? segment.text : '')).join('/')}`;
   });
 }

@@ -4,7 +4,7 @@ const FOLDABLE_UNITS = /[A-Z]+|[^\x00-\x7f]/g;
 const FOLDABLE_LETTERS = /[A-Z]+|[^\x00-\x7f]/gu;
 
 /** Letters whose only other form is not their lower case: long s, and three with modern forms in Unicode. */
-const MODERN: ReadonlyMap<string, string> = new Map([['\u017f', 's'], ['\u1fd3', '\u0390'], ['\u1fe3', '\u03b0'], ['\ufb05', '\ufb06']]);
+const FOLDED_FORMS: ReadonlyMap<string, string> = new Map([['\u017f', 's'], ['\u1fd3', '\u0390'], ['\u1fe3', '\u03b0'], ['\ufb05', '\ufb06']]);
 
 /** An escape of a character in the source of an expression. */
 const ESCAPE = /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2}))/gi;
@@ -43,33 +43,33 @@ function foldLetter(letter: string): string {
  */
 export class UnicodeCase {
   readonly #named: ReadonlySet<string>;
-  readonly #others: ReadonlySet<string>;
+  readonly #otherForms: ReadonlySet<string>;
 
   /** @param source The source of the expression. */
   constructor(source: string) {
     const named = Array.from(source.replace(ESCAPE, (_, long: string | undefined, four: string | undefined, two: string | undefined) => String.fromCodePoint(parseInt((long ?? four ?? two) as string, 16))));
     this.#named = new Set(named.map(foldLetters));
-    this.#others = new Set(named.map(modernForm).filter((form) => form !== undefined).map(foldLetters));
+    this.#otherForms = new Set(named.map(unicodeFold).filter((form) => form !== undefined).map(foldLetters));
   }
 
   /** Escapes the letters that the expression would take for others. */
   hide(text: string): string {
-    if (ASCII.test(text) && this.#others.size === 0) return text;
-    return text.replace(/[^]/gu, (letter) => (this.#isTakenForAnother(letter) ? escaped(letter) : letter));
+    if (ASCII.test(text) && this.#otherForms.size === 0) return text;
+    return text.replace(/[^]/gu, (letter) => (this.#isConfused(letter) ? percentEncoded(letter) : letter));
   }
 
-  #isTakenForAnother(letter: string): boolean {
+  #isConfused(letter: string): boolean {
     const folded = foldLetters(letter);
-    return !this.#named.has(folded) && (this.#others.has(folded) || modernForm(letter) !== undefined);
+    return !this.#named.has(folded) && (this.#otherForms.has(folded) || unicodeFold(letter) !== undefined);
   }
 }
 
 /** Unicode's fold of a letter, where {@link foldLetters} keeps the two apart. */
-function modernForm(letter: string): string | undefined {
-  const form = MODERN.get(letter) ?? letter.toLowerCase();
+function unicodeFold(letter: string): string | undefined {
+  const form = FOLDED_FORMS.get(letter) ?? letter.toLowerCase();
   return form.length === letter.length && foldLetters(form) !== foldLetters(letter) ? form : undefined;
 }
 
-function escaped(letter: string): string {
+function percentEncoded(letter: string): string {
   return Array.from(Buffer.from(letter), (byte) => '%' + byte.toString(16).toUpperCase()).join('');
 }

@@ -7,9 +7,9 @@ const LOWER_ESCAPES = ['2b', '2c', '2f', '3a', '3b', '3d', '3f'].map((digits) =>
 /** The escapes of `$ & + , : ; = @`. */
 const RESERVED_ESCAPE = /%(?:2[46bc]|3[abd]|40)/gi;
 /** First code unit of the low surrogates. */
-const APART = 0xdc00;
-/** Lone low surrogates, into which {@link decodeApart} makes those escapes. */
-const HALVES = /(?<![\ud800-\udbff])[\udc24-\udc40]/g;
+const LOW_SURROGATES = 0xdc00;
+/** Lone low surrogates, into which {@link decodeKeepingReserved} makes those escapes. */
+const LONE_SURROGATES = /(?<![\ud800-\udbff])[\udc24-\udc40]/g;
 /**
  * Text whose percent-encoding is UTF-8 (RFC 3629 section 4), as the decoders of
  * ECMA-262 require. A test instead of a catch: an exception takes microseconds,
@@ -49,14 +49,14 @@ export function decodeSegment(segment: string): string | undefined {
  * reserved character becomes a lone surrogate, which nothing else decodes to,
  * and so equals no text.
  */
-export function decodeApart(segment: string): string {
+export function decodeKeepingReserved(segment: string): string {
   if (!segment.includes('%') || !ENCODED_UTF8.test(segment)) return segment;
-  return decodeURIComponent(segment.replace(RESERVED_ESCAPE, (escape) => String.fromCharCode(APART + parseInt(escape.slice(1), 16))));
+  return decodeURIComponent(segment.replace(RESERVED_ESCAPE, (escape) => String.fromCharCode(LOW_SURROGATES + parseInt(escape.slice(1), 16))));
 }
 
-/** Restores the reserved characters in a capture of {@link decodeApart}. */
-export function joinApart(text: string): string {
-  return text.replace(HALVES, (half) => String.fromCharCode(half.charCodeAt(0) - APART));
+/** Restores the reserved characters in a capture of {@link decodeKeepingReserved}. */
+export function restoreReserved(text: string): string {
+  return text.replace(LONE_SURROGATES, (unit) => String.fromCharCode(unit.charCodeAt(0) - LOW_SURROGATES));
 }
 
 /**
@@ -70,12 +70,12 @@ function decodeSegments(segments: readonly string[]): string | undefined {
 }
 
 /** Decodes a captured value. @throws HttpError 400 when `strict` and its percent-encoding is malformed; else it is as sent. */
-export function decoded(raw: string, strict: boolean): string {
+export function decodeCapture(raw: string, strict: boolean): string {
   return decodeSegment(raw) ?? refuse(raw, strict);
 }
 
-/** Decodes the capture of a `**` as {@link decoded} does. */
-export function decodedDeep(segments: readonly string[], strict: boolean): string {
+/** Decodes the capture of a `**` as {@link decodeCapture} does. */
+export function decodeDeepCapture(segments: readonly string[], strict: boolean): string {
   return decodeSegments(segments) ?? refuse(segments.join('/'), strict);
 }
 

@@ -1,6 +1,6 @@
 import { ExpressionTail, expressionOf, type Piece, quoted } from './wildcard';
 import type { Part, Segment } from './segment';
-import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './reader';
+import { expandGroups, readTokens, refuse, refuseStars, type Token } from './reader';
 import { fold, type PathRules } from './path';
 import { decodeSegment, decodeStatic } from './decoding';
 
@@ -28,13 +28,13 @@ class Parser {
   readonly #rules: PathRules;
   readonly #prefix: boolean;
   /** True where a slash at the end is ignored. */
-  readonly #loose: boolean;
+  readonly #ignoresSlash: boolean;
 
   constructor(pattern: string, rules: PathRules, prefix: boolean) {
     this.#pattern = pattern;
     this.#rules = rules;
     this.#prefix = prefix;
-    this.#loose = prefix || rules.ignoreTrailingSlash;
+    this.#ignoresSlash = prefix || rules.ignoreTrailingSlash;
   }
 
   parse(): Segment[][] {
@@ -44,8 +44,8 @@ class Parser {
     let tokens = readTokens(pattern);
     const grouped = tokens.some(({ kind }) => kind === 'group');
     const isExpress = grouped || tokens.some(({ kind }) => kind === 'wildcard');
-    if (isExpress && this.#loose) while (tokens.at(-1)?.kind === 'slash') tokens = tokens.slice(0, -1);
-    const alternatives = grouped ? layOutGroups(pattern, tokens) : [tokens];
+    if (isExpress && this.#ignoresSlash) while (tokens.at(-1)?.kind === 'slash') tokens = tokens.slice(0, -1);
+    const alternatives = grouped ? expandGroups(pattern, tokens) : [tokens];
     const parsed = alternatives.flatMap((alternative) => {
       const segments = this.#segments(alternative, grouped);
       return segments === undefined ? [] : [segments];
@@ -56,21 +56,21 @@ class Parser {
 
   /** Returns undefined where no path begins like the pattern. */
   #segments(tokens: Tokens, grouped: boolean): Segment[] | undefined {
-    this.#checkApart(tokens);
+    this.#checkSeparated(tokens);
     const [first] = tokens;
     if (first === undefined) {
       if (this.#prefix) return [];
       // Strict Express matches the empty path alone, and no path is empty.
-      return grouped && !this.#loose && this.#rules.asExpress === true ? undefined : [EMPTY];
+      return grouped && !this.#ignoresSlash && this.#rules.asExpress === true ? undefined : [EMPTY];
     }
     if (first.kind === 'wildcard') return [this.#tail(split(tokens), false)];
     if (first.kind !== 'slash') return undefined;
     let segments = split(tokens.slice(1));
     if (this.#rules.ignoreDuplicateSlashes) segments = segments.filter(({ length }, index) => length > 0 || index === segments.length - 1);
     const wildcard = segments.findIndex((segment) => segment.some(({ kind }) => kind === 'wildcard'));
-    const isOpen = segments.at(-1)?.length === 0;
+    const endsInSlash = segments.at(-1)?.length === 0;
     // As in Express a slash at the end that an optional part leaves is required.
-    if (wildcard === -1 && !(grouped && isOpen && this.#loose)) return this.#plain(segments);
+    if (wildcard === -1 && !(grouped && endsInSlash && this.#ignoresSlash)) return this.#segmentsOf(segments);
     const from = wildcard === -1 ? segments.length - 1 : wildcard;
     const head = segments.slice(0, from).map((segment) => this.#segment(segment));
     if (!head.some(({ kind }) => kind === 'deep')) return [...head, this.#tail(segments.slice(from), true)];
@@ -78,13 +78,13 @@ class Parser {
     return refuse(this.#pattern, 'has "**" before a wildcard with a name; give both names, such as "/*head/x/*rest"');
   }
 
-  #plain(segments: Tokens[]): Segment[] {
+  #segmentsOf(segments: Tokens[]): Segment[] {
     const parsed = segments.map((segment) => this.#segment(segment));
-    const isOpen = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
+    const endsInSlash = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
     // Express ignores several slashes at the end where it ignores one.
-    if (this.#loose && this.#rules.asExpress === true) while (parsed.length > 1 && isOpen()) parsed.pop();
-    if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && isOpen()) parsed.pop();
-    if (this.#prefix && isOpen()) parsed.pop();
+    if (this.#ignoresSlash && this.#rules.asExpress === true) while (parsed.length > 1 && endsInSlash()) parsed.pop();
+    if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && endsInSlash()) parsed.pop();
+    if (this.#prefix && endsInSlash()) parsed.pop();
     return parsed;
   }
 
@@ -122,13 +122,13 @@ class Parser {
   }
 
   /** Refuses two parameters with nothing between them: nothing would tell where one ends. */
-  #checkApart(tokens: Tokens): void {
+  #checkSeparated(tokens: Tokens): void {
     tokens.forEach((token, index) => {
       const previous = tokens[index - 1];
       if ((token.kind !== 'param' && token.kind !== 'wildcard') || (previous?.kind !== 'param' && previous?.kind !== 'wildcard')) return;
       if (previous.kind === 'param' && previous.constraint !== undefined && token.kind === 'param') return;
       const or = previous.kind === 'param' && token.kind === 'param' ? `, or give the first a constraint such as ":${previous.name}(\\\\d+)"` : '';
-      refuse(this.#pattern, `has "${written(previous)}" and "${written(token)}" with nothing between them; put text between${or}`);
+      refuse(this.#pattern, `has "${formatToken(previous)}" and "${formatToken(token)}" with nothing between them; put text between${or}`);
     });
   }
 
@@ -144,17 +144,17 @@ class Parser {
     const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
     const literal = texts.some((text) => RESERVED.test(text)) && !texts.some((text) => text.includes('%'));
     const params = parts.filter((part) => part.kind === 'param');
-    const free = params.filter(({ constraint }) => constraint === undefined).length;
-    if (free === params.length) {
+    const unconstrained = params.filter(({ constraint }) => constraint === undefined).length;
+    if (unconstrained === params.length) {
       const pieces = read.map((part): Piece => (part.kind === 'text' ? part.text : { name: part.name, wild: false }));
-      const late = rules.asExpress === true && free > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
-      return { kind: 'mixed', parts: read, regex: undefined, late, folded, literal };
+      const greedy = rules.asExpress === true && unconstrained > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
+      return { kind: 'mixed', parts: read, regex: undefined, greedy, folded, literal };
     }
-    // Two free parameters in one expression would backtrack over each other.
-    if (free > 1) refuse(this.#pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
+    // Two parameters without constraints in one expression would backtrack over each other.
+    if (unconstrained > 1) refuse(this.#pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
     const source = read.map((part, index) => (part.kind === 'text' ? quoted(part.text) : `(?<waypost${index}>${part.constraint ?? '[^]+?'})`)).join('');
     for (const { name, constraint } of params) if (constraint !== undefined) this.#checkConstraint(name, constraint);
-    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), late: undefined, folded, literal };
+    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), greedy: undefined, folded, literal };
   }
 
   #checkConstraint(name: string, constraint: string): void {
@@ -178,8 +178,8 @@ class Parser {
       pieces.push(...tokens.map((token) => this.#piece(token)));
     });
     const isWhole = segments.every((tokens) => tokens.length === 1 || tokens.every(({ kind }) => kind !== 'wildcard'));
-    const alike = isWhole ? segments.filter(({ length }) => length > 0).map((tokens): Segment => (tokens[0]?.kind === 'wildcard' ? { kind: 'deep' } : this.#segment(tokens))) : null;
-    return new ExpressionTail(merged(pieces), alike, this.#rules);
+    const equivalent = isWhole ? segments.filter(({ length }) => length > 0).map((tokens): Segment => (tokens[0]?.kind === 'wildcard' ? { kind: 'deep' } : this.#segment(tokens))) : null;
+    return new ExpressionTail(joinTexts(pieces), equivalent, this.#rules);
   }
 
   #piece(token: Token): Piece {
@@ -196,7 +196,7 @@ function isEmpty(segment: Segment): boolean {
   return segment.kind === 'static' && segment.text === '';
 }
 
-function written({ kind, name }: Extract<Token, { kind: 'param' | 'wildcard' }>): string {
+function formatToken({ kind, name }: Extract<Token, { kind: 'param' | 'wildcard' }>): string {
   return `${kind === 'wildcard' ? '*' : ':'}${name}`;
 }
 
@@ -211,7 +211,7 @@ function split(tokens: Tokens): Token[][] {
 }
 
 /** Joins adjacent texts. */
-function merged(pieces: readonly Piece[]): Piece[] {
+function joinTexts(pieces: readonly Piece[]): Piece[] {
   const found: Piece[] = [];
   for (const piece of pieces) {
     const previous = found[found.length - 1];

@@ -29,12 +29,12 @@ export class Path {
   /** The engine's key: no escapes left, folded; see {@link engineText}. */
   readonly lookup: string;
   /** True when `lookup` is the path as sent: the engine's captures are the values. */
-  readonly plain: boolean;
+  readonly isPlain: boolean;
   /** True when it begins with a slash: a target such as `*` is no path. */
   readonly isPath: boolean;
-  /** Results of {@link behind} and {@link by}: many patterns ask for the same. */
-  #behind: Map<number, string> | null = null;
-  #others: Path[] | null = null;
+  /** Results of {@link rest} and {@link by}: many patterns ask for the same. */
+  #rests: Map<number, string> | null = null;
+  #variants: Path[] | null = null;
 
   constructor(path: string, rules: PathRules) {
     const raw = splitPath(path, rules);
@@ -44,10 +44,10 @@ export class Path {
     this.isPath = path.charCodeAt(0) === 47;
     this.rules = rules;
     this.raw = raw;
-    this.text = !encoded && rules.caseSensitive ? raw : textOf(path, raw, encoded, rules);
+    this.text = !encoded && rules.caseSensitive ? raw : staticTexts(path, raw, encoded, rules);
     const lookup = '/' + this.text.join('/');
     this.lookup = encoded ? engineText(lookup) : lookup;
-    this.plain = this.lookup === path;
+    this.isPlain = this.lookup === path;
   }
 
   /** End of the first `count` segments in the path as sent. */
@@ -59,15 +59,15 @@ export class Path {
    * The rest of the path behind `count` segments, for an expression: decoded as
    * {@link text}, with its case and a slash at the end as sent, whatever the rules.
    */
-  behind(count: number): string {
-    const known = this.#behind?.get(count);
+  rest(count: number): string {
+    const known = this.#rests?.get(count);
     if (known !== undefined) return known;
-    const found = this.isPath ? this.#textBehind(count) : decodeStatic(this.sent);
-    (this.#behind ??= new Map()).set(count, found);
+    const found = this.isPath ? this.#restText(count) : decodeStatic(this.sent);
+    (this.#rests ??= new Map()).set(count, found);
     return found;
   }
 
-  #textBehind(count: number): string {
+  #restText(count: number): string {
     const segments = this.raw.slice(count);
     const text = segments.length === 0 ? '' : '/' + segments.map(decodeStatic).join('/');
     return this.#isSlashCut ? text + '/' : text;
@@ -75,11 +75,11 @@ export class Path {
 
   /** The same path, compared by other rules. */
   by(rules: PathRules): Path {
-    if (cutsAlike(this.rules, rules)) return this;
-    const known = this.#others?.find((other) => cutsAlike(other.rules, rules));
+    if (comparesAlike(this.rules, rules)) return this;
+    const known = this.#variants?.find((other) => comparesAlike(other.rules, rules));
     if (known !== undefined) return known;
     const found = new Path(this.sent, rules);
-    (this.#others ??= []).push(found);
+    (this.#variants ??= []).push(found);
     return found;
   }
 
@@ -91,7 +91,7 @@ export class Path {
   }
 }
 
-function cutsAlike(a: PathRules, b: PathRules): boolean {
+export function comparesAlike(a: PathRules, b: PathRules): boolean {
   return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }
 
@@ -99,7 +99,7 @@ function cutsAlike(a: PathRules, b: PathRules): boolean {
  * Segments for comparison with static text. Decoding and folding the whole path takes a third of the time of thousands of segments; no
  * escape becomes a slash. With malformed encoding each segment is decoded by itself, so that the others still are.
  */
-function textOf(path: string, raw: string[], encoded: boolean, rules: PathRules): string[] {
+function staticTexts(path: string, raw: string[], encoded: boolean, rules: PathRules): string[] {
   if (encoded && !(path.startsWith('/') && isWellEncoded(path))) return raw.map((segment) => fold(decodeStatic(segment), rules));
   const text = fold(encoded ? decodeStatic(path) : path, rules);
   return text === path ? raw : splitPath(text, rules);

@@ -12,7 +12,7 @@ export type Token =
   | { readonly kind: 'group'; readonly tokens: readonly Token[] };
 
 /** Most alternatives of one pattern, by its optional parts; path-to-regexp has the same bound. */
-const MOST_ALTERNATIVES = 256;
+const MAX_ALTERNATIVES = 256;
 
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
 
@@ -33,13 +33,13 @@ export function readTokens(pattern: string): readonly Token[] {
  * Expands optional parts to alternatives, those with a part before those without.
  * @throws TypeError where there are too many.
  */
-export function layOutGroups(pattern: string, tokens: readonly Token[]): readonly (readonly Token[])[] {
+export function expandGroups(pattern: string, tokens: readonly Token[]): readonly (readonly Token[])[] {
   const found: (readonly Token[])[] = [];
   const visit = (left: readonly Token[]): void => {
     const index = left.findIndex(({ kind }) => kind === 'group');
     if (index === -1) {
-      if (found.push(left) > MOST_ALTERNATIVES) {
-        refuse(pattern, `has more than ${MOST_ALTERNATIVES} combinations of its optional parts; write several patterns with fewer "{…}" each`);
+      if (found.push(left) > MAX_ALTERNATIVES) {
+        refuse(pattern, `has more than ${MAX_ALTERNATIVES} combinations of its optional parts; write several patterns with fewer "{…}" each`);
       }
       return;
     }
@@ -107,13 +107,13 @@ class Reader {
     const name = this.#name();
     if (char === ':') return this.#param(name);
     if (name !== undefined) {
-      this.#take(name, `*${name}`);
+      this.#addName(name, `*${name}`);
       return { kind: 'wildcard', name };
     }
     while (this.#pattern[this.#at] === '*') this.#at++;
     const text = this.#pattern.slice(at, this.#at);
     if (text.length > 2) refuseStars(this.#pattern, at);
-    this.#take(text, text);
+    this.#addName(text, text);
     return { kind: 'stars', text, at };
   }
 
@@ -160,7 +160,7 @@ class Reader {
   #param(name: string | undefined): Token {
     const pattern = this.#pattern;
     if (name === undefined) refuse(pattern, 'has a ":" without a name; write ":name", or "\\\\:" for the character itself');
-    this.#take(name, `:${name}`);
+    this.#addName(name, `:${name}`);
     if (pattern[this.#at] !== '(') return { kind: 'param', name, constraint: undefined };
     const close = constraintEnd(pattern, this.#at);
     const constraint = pattern.slice(this.#at + 1, close);
@@ -169,7 +169,7 @@ class Reader {
   }
 
   /** Adds a name. @throws TypeError for one that the pattern has already. */
-  #take(name: string, written: string): void {
+  #addName(name: string, written: string): void {
     const pattern = this.#pattern;
     // "__proto__" as a key would replace the prototype of req.params.
     if (name === '__proto__') refuse(pattern, 'may not name a parameter "__proto__"; choose another name');

@@ -1,5 +1,5 @@
 import type { Tail } from './segment';
-import { decoded } from './decoding';
+import { decodeCapture } from './decoding';
 import type { Params } from './params';
 import { UnicodeCase } from './case';
 import type { Path } from './path';
@@ -16,8 +16,8 @@ export class RegExpTail implements Tail {
   readonly names: readonly string[];
   readonly source: string;
   readonly takesAll = false;
-  readonly mayBeBare = true;
-  readonly isGiven = true;
+  readonly mayBeEmpty = true;
+  readonly isRegExp = true;
   readonly segments = null;
   readonly #expression: RegExp;
   readonly #unicodeCase: UnicodeCase | null;
@@ -47,7 +47,7 @@ export class RegExpTail implements Tail {
     const { taken } = this.#look(path, from, prefix) as Look;
     this.names.forEach((name, index) => {
       const value = taken[index + 1];
-      if (value !== undefined) params[name] = decoded(value, strict);
+      if (value !== undefined) params[name] = decodeCapture(value, strict);
     });
   }
 
@@ -56,7 +56,7 @@ export class RegExpTail implements Tail {
     const sent = path.sent.slice(path.endOf(from)) || '/';
     const taken = this.#find(sent, prefix);
     if (taken !== null) return { taken, isDecoded: false };
-    const decodedRest = path.behind(from) || '/';
+    const decodedRest = path.rest(from) || '/';
     const read = this.#unicodeCase?.hide(decodedRest) ?? decodedRest;
     const other = read === sent ? null : this.#find(read, prefix);
     return other && { taken: other, isDecoded: true };

@@ -1,5 +1,5 @@
 import { fold, type Path } from './path';
-import { decodeApart, decoded, decodeSegment, joinApart } from './decoding';
+import { decodeCapture, decodeKeepingReserved, decodeSegment, restoreReserved } from './decoding';
 import type { Params } from './params';
 
 /** One segment of a pattern. */
@@ -10,11 +10,11 @@ export type Segment =
   | { readonly kind: 'param'; readonly name: string }
   /**
    * Parameters that share a segment with text, or that have a constraint.
-   * `regex` matches where there is a constraint; `late` divides the segment as
+   * `regex` matches where there is a constraint; `greedy` divides the segment as
    * Express does. With `literal` its text holds reserved characters, whose
    * escapes, such as `%40`, are not equivalent.
    */
-  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean; readonly literal: boolean }
+  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly greedy: RegExp | undefined; readonly folded: boolean; readonly literal: boolean }
   /** `**`: one or more segments, the first not empty. */
   | { readonly kind: 'deep' }
   | Tail;
@@ -39,9 +39,9 @@ export interface Tail {
   /** True when it takes every rest that is more than a slash. */
   readonly takesAll: boolean;
   /** True when it may take an empty rest, or a slash alone. */
-  readonly mayBeBare: boolean;
+  readonly mayBeEmpty: boolean;
   /** True for a RegExp of the program. */
-  readonly isGiven: boolean;
+  readonly isRegExp: boolean;
   /** Equivalent segments of other kinds, `**` for each wildcard, which may take more; null for none. */
   readonly segments: readonly Segment[] | null;
   /**
@@ -59,7 +59,7 @@ export function matchesSegment(segment: Segment, path: Path, index: number): boo
   const raw = path.raw[index] as string;
   if (raw === '') return false;
   if (segment.kind === 'param') return true;
-  return segment.kind === 'mixed' && captureMixed(segment, segment.literal ? decodeApart(raw) : decodeSegment(raw) ?? raw, undefined);
+  return segment.kind === 'mixed' && captureMixed(segment, segment.literal ? decodeKeepingReserved(raw) : decodeSegment(raw) ?? raw, undefined);
 }
 
 /** Names of the captures of segments, in order. */
@@ -82,23 +82,23 @@ export function structureOf(segments: readonly Segment[]): string {
   }));
 }
 
-/** Captures a segment as sent that matches a mixed one. @throws HttpError 400 as {@link decoded} does. */
+/** Captures a segment as sent that matches a mixed one. @throws HttpError 400 as {@link decodeCapture} does. */
 export function captureSent(segment: Mixed, raw: string, strict: boolean, params: Params): void {
-  const text = decoded(raw, strict);
+  const text = decodeCapture(raw, strict);
   if (!segment.literal) {
     captureMixed(segment, text, params);
     return;
   }
   const found: Params = {};
-  captureMixed(segment, decodeApart(raw), found);
-  for (const [name, value] of Object.entries(found)) params[name] = joinApart(value);
+  captureMixed(segment, decodeKeepingReserved(raw), found);
+  for (const [name, value] of Object.entries(found)) params[name] = restoreReserved(value);
 }
 
 /** Matches one decoded segment against a mixed one; writes its captures into `params`. */
 function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
   if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
-  if (segment.late !== undefined) return captureLate(segment.parts, segment.late, text, segment.folded ? fold(text, FOLDED) : text, params);
-  return captureBetween(segment.parts, text, segment.folded ? fold(text, FOLDED) : text, params);
+  if (segment.greedy !== undefined) return captureGreedy(segment.parts, segment.greedy, text, segment.folded ? fold(text, FOLDED) : text, params);
+  return captureLazy(segment.parts, text, segment.folded ? fold(text, FOLDED) : text, params);
 }
 
 function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, params: Params | undefined): boolean {
@@ -115,7 +115,7 @@ function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, par
 }
 
 /** Matches as Express does: the first parameter is greedy. The expression is for folded text, in which positions hold. */
-function captureLate(parts: readonly Part[], expression: RegExp, text: string, folded: string, params: Params | undefined): boolean {
+function captureGreedy(parts: readonly Part[], expression: RegExp, text: string, folded: string, params: Params | undefined): boolean {
   const found = expression.exec(folded);
   if (found === null) return false;
   if (params === undefined) return true;
@@ -134,7 +134,7 @@ function captureLate(parts: readonly Part[], expression: RegExp, text: string, f
  * with at least one character. No expression and no backtracking, so that no
  * path makes it slow.
  */
-function captureBetween(parts: readonly Part[], text: string, folded: string, params: Params | undefined): boolean {
+function captureLazy(parts: readonly Part[], text: string, folded: string, params: Params | undefined): boolean {
   let at = 0;
   let open: string | undefined;
   for (let i = 0; i < parts.length; i++) {

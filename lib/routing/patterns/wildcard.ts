@@ -1,5 +1,5 @@
 import type { Segment, Tail } from './segment';
-import { decoded } from './decoding';
+import { decodeCapture } from './decoding';
 import type { Params } from './params';
 import type { Path, PathRules } from './path';
 
@@ -14,8 +14,8 @@ export class ExpressionTail implements Tail {
   readonly names: readonly string[];
   readonly source: string;
   readonly takesAll: boolean;
-  readonly mayBeBare: boolean;
-  readonly isGiven = false;
+  readonly mayBeEmpty: boolean;
+  readonly isRegExp = false;
   readonly segments: readonly Segment[] | null;
   readonly #captures: readonly Exclude<Piece, string>[];
   readonly #whole: RegExp;
@@ -32,7 +32,7 @@ export class ExpressionTail implements Tail {
     this.source = source;
     this.segments = segments;
     this.takesAll = pieces.length === 2 && pieces[0] === '/' && this.#captures[0]?.wild === true;
-    this.mayBeBare = this.#whole.test('/') || this.#prefix.test('/');
+    this.mayBeEmpty = this.#whole.test('/') || this.#prefix.test('/');
   }
 
   end(path: Path, from: number, prefix: boolean): number {
@@ -48,12 +48,12 @@ export class ExpressionTail implements Tail {
     const found = this.#find(path, from, prefix) as RegExpExecArray;
     this.#captures.forEach(({ name, wild }, index) => {
       const value = found[index + 1] as string;
-      (params as Record<string, string | string[]>)[name] = wild ? value.split('/').map((segment) => decoded(segment, strict)) : decoded(value, strict);
+      (params as Record<string, string | string[]>)[name] = wild ? value.split('/').map((segment) => decodeCapture(segment, strict)) : decodeCapture(value, strict);
     });
   }
 
   #find(path: Path, from: number, prefix: boolean): RegExpExecArray | null {
-    return (prefix ? this.#prefix : this.#whole).exec(path.behind(from));
+    return (prefix ? this.#prefix : this.#whole).exec(path.rest(from));
   }
 }
 
