@@ -3,18 +3,18 @@ import { hasOrigin, isDisputed } from '../target/target';
 import { type ApplicationRoot, type Caller, kRun, type Removed, targetBeneath } from './caller';
 
 /**
- * Goes on when method and target are those that were admitted last; else asks the scope of this application and of those around it.
- * No function of the program is called for a target that has not been admitted.
- * @param removed The prefix that the program has taken off before it called by hand; null where that can't be told.
+ * Goes on with the method and target that were admitted last; asks the scopes for others.
+ * Those are the scopes of this application and of those around it. No function of the program is called for a target not admitted.
+ * @param removed The prefix that the program removed before it called by hand; null when unknown.
  */
 export function admit(run: Caller, goOn: () => void, removed?: Removed | null): void {
   admitTarget(run, removed === undefined ? () => run.target : () => targetBeneath(run, removed, run.req.url), goOn);
 }
 
 /**
- * The same before a request is handed on to a function of the program, or another framework: what that makes of a URL which has an
- * origin, or began as a mount path alone, and was changed within, depends on the framework.
- * @param entered The URL as it was handed in.
+ * Admits a request before a function of the program, or another framework, gets it back. Frameworks restore a changed URL
+ * differently if it has an origin, or was a mount path alone: its target is unknown.
+ * @param entered The URL on entry.
  */
 export function admitBehind(run: Caller, entered: string, goOn: () => void): void {
   admitTarget(run, () => {
@@ -24,7 +24,7 @@ export function admitBehind(run: Caller, entered: string, goOn: () => void): voi
   }, goOn);
 }
 
-/** @param read Reads the target; null for one that can't be told. */
+/** @param read Reads the target; null when unknown. */
 function admitTarget(run: Caller, read: () => string | null, goOn: () => void): void {
   const root = run.root as ApplicationRoot;
   const { admission } = root;
@@ -37,13 +37,13 @@ function admitTarget(run: Caller, read: () => string | null, goOn: () => void): 
   admission.isPending = true;
   ask(root, method, target, () => {
     admission.isPending = false;
-    // A store of signatures may have taken its time, and the program made another target meanwhile.
+    // The program may have changed the target while a replay store answered.
     if (read() === target && req.method === method) call(run, goOn);
     else admitTarget(run, read, goOn);
   });
 }
 
-/** Goes on in that run: one that went on late has been left meanwhile, and what it calls is within its application all the same. */
+/** Goes on in a run. A run that goes on late has been left meanwhile, but calls within its application. */
 function call(run: Caller, goOn: () => void): void {
   run.req[kRun] = run;
   goOn();

@@ -13,19 +13,19 @@ import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
-/** A prefix that is part of the URL again, so that only the base is to be restored. */
+/** A prefix that is part of the URL again: only the base is to be restored. */
 const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
 
 const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
-/** The URL that a router shows its layers, and what the request is given back when the router is left. */
+/** The URL that a router shows its layers, and the request's members to restore afterwards. */
 export abstract class Frame implements Caller {
   readonly req: RoutedRequest;
   readonly res: Response;
   readonly rules: RoutingRules;
   readonly parent: Caller | undefined;
   readonly root: ApplicationRoot | null;
-  /** Whether functions are called only for targets that signature checks have admitted. */
+  /** True where functions are called only for targets that signature checks have admitted. */
   readonly isChecked: boolean;
   readonly watch: RequestWatch | null;
   readonly entered: Removed | null;
@@ -40,7 +40,7 @@ export abstract class Frame implements Caller {
   protected located = '';
   /** The pattern of the route that was reached last. */
   protected reached: Pattern | undefined = undefined;
-  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  /** Methods of the routes passed by, where the router answers OPTIONS. */
   protected readonly allowed: Set<string> | null;
   readonly #done: NextFunction;
   readonly #enteredUrl: string;
@@ -49,16 +49,16 @@ export abstract class Frame implements Caller {
   readonly #baseUrl: string;
   readonly #baseAround: string;
   readonly #nextAround: NextFunction | undefined;
-  /** The pattern of the mount that led here. */
+  /** The pattern of this router's mount. */
   readonly #mount: Pattern | undefined;
   #removed: Removed = NOTHING;
-  /** URL and base that were shown to the layer that runs. */
+  /** URL and base that were shown to the active layer. */
   #shown = '';
   shownBase: string;
-  /** The URL beneath the mount paths where a route is shown the whole one. */
+  /** The URL beneath the mount paths, while a route is shown the whole one. */
   #beneath: string | undefined = undefined;
 
-  /** @param done Goes on with what nothing here has taken. */
+  /** @param done Goes on behind the router. */
   protected constructor(req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
     const parent = req[kRun];
     const { baseUrl } = req;
@@ -109,7 +109,7 @@ export abstract class Frame implements Caller {
     return url === this.#shown || isTold(this) ? url : null;
   }
 
-  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
+  /** @throws HttpError 400 for a malformed parameter in a mount path around a route. */
   protected checkMounts(): void {
     const { parent } = this;
     if (!(parent instanceof Frame)) return;
@@ -119,12 +119,12 @@ export abstract class Frame implements Caller {
 
   enteredBy({ url }: Request, baseUrl: string): Removed | null {
     const { base: expected = this.#baseUrl } = this.#removed;
-    // A base that the program has assigned tells nothing.
+    // A base that the program has assigned tells nothing of the prefix.
     if (this.shownBase !== expected) return null;
     const isWhole = this.#beneath !== undefined;
     if (isWhole && !isTold(this)) return url === this.#shown && baseUrl === expected ? { ...WHOLE, onlyOf: url } : null;
     if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
-    // Called by hand, or by another framework: what was added to the base was taken off the URL.
+    // Called by hand, or by another framework: the text added to the base was removed from the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
     const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.located);
@@ -137,7 +137,7 @@ export abstract class Frame implements Caller {
     this.shownBase = this.req.baseUrl;
   }
 
-  /** Shows middleware the URL without its mount path. @param isMatched Whether the prefix was taken of this very URL, not of one that a handler of a parameter has replaced. */
+  /** Shows middleware the URL without its mount path. @param isMatched False when a parameter's handler has replaced the URL that matched. */
   protected showWithout(prefix: string, isMatched: boolean): void {
     const { req } = this;
     if (prefix !== '') {
@@ -163,8 +163,8 @@ export abstract class Frame implements Caller {
   }
 
   /**
-   * Shows the URL again as the router saw it before it called a layer, unless that has made another. Returns false where that does not lie
-   * beneath the mount path: the application goes on with it behind the router.
+   * Restores the URL as before the layer, unless the layer has rewritten it. Returns false for one outside
+   * the mount path: the application goes on with it behind the router.
    */
   protected showAgain(): boolean {
     if (this.#beneath !== undefined && !this.#showBeneath(this.#beneath)) return false;
@@ -199,7 +199,7 @@ export abstract class Frame implements Caller {
   fail(error: unknown): void {
     const { req } = this;
     this.#beneath = undefined;
-    // The target that it was entered with has been admitted.
+    // The target on entry has been admitted.
     req.url = this.#enteredUrl;
     req.method = this.#enteredMethod;
     this.handOn(error);
@@ -216,7 +216,7 @@ export abstract class Frame implements Caller {
     callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
   }
 
-  /** Hands the request on. Where the caller is the program, that is a call of its function. */
+  /** Hands the request on; where the program has called by hand, to its function. */
   #finish(failure: unknown): void {
     if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
     else this.handOn(failure);
@@ -236,14 +236,14 @@ export abstract class Frame implements Caller {
   }
 }
 
-/** A URL with the prefixes that were taken off since the application was entered. */
+/** A URL with the prefixes that were removed within the application. */
 function wholeUrl({ entered, parent, root }: Caller, url: string): string {
   if (entered === null || parent === undefined) return url;
   const shown = restored(url, entered);
   return entered.isWhole === true || parent === root ? shown : wholeUrl(parent, shown);
 }
 
-/** Whether the prefixes around a run are known for whatever URL is made beneath them. */
+/** Returns true when the prefixes around a run are known for any URL beneath them. */
 function isTold({ entered, parent, root }: Caller): boolean {
   if (entered === null || entered.onlyOf !== undefined) return false;
   return entered.isWhole === true || parent === undefined || parent === root || isTold(parent);

@@ -13,16 +13,16 @@ export class Step {
   readonly position: number;
   readonly layer: AnyLayer;
   readonly patterns: readonly Pattern[];
-  /** The pattern that every path of the plan matches, where it has no other. */
+  /** Its only pattern, if every path of the plan matches it. */
   readonly sure: Pattern | undefined;
-  /** Whether a router is mounted here. */
+  /** True for a mounted router. */
   readonly isRouter: boolean;
-  /** Whether it is middleware for every path, which captures nothing and takes no prefix off. */
+  /** True for middleware for every path: it captures nothing and removes no prefix. */
   readonly isOpen: boolean;
-  /** The engine's captures that hold the values of `names`; undefined where the pattern works them out. */
+  /** The engine's captures that hold the values of `names`; undefined where the pattern captures. */
   readonly captures: readonly string[] | undefined;
   readonly names: readonly string[];
-  /** The prefix that middleware takes off, where it is the same text for every path. */
+  /** The prefix that middleware removes, if it is the same text for every path. */
   readonly base: string | undefined;
 
   constructor(position: number, layer: AnyLayer, isCertain: boolean, patterns: readonly Pattern[], shape: Shape, rules: RoutingRules) {
@@ -39,12 +39,12 @@ export class Step {
   }
 }
 
-/** The layers that can match the paths of one shape, in the order of the stack. */
+/** The layers that can match the paths of one shape, in stack order. */
 export class Plan {
   readonly steps: readonly Step[];
-  /** Whether a route, or something mounted, is among them. */
+  /** True for a plan with a route or a mount. */
   readonly mayTake: boolean;
-  /** Place of the last router; -1 for none. */
+  /** Index of the last router; -1 for none. */
   readonly lastRouter: number;
 
   constructor(steps: readonly Step[]) {
@@ -61,11 +61,11 @@ export class Lookup {
   readonly #captures: Captures | null;
   readonly #rules: RoutingRules;
   #cut: Path | null;
-  /** Whether every step is tested, since the path is none that the plan was made for. */
+  /** True when every step is tested: the plan proves nothing of this path. */
   readonly isLoose: boolean;
-  /** Whether the slash that the path begins with was sent behind a mount path. */
+  /** True when the path's first slash was sent behind a mount path. */
   readonly isBehindMount: boolean;
-  /** Whether no route `/` matches: where paths are exact, `/m/` is not the path `/m` that a router is mounted at. */
+  /** True when no route `/` matches: with exact paths, `/m/` is not the mount path `/m`. */
   readonly #isBehindSlash: boolean;
 
   constructor(path: string, plan: Plan, captures: Captures | null, cut: Path | null, isLoose: boolean, isBehindMount: boolean, rules: RoutingRules) {
@@ -84,7 +84,7 @@ export class Lookup {
     return (this.#cut ??= new Path(this.path, this.#rules));
   }
 
-  /** The first pattern of a step that matches; undefined for none. Not asked of a foreign layer. */
+  /** The first pattern of a step that matches; undefined for none. Foreign layers match by themselves. */
   match(step: Step): Pattern | undefined {
     return step.sure === undefined || this.isLoose ? this.#test(step) : step.sure;
   }
@@ -98,7 +98,7 @@ export class Lookup {
     return undefined;
   }
 
-  /** The parameters that a step captures by its pattern. @throws HttpError 400 where `isStrict` and one is malformed. */
+  /** Captures a step's parameters by its pattern. @throws HttpError 400 where `isStrict` and one is malformed. */
   capture(step: Step, pattern: Pattern, isStrict: boolean): Params {
     if (pattern.capturesNothing) return new NoParams();
     const { captures, names } = step;
@@ -108,21 +108,21 @@ export class Lookup {
     return params;
   }
 
-  /** How much of the path middleware takes off. */
+  /** The part of the path that middleware removes. */
   prefix(step: Step, pattern: Pattern): string {
     if (step.base !== undefined && !this.isLoose) return step.base;
     return pattern.segments.length === 0 ? '' : this.path.slice(0, pattern.prefixEnd(this.cut));
   }
 }
 
-/** Positions by the shapes of paths: a node holds those of what ends there, of what takes the rest, and the next segments. */
+/** Trie of positions by shape. A node holds shapes that end there, shapes that take the rest, and the next segments. */
 export class ShapeTree {
   readonly #texts = new Map<string, ShapeTree>();
   #any: ShapeTree | undefined;
   readonly #ends: number[] = [];
   readonly #rest: number[] = [];
 
-  /** Adds a position to what takes the rest of a path from here on. */
+  /** Adds a position that takes the rest of a path from here on. */
   addRest(position: number): void {
     this.#rest.push(position);
   }
@@ -140,9 +140,9 @@ export class ShapeTree {
   }
 
   /**
-   * Collects what a path can match that the engine has found this shape for. The engine finds the most specific shape, segment by
-   * segment: so what begins with the same segments, and goes on with a more specific one, does not match.
-   * @param isEqual Whether all segments before are those of the shape itself.
+   * Collects positions that a path can match whose shape the engine has found. The engine finds the most specific shape, segment by
+   * segment: so a position with the same first segments, and then a more specific one, does not match.
+   * @param isEqual True when all segments before are those of the shape itself.
    */
   collect({ segments }: Shape, found = new Set<number>(), index = 0, isEqual = true): Set<number> {
     for (const position of this.#rest) found.add(position);
@@ -168,12 +168,12 @@ export class ShapeTree {
 }
 
 /**
- * The layers of a router by the shapes of their paths, so that a request looks only at those that can match. It never changes
- * what runs: a candidate is tested wherever its shape does not prove that it matches.
+ * Index of a router's layers by the shapes of their paths: a request visits only candidates. It never changes
+ * the calls: a candidate is tested unless its shape proves the match.
  */
 export class LayerIndex {
   readonly rules: RoutingRules;
-  /** The stack as it was. */
+  /** The stack when it was indexed. */
   readonly layers: readonly AnyLayer[];
   readonly version: number;
   readonly #patterns: readonly (readonly Pattern[])[];
@@ -181,9 +181,9 @@ export class LayerIndex {
   readonly #tree = new ShapeTree();
   readonly #isExact: boolean;
   #last: Lookup | null = null;
-  /** For targets that are no path. */
+  /** Plan for targets that are no path. */
   #all: Plan | null = null;
-  /** For paths of no shape. */
+  /** Shape for paths that have none. */
   readonly #unshaped = new Shape('/*', [REST]);
 
   /** @throws TypeError for a path that the rules refuse. */
@@ -200,13 +200,13 @@ export class LayerIndex {
     });
   }
 
-  /** Whether it is of that very list. */
+  /** Returns true for the same layers in the same order. */
   isOf(stack: readonly AnyLayer[]): boolean {
     const { layers } = this;
     return layers.length === stack.length && layers.every((layer, position) => layer === stack[position]);
   }
 
-  /** @param path Path of a target, as sent. @param isBehindMount Whether its first slash was sent behind a mount path. */
+  /** @param path Path of a target, as sent. @param isBehindMount True when its first slash was sent behind a mount path. */
   lookup(path: string, isBehindMount = false): Lookup {
     const last = this.#last;
     // A request with a body is looked up twice: before its body is captured, and when it is routed.
@@ -229,7 +229,7 @@ export class LayerIndex {
     return new Lookup(path, this.#planOf(found.store), found.params, cut, isLoose, isBehindMount, this.rules);
   }
 
-  /** The same by a test of every layer. */
+  /** Looks a path up by a test of every layer. */
   lookupAll(path: string, isBehindMount = false): Lookup {
     this.#all ??= new Plan(this.layers.map((layer, position) => this.#step(layer, position, false, this.#unshaped)));
     return new Lookup(path, this.#all, null, null, true, isBehindMount, this.rules);
@@ -260,13 +260,13 @@ function isExact({ caseSensitive, ignoreTrailingSlash, ignoreDuplicateSlashes }:
 function hasEmptyCapture({ captures: names }: Shape, captures: Captures): boolean {
   for (let i = 0; i < names.length; i++) {
     const value = captures[names[i] as string] as string;
-    // 47 is "/": what "**" takes may not begin with an empty segment.
+    // 47 is "/": the capture of "**" may not begin with an empty segment.
     if (value === '' || value.charCodeAt(0) === 47) return true;
   }
   return false;
 }
 
-/** The engine's captures in the order of the pattern's names, where it captures just what the pattern does. */
+/** The engine's captures in the order of the pattern's names; undefined where they differ. */
 function capturesOf({ segments, names }: Pattern, shape: Shape): readonly string[] | undefined {
   if (segments.length !== shape.segments.length || names.length !== shape.captures.length) return undefined;
   const isSame = segments.every((segment, index) => {

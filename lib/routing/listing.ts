@@ -16,7 +16,7 @@ export interface RouteDescription {
   path: string;
   /** How many handlers it has. */
   handlers: number;
-  /** The earlier route that takes every request this one could take, where there is one. */
+  /** An earlier route that takes every request of this one, if any. */
   coveredBy?: string;
 }
 
@@ -24,7 +24,7 @@ export interface RouteDescription {
 export interface Mount {
   readonly parent: Mount | null;
   readonly mounted: Mounted;
-  /** Whether no route is in it: then its middleware counts as that of the router around it. */
+  /** True without routes: then its middleware counts as that of the router around it. */
   readonly isBundle: boolean;
 }
 
@@ -33,16 +33,16 @@ export interface Registered {
   readonly layer: Layer;
   readonly mount: Mount;
   readonly patterns: readonly Pattern[];
-  /** The same as text. */
+  /** The patterns as text. */
   readonly path: string;
-  /** Whether the patterns take more than it does: beneath a mount path that takes the rest of a path by itself it may be anywhere. */
+  /** True when the patterns match more than it does: beneath a mount path with an open end it may be anywhere. */
   readonly isWider: boolean;
 }
 
-/** Patterns that one registration may come to. */
+/** Most patterns of one registration. */
 const MOST_PATTERNS = 256;
 
-/** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
+/** Lists the registrations of an application and its routers, in order. An application mounted in it is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
   return listWithin(mounted, own, { parent: null, mounted, isBundle: false }, [new Pattern('/', [])]);
@@ -62,12 +62,12 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
   });
 }
 
-/** Whether a mount is of that router, or within one of it: a function may call the router that it is in. */
+/** Returns true for a mount of that router, or within one: a function may call its own router. */
 function isIn(mount: Mount | null, mounted: Mounted): boolean {
   return mount !== null && (mount.mounted === mounted || isIn(mount.parent, mounted));
 }
 
-/** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
+/** A pattern beneath that of a mount. Behind one with an open end it may be anywhere. */
 function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   if (isPrefix && inner.segments.length === 0) return mount;
   const text = joinPatterns(mount.text, inner.text);
@@ -77,7 +77,7 @@ function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   return new Pattern(text, isRoot ? mount.segments : [...mount.segments, ...inner.segments]);
 }
 
-/** One pattern for all of too many. */
+/** One pattern that covers too many. */
 function anywhere([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
   return new Pattern(joinPatterns((mount as Pattern).text, (inner as Pattern).text), [{ kind: 'deep' }]);
 }
@@ -93,12 +93,12 @@ function isEmpty(segment: Segment): boolean {
 /** One route and method, with its registration. */
 export interface ListedRoute {
   readonly registered: Registered;
-  /** Its place among all registrations. */
+  /** Its index among all registrations. */
   readonly position: number;
   readonly description: RouteDescription;
 }
 
-/** The routes in order, with those that an earlier one covers wholly marked. */
+/** Lists the routes in order, and marks those that an earlier one covers. */
 export function listRoutes(all: readonly Registered[]): ListedRoute[] {
   const tree = new ShapeTree();
   const engine = new Engine();
@@ -127,14 +127,14 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
   return routes;
 }
 
-/** The same, as rows. */
+/** Describes the routes, as rows. */
 export function describeRoutes(all: readonly Registered[]): RouteDescription[] {
   return listRoutes(all).map(({ description }) => description);
 }
 
 function covers({ patterns }: Registered, pattern: Pattern, engine: Engine): boolean {
   if (engine.add(pattern).every((shape) => patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
-  // Of what an expression takes shapes say little, but two may be the same.
+  // Shapes say little of expressions, but two expressions may be equal.
   if (pattern.tail === undefined) return false;
   const structure = structureOf(pattern.segments);
   return patterns.some((each) => each.tail !== undefined && structureOf(each.segments) === structure);
