@@ -39,7 +39,7 @@ function judgeDeep(rest: number, index: number, fixed: number, open: boolean, sh
   if (!open && fixed < index + rest) return 'never';
   if (rest > 1) return 'test';
   if (index > fixed) return 'test';
-  // Plans are for paths whose "any segment" and "**" begin with a segment that is not empty.
+  // In the paths of a plan, no "any segment" and no "**" begins empty.
   return shape.segments[index] === '' ? 'never' : 'always';
 }
 

@@ -12,7 +12,7 @@ export interface ParamCall {
 }
 
 /**
- * Calls the handlers of a layer's parameters in order, then `done`, with the error that one has raised. Each is called once for
+ * Calls the handlers of a layer's parameters in order, then `done`, with their error. Each is called once for
  * each value in a run of the router.
  */
 export function processParams(run: RouterRun, names: readonly string[], done: NextFunction): void {

@@ -119,8 +119,8 @@ export class Router {
 
   /**
    * Calls back with the value of a parameter before each layer whose path holds
-   * it, once for each value in a request. Only layers of this router count. `*`
-   * and `**` name the captures of wildcards.
+   * it. It is called once for each value in a request, for layers of this router
+   * alone. `*` and `**` name the captures of wildcards.
    * @throws TypeError for a wrong name, or a handler that is no function.
    */
   param(name: string | readonly string[], handler: ParamHandler): this {

@@ -59,7 +59,7 @@ export function standsBack(run: RouterRun, { mounted }: Layer): boolean {
   return run.taker.at > at && run.taker.isRouter;
 }
 
-/** Returns true for a run with a router below its cursor, or below a router around. */
+/** Returns true with a router below the run's cursor, or below a router around. */
 function isBesideRouters(run: Caller): boolean {
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
     if (here.cursor <= here.lookup.plan.lastRouter) return true;
@@ -96,7 +96,7 @@ function findTaker(run: Caller, from: number): Taker {
   return { at: Infinity, isRouter: false };
 }
 
-/** Returns true for a router with a route's handler, in it or in a mounted router. */
+/** Returns true for a router that holds a route with handlers, however deep. */
 export function hasRoutes({ layers }: Mounted): boolean {
   return layers.some((layer) => {
     if (!(layer instanceof Layer)) return layer.route !== undefined;

@@ -6,7 +6,7 @@ import { type Segment, structureOf } from './patterns/segment';
 import type { RoutingRules } from './rules';
 import { isWithin } from './suspect';
 
-/** Middleware of a router that does not run for sibling routers' later routes beneath its path. */
+/** Middleware of a router that misses sibling routers' later routes beneath its path. */
 export interface UnmetMiddleware {
   /** Paths of the middleware, from the application on. */
   readonly paths: ReadonlySet<string>;
