@@ -173,6 +173,7 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
     if (stream !== undefined) stream.push(bytes);
     else payloadChunks?.push(bytes);
   };
+  let isFull = false;
   Object.assign(res, {
     req,
     writeHead,
@@ -181,7 +182,9 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
       // The head first: with a stream for a payload the library answers by it.
       if (!res.headersSent) res.writeHead(res.statusCode);
       keep(given[0], given[1]);
-      return (Object.getPrototypeOf(res) as ServerResponse).write.apply(res, given);
+      const takesMore = (Object.getPrototypeOf(res) as ServerResponse).write.apply(res, given);
+      isFull ||= !takesMore;
+      return takesMore;
     },
     end(...given: Parameters<ServerResponse['end']>): ServerResponse {
       keep(given[0], given[1]);
@@ -195,7 +198,9 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
   }
   attach(res, socket as unknown as Socket);
   socket.on('drain', () => {
-    if (res.writableNeedDrain) res.emit('drain');
+    if (!isFull || res.writableEnded) return;
+    isFull = false;
+    res.emit('drain');
   });
   res.on('finish', () => {
     dropUnread(req);

@@ -54,6 +54,8 @@ export class Engine {
   readonly #static: (Record<string, Found> | undefined)[] = [];
   /** Created for the first shape with captures: loading find-my-way takes half of the start. */
   #router: ReturnType<ReturnType<typeof findMyWay>> | null = null;
+  /** False where Node forbids code from strings, which find-my-way makes: then nothing is found. */
+  isAllowed = true;
 
   /**
    * Adds the shapes of a pattern, or returns known ones. Each path that it matches has one of them.
@@ -83,7 +85,12 @@ export class Engine {
     }
     // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
     this.#router ??= findMyWay()({ maxParamLength: Infinity, querystringParser: nothing });
-    this.#router.on('GET', path, unused, shape);
+    try {
+      this.#router.on('GET', path, unused, shape);
+    } catch (error) {
+      if (!(error instanceof EvalError)) throw error;
+      this.isAllowed = false;
+    }
     return shape;
   }
 

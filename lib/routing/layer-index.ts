@@ -216,7 +216,7 @@ export class LayerIndex {
 
   #find(path: string, isBehindMount: boolean): Lookup {
     // A target such as "*" is no path: the engine would skip its first character unread.
-    if (path.charCodeAt(0) !== 47) return this.lookupAll(path, isBehindMount);
+    if (path.charCodeAt(0) !== 47 || !this.#engine.isAllowed) return this.lookupAll(path, isBehindMount);
     let cut: Path | null = null;
     let text = path;
     if (!this.#isExact || path.includes('%')) {
