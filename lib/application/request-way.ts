@@ -252,7 +252,7 @@ export class RequestWay implements RunHost {
 
   #fall({ req, res, watch }: ApplicationRun): void {
     const listener = this.fallback as FallbackListener;
-    watch?.begins();
+    watch?.beforeCall();
     guardedCall(() => listener(req, res), (error) => this.#failed(req, res, error));
   }
 

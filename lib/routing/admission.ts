@@ -19,8 +19,8 @@ export function admit(run: Caller, goOn: () => void, removed?: Removed | null): 
 export function admitBehind(run: Caller, entered: string, goOn: () => void): void {
   admitTarget(run, () => {
     const { url } = run.req;
-    const isTold = url === entered || !(hasOrigin(url) || hasOrigin(entered) || entered === '/' || entered.startsWith('/?'));
-    return isTold ? run.target : null;
+    const isKnown = url === entered || !(hasOrigin(url) || hasOrigin(entered) || entered === '/' || entered.startsWith('/?'));
+    return isKnown ? run.target : null;
   }, goOn);
 }
 
@@ -32,25 +32,25 @@ function admitTarget(run: Caller, read: () => string | null, goOn: () => void): 
   if (admission.isPending) return;
   const { method } = req;
   const target = read();
-  if (target !== null && target === root.admittedTarget && method === root.admittedMethod) return call(run, goOn);
+  if (target !== null && target === root.admittedTarget && method === root.admittedMethod) return resume(run, goOn);
   if (target !== null && isDisputed(target)) return run.fail(HttpError.of('DISPUTED_PATH'));
   admission.isPending = true;
-  ask(root, method, target, () => {
+  askScopes(root, method, target, () => {
     admission.isPending = false;
     // The program may have changed the target while a replay store answered.
-    if (read() === target && req.method === method) call(run, goOn);
+    if (read() === target && req.method === method) resume(run, goOn);
     else admitTarget(run, read, goOn);
   });
 }
 
 /** Goes on in a run. A run that goes on late has been left meanwhile, but calls within its application. */
-function call(run: Caller, goOn: () => void): void {
+function resume(run: Caller, goOn: () => void): void {
   run.req[kRun] = run;
   goOn();
 }
 
 /** Asks an application, then those around it. */
-function ask(root: ApplicationRoot, method: string, target: string | null, admitted: () => void): void {
+function askScopes(root: ApplicationRoot, method: string, target: string | null, admitted: () => void): void {
   root.ask(method, target, () => {
     const outer = root.parent?.root ?? null;
     const done = (): void => {
@@ -61,6 +61,6 @@ function ask(root: ApplicationRoot, method: string, target: string | null, admit
     if (outer === null || !outer.isChecked) return done();
     const around = target === null ? null : targetBeneath(root.parent, root.entered, target);
     if (around !== null && around === outer.admittedTarget && method === outer.admittedMethod) done();
-    else ask(outer, method, around, done);
+    else askScopes(outer, method, around, done);
   });
 }

@@ -21,10 +21,10 @@ export interface Removed {
   /** True when it was removed from the whole URL, as routes of `createServer` see it. */
   readonly isWhole?: boolean;
   /** The one URL whose prefix is known: connect removes more than it adds to the base. */
-  readonly onlyOf?: string | undefined;
+  readonly onlyUrl?: string | undefined;
   /** The URL before, the URL after, and the base then; undefined where the program removed it. */
-  readonly from?: string;
-  readonly left?: string | undefined;
+  readonly before?: string;
+  readonly after?: string | undefined;
   readonly base?: string;
 }
 
@@ -102,7 +102,7 @@ export interface AdmissionRoot {
 
 /** A URL without a prefix as the application reads it, with the prefix; null when unknown. */
 export function targetBeneath(caller: Caller | undefined, removed: Removed | null, url: string): string | null {
-  if (removed === null || (removed.onlyOf !== undefined && removed.onlyOf !== url)) return null;
+  if (removed === null || (removed.onlyUrl !== undefined && removed.onlyUrl !== url)) return null;
   const shown = restored(url, removed);
   return caller === undefined || caller === caller.root || removed.isWhole === true ? shown : targetBeneath(caller.parent, caller.entered, shown);
 }
@@ -115,9 +115,9 @@ export function joinPatterns(base: string, text: string): string {
 }
 
 /** Restores the prefix that was removed from a URL, as Express does. */
-export function restored(url: string, { prefix, isSlashAdded, from, left }: Removed): string {
+export function restored(url: string, { prefix, isSlashAdded, before, after }: Removed): string {
   if (prefix === '') return url;
-  if (url === left) return from as string;
+  if (url === after) return before as string;
   const start = pathStart(url);
   let rest = url.slice(start);
   const isBare = rest === '/' || rest.startsWith('/?');

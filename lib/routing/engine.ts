@@ -84,9 +84,9 @@ export class Engine {
       return shape;
     }
     // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
-    this.#router ??= findMyWay()({ maxParamLength: Infinity, querystringParser: nothing });
+    this.#router ??= findMyWay()({ maxParamLength: Infinity, querystringParser: parseNothing });
     try {
-      this.#router.on('GET', path, unused, shape);
+      this.#router.on('GET', path, unusedHandler, shape);
     } catch (error) {
       if (!(error instanceof EvalError)) throw error;
       this.isAllowed = false;
@@ -100,11 +100,11 @@ export class Engine {
   }
 }
 
-function nothing(): Record<string, never> | undefined {
+function parseNothing(): Record<string, never> | undefined {
   return undefined;
 }
 
-function unused(): void {
+function unusedHandler(): void {
   // The engine asks for a handler; it is never called, since only find() is used.
 }
 

@@ -37,7 +37,7 @@ export abstract class Frame implements Caller {
   layer: AnyLayer | undefined = undefined;
 
   /** The URL that was looked up. */
-  protected located = '';
+  protected lookedUpUrl = '';
   /** The pattern of the route that was reached last. */
   protected reached: Pattern | undefined = undefined;
   /** Methods of the routes passed by, where the router answers OPTIONS. */
@@ -45,18 +45,18 @@ export abstract class Frame implements Caller {
   readonly #done: NextFunction;
   readonly #enteredUrl: string;
   readonly #enteredMethod: string;
-  protected readonly paramsAround: Params;
+  protected readonly outerParams: Params;
   readonly #baseUrl: string;
-  readonly #baseAround: string;
-  readonly #nextAround: NextFunction | undefined;
+  readonly #outerBaseUrl: string;
+  readonly #outerNext: NextFunction | undefined;
   /** The pattern of this router's mount. */
   readonly #mount: Pattern | undefined;
   #removed: Removed = NOTHING;
   /** URL and base that were shown to the active layer. */
-  #shown = '';
+  #shownUrl = '';
   shownBase: string;
   /** The URL beneath the mount paths, while a route is shown the whole one. */
-  #beneath: string | undefined = undefined;
+  #urlBeneath: string | undefined = undefined;
 
   /** @param done Goes on behind the router. */
   protected constructor(req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
@@ -73,9 +73,9 @@ export abstract class Frame implements Caller {
     this.allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
     this.#enteredUrl = req.url;
     this.#enteredMethod = req.method;
-    this.paramsAround = req.params;
-    this.#baseAround = baseUrl;
-    this.#nextAround = req.next;
+    this.outerParams = req.params;
+    this.#outerBaseUrl = baseUrl;
+    this.#outerNext = req.next;
     this.#baseUrl = typeof baseUrl === 'string' ? baseUrl : '';
     this.shownBase = this.#baseUrl;
     this.#mount = parent?.pattern;
@@ -105,15 +105,15 @@ export abstract class Frame implements Caller {
 
   get target(): string | null {
     const { url } = this.req;
-    if (this.#beneath === undefined) return targetBeneath(this, this.#removed, url);
-    return url === this.#shown || isTold(this) ? url : null;
+    if (this.#urlBeneath === undefined) return targetBeneath(this, this.#removed, url);
+    return url === this.#shownUrl || arePrefixesKnown(this) ? url : null;
   }
 
   /** @throws HttpError 400 for a malformed parameter in a mount path around a route. */
   protected checkMounts(): void {
     const { parent } = this;
     if (!(parent instanceof Frame)) return;
-    if (parent.lookup?.isLoose === true) parent.pattern?.capture(parent.lookup.cut, true, true);
+    if (parent.lookup?.testsAll === true) parent.pattern?.capture(parent.lookup.parsedPath, true, true);
     parent.checkMounts();
   }
 
@@ -121,53 +121,53 @@ export abstract class Frame implements Caller {
     const { base: expected = this.#baseUrl } = this.#removed;
     // A base that the program has assigned tells nothing of the prefix.
     if (this.shownBase !== expected) return null;
-    const isWhole = this.#beneath !== undefined;
-    if (isWhole && !isTold(this)) return url === this.#shown && baseUrl === expected ? { ...WHOLE, onlyOf: url } : null;
-    if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
+    const isWhole = this.#urlBeneath !== undefined;
+    if (isWhole && !arePrefixesKnown(this)) return url === this.#shownUrl && baseUrl === expected ? { ...WHOLE, onlyUrl: url } : null;
+    if (url === this.#shownUrl) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
     // Called by hand, or by another framework: the text added to the base was removed from the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.located);
-    return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
+    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shownUrl : this.lookedUpUrl);
+    return { prefix, isSlashAdded, isWhole, onlyUrl: baseUrl === expected && this.#shownUrl.endsWith(url) ? url : undefined };
   }
 
   /** Shows a layer the URL as it is. */
-  protected show(): void {
-    this.#shown = this.req.url;
+  protected showUrl(): void {
+    this.#shownUrl = this.req.url;
     this.shownBase = this.req.baseUrl;
   }
 
   /** Shows middleware the URL without its mount path. @param isMatched False when a parameter's handler has replaced the URL that matched. */
-  protected showWithout(prefix: string, isMatched: boolean): void {
+  protected showUrlWithout(prefix: string, isMatched: boolean): void {
     const { req } = this;
     if (prefix !== '') {
       const { url } = req;
       const start = pathStart(url);
       const rest = url.slice(start + prefix.length);
       const isSlashAdded = !rest.startsWith('/');
-      const left = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
+      const after = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
       const base = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
-      this.#removed = { prefix, isSlashAdded, from: url, left: isMatched ? left : undefined, base };
-      req.url = left;
+      this.#removed = { prefix, isSlashAdded, before: url, after: isMatched ? after : undefined, base };
+      req.url = after;
       req.baseUrl = base;
     }
-    this.show();
+    this.showUrl();
   }
 
   /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
-  protected showWhole(): void {
+  protected showWholeUrl(): void {
     const { req } = this;
-    this.#beneath = req.url;
+    this.#urlBeneath = req.url;
     req.url = wholeUrl(this, req.url);
-    this.show();
+    this.showUrl();
   }
 
   /**
    * Restores the URL as before the layer, unless the layer has rewritten it. Returns false for one outside
    * the mount path: the application goes on with it behind the router.
    */
-  protected showAgain(): boolean {
-    if (this.#beneath !== undefined && !this.#showBeneath(this.#beneath)) return false;
+  protected restoreUrl(): boolean {
+    if (this.#urlBeneath !== undefined && !this.#restoreBeneath(this.#urlBeneath)) return false;
     if (this.#removed !== NOTHING) {
       const { req } = this;
       if (typeof req.url === 'string') req.url = restored(req.url, this.#removed);
@@ -177,11 +177,11 @@ export abstract class Frame implements Caller {
     return true;
   }
 
-  #showBeneath(beneath: string): boolean {
+  #restoreBeneath(beneath: string): boolean {
     const { req } = this;
     const { url } = req;
-    this.#beneath = undefined;
-    if (url === this.#shown) {
+    this.#urlBeneath = undefined;
+    if (url === this.#shownUrl) {
       req.url = beneath;
       return true;
     }
@@ -198,7 +198,7 @@ export abstract class Frame implements Caller {
 
   fail(error: unknown): void {
     const { req } = this;
-    this.#beneath = undefined;
+    this.#urlBeneath = undefined;
     // The target on entry has been admitted.
     req.url = this.#enteredUrl;
     req.method = this.#enteredMethod;
@@ -228,9 +228,9 @@ export abstract class Frame implements Caller {
 
   protected handOn(failure: unknown): void {
     const { req } = this;
-    req.baseUrl = this.#baseAround;
-    req.next = this.#nextAround;
-    req.params = this.paramsAround;
+    req.baseUrl = this.#outerBaseUrl;
+    req.next = this.#outerNext;
+    req.params = this.outerParams;
     req[kRun] = this.parent;
     this.#done(failure);
   }
@@ -244,7 +244,7 @@ function wholeUrl({ entered, parent, root }: Caller, url: string): string {
 }
 
 /** Returns true when the prefixes around a run are known for any URL beneath them. */
-function isTold({ entered, parent, root }: Caller): boolean {
-  if (entered === null || entered.onlyOf !== undefined) return false;
-  return entered.isWhole === true || parent === undefined || parent === root || isTold(parent);
+function arePrefixesKnown({ entered, parent, root }: Caller): boolean {
+  if (entered === null || entered.onlyUrl !== undefined) return false;
+  return entered.isWhole === true || parent === undefined || parent === root || arePrefixesKnown(parent);
 }

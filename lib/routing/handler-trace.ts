@@ -42,7 +42,7 @@ export class HandlerTrace implements HandlerEvent {
   }
 
   /** @internal */
-  came(state: 'returned' | 'resolved', value: unknown): void {
+  settle(state: 'returned' | 'resolved', value: unknown): void {
     this.#state = state;
     this.#value = value;
   }

@@ -45,8 +45,8 @@ export class Layer {
   /** @internal The function that was registered. */
   readonly origin: AnyHandler;
   /** The router that its function called last. */
-  #led: WeakRef<Mounted> | undefined = undefined;
-  #counted: AnyHandler | null = null;
+  #calledRouter: WeakRef<Mounted> | undefined = undefined;
+  #arityOf: AnyHandler | null = null;
   #arity = 0;
   #rules: RoutingRules | null = null;
   #patterns: readonly Pattern[] = [];
@@ -83,8 +83,8 @@ export class Layer {
 
   /** @internal Number of its function's parameters, cached: V8 takes as long to read it as to call a function. */
   get arity(): number {
-    if (this.handle !== this.#counted) {
-      this.#counted = this.handle;
+    if (this.handle !== this.#arityOf) {
+      this.#arityOf = this.handle;
       this.#arity = this.handle.length;
     }
     return this.#arity;
@@ -102,12 +102,12 @@ export class Layer {
 
   /** @internal Its mounted router, or the router that its function called by hand. */
   get listed(): Mounted | undefined {
-    return this.mounted ?? this.#led?.deref();
+    return this.mounted ?? this.#calledRouter?.deref();
   }
 
   /** @internal Remembers a router that its function calls. */
-  leads(mounted: Mounted): void {
-    if (this.#led?.deref() !== mounted) this.#led = new WeakRef(mounted);
+  recordCall(mounted: Mounted): void {
+    if (this.#calledRouter?.deref() !== mounted) this.#calledRouter = new WeakRef(mounted);
   }
 
   /** The parameters in the path. */

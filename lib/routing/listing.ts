@@ -1,7 +1,7 @@
 import { Engine } from './engine';
 import { Layer, type Mounted } from './layer';
 import { hasRoutes } from './takes';
-import { ShapeTree } from './layer-index';
+import { ShapeTrie } from './layer-index';
 import { judge } from './overlap';
 import { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
@@ -40,7 +40,7 @@ export interface Registered {
 }
 
 /** Most patterns of one registration. */
-const MOST_PATTERNS = 256;
+const MAX_PATTERNS = 256;
 
 /** Lists the registrations of an application and its routers, in order. An application mounted in it is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
@@ -52,23 +52,23 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
   return layers.flatMap((layer): Registered[] => {
     if (!(layer instanceof Layer)) return [];
     const own = layer.patterns(rules);
-    const isFew = around.length * own.length <= MOST_PATTERNS;
-    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
+    const isFew = around.length * own.length <= MAX_PATTERNS;
+    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => joinMounted(pattern, inner, layer.route === undefined))) : [openPattern(around, own)];
     const isWider = !isFew || around.some(isOpen);
     const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
     const { listed: mounted } = layer;
-    if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isIn(mount, mounted)) return [registered];
+    if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isWithinMount(mount, mounted)) return [registered];
     return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, mounted, isBundle: !hasRoutes(mounted) }, patterns);
   });
 }
 
 /** Returns true for a mount of that router, or within one: a function may call its own router. */
-function isIn(mount: Mount | null, mounted: Mounted): boolean {
-  return mount !== null && (mount.mounted === mounted || isIn(mount.parent, mounted));
+function isWithinMount(mount: Mount | null, mounted: Mounted): boolean {
+  return mount !== null && (mount.mounted === mounted || isWithinMount(mount.parent, mounted));
 }
 
 /** A pattern beneath that of a mount. Behind one with an open end it may be anywhere. */
-function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
+function joinMounted(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   if (isPrefix && inner.segments.length === 0) return mount;
   const text = joinPatterns(mount.text, inner.text);
   const open = mount.segments.findIndex(({ kind }) => kind === 'deep' || kind === 'tail');
@@ -78,7 +78,7 @@ function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
 }
 
 /** One pattern that covers too many. */
-function anywhere([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
+function openPattern([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
   return new Pattern(joinPatterns((mount as Pattern).text, (inner as Pattern).text), [{ kind: 'deep' }]);
 }
 
@@ -100,7 +100,7 @@ export interface ListedRoute {
 
 /** Lists the routes in order, and marks those that an earlier one covers. */
 export function listRoutes(all: readonly Registered[]): ListedRoute[] {
-  const tree = new ShapeTree();
+  const trie = new ShapeTrie();
   const engine = new Engine();
   const routes: ListedRoute[] = [];
   all.forEach((registered, position) => {
@@ -116,13 +116,13 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
         continue;
       }
       const description: RouteDescription = { method, path: registered.path, handlers: 1 };
-      const covering = [...tree.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
+      const covering = [...trie.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
         !other.registered.isWider && (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
       ));
       if (covering !== undefined) description.coveredBy = `${covering.description.method} ${covering.description.path}`;
       routes.push({ registered, position, description });
     }
-    for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) tree.add(shape, index);
+    for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) trie.add(shape, index);
   });
   return routes;
 }

@@ -56,8 +56,8 @@ export class MountedRouter implements Mounted {
     if (layers !== this.layers) return new LayerIndex(layers, rules, version);
     const indexes = this.#indexes;
     const [last] = indexes;
-    if (last?.rules === rules && last.version === version && (!this.isStackRead || last.isOf(layers))) return last;
-    const known = indexes.find((index) => index.rules === rules && index.version === version && index.isOf(layers));
+    if (last?.rules === rules && last.version === version && (!this.isStackRead || last.matchesStack(layers))) return last;
+    const known = indexes.find((index) => index.rules === rules && index.version === version && index.matchesStack(layers));
     const index = known ?? new LayerIndex(layers, rules, version);
     // Layers that are new since the last index were registered while requests came.
     if (known === undefined && last !== undefined) for (const layer of index.layers) if (layer instanceof Layer && !last.layers.includes(layer)) layer.settle();

@@ -53,7 +53,7 @@ export function processParams(run: RouterRun, names: readonly string[], done: Ne
 }
 
 function callParam({ req, res, watch }: RouterRun, handler: ParamHandler, next: NextFunction, value: unknown, name: string): void {
-  watch?.begins();
+  watch?.beforeCall();
   try {
     const result = handler(req, res, next, value as string, name);
     if (typeof result === 'object' && result !== null && result !== res) followResult(result, next);

@@ -104,7 +104,7 @@ export class Router {
     // The application checks signatures on entry.
     if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
     const layer = parent?.layer;
-    if (layer instanceof Layer) layer.leads(this[kMounted]);
+    if (layer instanceof Layer) layer.recordCall(this[kMounted]);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {

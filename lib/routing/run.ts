@@ -18,7 +18,7 @@ import type { Pattern } from './patterns/pattern';
 import type { Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { standsBack, type Taker } from './takes';
+import { type Taker, yieldsToSibling } from './takes';
 import type { RequestWatch } from './watch';
 
 /** Calls of `next` that may be nested before a new stack begins. */
@@ -45,7 +45,7 @@ export class RouterRun extends Frame {
   /** Position in the stack: each layer is visited at most once. */
   #position = 0;
   /** Position of the last layer that matched but was passed over. */
-  #passed = -1;
+  #passedPosition = -1;
   #syncCalls = 0;
   /** The prefix that a foreign layer removes. */
   #foreignPath = '';
@@ -58,7 +58,7 @@ export class RouterRun extends Frame {
     this.#mounted = router[kMounted];
     this.#layers = this.#mounted.layers;
     const isMerging = router.mergeParams ?? !(rules.asExpress || this.parent === this.root);
-    this.#merged = isMerging && hasNames(this.paramsAround) ? this.paramsAround : null;
+    this.#merged = isMerging && hasNames(this.outerParams) ? this.outerParams : null;
     this.next = RouterRun.#next.bind(undefined, this);
     req.next = this.next;
   }
@@ -90,7 +90,7 @@ export class RouterRun extends Frame {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
     }
-    if (!this.showAgain()) return this.leave(error === 'router' ? undefined : asError(error));
+    if (!this.restoreUrl()) return this.leave(error === 'router' ? undefined : asError(error));
     const failure = asError(error);
     if (error === 'router') setImmediate(RouterRun.#leaveLater, this, undefined);
     else this.#goOnBehind(failure);
@@ -108,7 +108,7 @@ export class RouterRun extends Frame {
     const { req } = this;
     req[kRun] = this;
     let failure = given;
-    if (req.url !== this.located || this.#mounted.version !== this.#version) {
+    if (req.url !== this.lookedUpUrl || this.#mounted.version !== this.#version) {
       try {
         this.#locate();
       } catch (error) {
@@ -121,7 +121,7 @@ export class RouterRun extends Frame {
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
       this.#position = step.position + 1;
-      if (step.isOpen) {
+      if (step.matchesAll) {
         if ((step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
         this.#pass(step, new NoParams());
       } else {
@@ -133,7 +133,7 @@ export class RouterRun extends Frame {
         }
       }
       // Express calls the layer here, which goes on at once.
-      if (this.#passed === step.position) return this.#goOnBehind(failure);
+      if (this.#passedPosition === step.position) return this.#goOnBehind(failure);
     }
     this.#position = this.#layers.length;
     this.leave(failure);
@@ -147,7 +147,7 @@ export class RouterRun extends Frame {
     const path = pathOf(url);
     const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
     this.lookup = this.#mounted.index(this.rules, this.#layers).lookup(path, isBehindMount);
-    this.located = url;
+    this.lookedUpUrl = url;
     this.#version = this.#mounted.version;
     const { steps } = this.lookup.plan;
     let cursor = 0;
@@ -165,13 +165,13 @@ export class RouterRun extends Frame {
     const { asExpress } = this.rules;
     const isRoute = layer.route !== undefined;
     // Express captures, and refuses a malformed parameter, before it checks the method.
-    const captured = asExpress && lookup.isLoose ? lookup.capture(step, pattern, true) : undefined;
+    const captured = asExpress && lookup.testsAll ? lookup.capture(step, pattern, true) : undefined;
     const isPassed = isRoute ? failure !== undefined || !this.#handles(layer.route) : this.#passesOver(layer, pattern, failure);
     if (isPassed && !isRoute) this.#pass(step, captured ?? lookup.capture(step, pattern, asExpress));
     if (isPassed) return undefined;
     const params = captured ?? lookup.capture(step, pattern, isRoute || asExpress);
     if (isRoute && !asExpress) this.checkMounts();
-    if (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer)) return undefined;
+    if (step.isRouter && failure === undefined && !asExpress && yieldsToSibling(this, layer)) return undefined;
     this.pattern = pattern;
     this.layer = layer;
     return params;
@@ -197,10 +197,10 @@ export class RouterRun extends Frame {
 
   /** Calls middleware for every path: it captures nothing and removes no prefix. */
   #callOpen(step: Step, failure: unknown): void {
-    this.pattern = step.sure;
+    this.pattern = step.certainPattern;
     this.layer = step.layer;
     this.#giveParams(new NoParams());
-    this.show();
+    this.showUrl();
     if (!this.isChecked) this.#call(step.layer, failure);
     else this.#askAnew(step.layer, failure);
     this.#syncCalls = 0;
@@ -208,7 +208,7 @@ export class RouterRun extends Frame {
 
   /** Passes over a function not for this failure: req.params are its own, as in Express. */
   #pass({ position }: Step, params: Params): void {
-    this.#passed = position;
+    this.#passedPosition = position;
     this.#giveParams(params);
   }
 
@@ -230,12 +230,12 @@ export class RouterRun extends Frame {
   // Closures have methods of their own: V8 allocates their context at each call of the method around them.
 
   #callParams(step: Step, params: Params, failure: unknown): void {
-    const { lookup, located, pattern } = this;
+    const { lookup, lookedUpUrl, pattern } = this;
     processParams(this, Object.keys(params), (error) => {
       // Another call of `next` may have gone on meanwhile, with another URL.
       if (this.lookup !== lookup) {
         this.lookup = lookup;
-        this.located = located;
+        this.lookedUpUrl = lookedUpUrl;
         this.#version = -1;
       }
       this.pattern = pattern;
@@ -263,21 +263,21 @@ export class RouterRun extends Frame {
   #reachRoute(layer: AnyLayer, failure: unknown): void {
     const { req, res } = this;
     if (!(layer instanceof Layer)) {
-      this.show();
+      this.showUrl();
       return callForeign(layer, failure, req, res, this.next);
     }
     this.reached = this.pattern;
     if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, req.method, this.route);
-    if (this.isBeneath) this.showWhole();
-    else this.show();
+    if (this.isBeneath) this.showWholeUrl();
+    else this.showUrl();
     callHandler(layer.handle, undefined, req, res, this.next);
   }
 
   #callMiddleware(step: Step, failure: unknown): void {
     const { layer } = step;
-    const isMatched = this.req.url === this.located;
-    this.showWithout(layer instanceof Layer ? (this.lookup as Lookup).prefix(step, this.pattern as Pattern) : this.#foreignPath, isMatched);
+    const isMatched = this.req.url === this.lookedUpUrl;
+    this.showUrlWithout(layer instanceof Layer ? (this.lookup as Lookup).prefix(step, this.pattern as Pattern) : this.#foreignPath, isMatched);
     // A parameter's handler has rewritten the URL: without the prefix it is a new target.
     if (!isMatched && this.isChecked) this.#askAnew(layer, failure);
     else this.#call(layer, failure);

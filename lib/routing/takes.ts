@@ -27,7 +27,7 @@ export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules):
 function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindMount = false): boolean {
   const own = mounted.rulesWithin(rules);
   const lookup = mounted.index(own).lookup(path, isBehindMount);
-  if (!lookup.plan.mayTake) return false;
+  if (!lookup.plan.hasTaker) return false;
   for (const step of lookup.plan.steps) {
     const { layer } = step;
     if (!(layer instanceof Layer)) continue;
@@ -39,7 +39,7 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
       if (found(layer.route as Route)) return true;
       continue;
     }
-    if (findBehind(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
+    if (findInMounted(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
   }
   return false;
 }
@@ -47,20 +47,20 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
 /** The route or router that takes a request. */
 export interface Taker {
   /** Index in the plan of the run; Infinity for a taker around it, and for none. */
-  readonly at: number;
+  readonly index: number;
   readonly isRouter: boolean;
 }
 
 /** Returns true for a router at the run's cursor that yields to a sibling router. */
-export function standsBack(run: RouterRun, { mounted }: Layer): boolean {
-  if (mounted === undefined || mounted.isApplication || !isBesideRouters(run) || !hasRoutes(mounted)) return false;
+export function yieldsToSibling(run: RouterRun, { mounted }: Layer): boolean {
+  if (mounted === undefined || mounted.isApplication || !hasRouterBelow(run) || !hasRoutes(mounted)) return false;
   const at = run.cursor - 1;
-  if (run.taker === null || run.taker.at < at) run.taker = findTaker(run, at);
-  return run.taker.at > at && run.taker.isRouter;
+  if (run.taker === null || run.taker.index < at) run.taker = findTaker(run, at);
+  return run.taker.index > at && run.taker.isRouter;
 }
 
 /** Returns true with a router below the run's cursor, or below a router around. */
-function isBesideRouters(run: Caller): boolean {
+function hasRouterBelow(run: Caller): boolean {
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
     if (here.cursor <= here.lookup.plan.lastRouter) return true;
   }
@@ -88,12 +88,12 @@ function findTaker(run: Caller, from: number): Taker {
       if (pattern === undefined) continue;
       const prefix = lookup.prefix(step, pattern);
       // A route of the router around is no sibling's.
-      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup, prefix, run.rules, handles, false)) {
-        return { at: here === run ? index : Infinity, isRouter: inner !== undefined };
+      if (inner === undefined ? handles(layer.route as Route) : findInMounted(inner, lookup, prefix, run.rules, handles, false)) {
+        return { index: here === run ? index : Infinity, isRouter: inner !== undefined };
       }
     }
   }
-  return { at: Infinity, isRouter: false };
+  return { index: Infinity, isRouter: false };
 }
 
 /** Returns true for a router that holds a route with handlers, however deep. */
@@ -105,7 +105,7 @@ export function hasRoutes({ layers }: Mounted): boolean {
   });
 }
 
-function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
+function findInMounted(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
   const rest = path.slice(prefix.length);
   const isSlashSent = rest.startsWith('/');
   return findRoute(mounted, isSlashSent ? rest : `/${rest}`, rules, found, ofApplications, prefix === '' ? isBehindMount : isSlashSent);

@@ -1,5 +1,5 @@
 import { Engine, type Shape } from './engine';
-import { ShapeTree } from './layer-index';
+import { ShapeTrie } from './layer-index';
 import type { ListedRoute, Mount, Registered, RouteDescription } from './listing';
 import type { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
@@ -18,19 +18,19 @@ export interface UnmetMiddleware {
 /** Finds, by router, middleware that runs for sibling routers' routes in Express alone. See INTERFACE section 4.1. */
 export function findUnmetMiddleware(all: readonly Registered[], routes: readonly ListedRoute[], rules: RoutingRules): UnmetMiddleware[] {
   if (rules.asExpress) return [];
-  const tree = new ShapeTree();
+  const trie = new ShapeTrie();
   const engine = new Engine();
   all.forEach(({ layer, mount, patterns }, position) => {
     if (layer.route !== undefined || layer.handle.length === 4 || homeOf(mount).parent === null) return;
-    if (patterns.some(({ segments }) => segments.length === 0)) tree.addRest(position);
-    else for (const shape of patterns.flatMap((pattern) => engine.add(pattern, true))) tree.add(shape, position);
+    if (patterns.some(({ segments }) => segments.length === 0)) trie.addRest(position);
+    else for (const shape of patterns.flatMap((pattern) => engine.add(pattern, true))) trie.add(shape, position);
   });
   const found = new Map<Mount, { paths: Set<string>; written: string | null; routes: Set<RouteDescription> }>();
   for (const { registered: route, position: at, description } of routes) {
     // A covered route takes no request: only its covering route counts.
     if (description.coveredBy !== undefined) continue;
     for (const pattern of route.patterns) {
-      for (const position of tree.collect(engine.add(pattern)[0] as Shape)) {
+      for (const position of trie.collect(engine.add(pattern)[0] as Shape)) {
         const middleware = all[position] as Registered;
         if (position > at || meets(middleware.mount, route.mount)) continue;
         const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));

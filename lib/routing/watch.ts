@@ -26,7 +26,7 @@ export interface Watchman {
 }
 
 /** One application that has a request. */
-interface Post {
+interface Entry {
   readonly watchman: Watchman;
   readonly timers: (NodeJS.Timeout | undefined)[];
   hasCalled: boolean;
@@ -44,7 +44,7 @@ export class RequestWatch implements ErrorWatch {
   /** The pattern of the route that was reached last. */
   route: string | undefined = undefined;
   /** Applications that have the request, the innermost last. */
-  #posts: Post[] = [];
+  #entries: Entry[] = [];
   /** Handlers that have the request, the innermost last. */
   readonly #traces: HandlerTrace[] = [];
   readonly #rpc: RpcMetadata | undefined;
@@ -66,7 +66,7 @@ export class RequestWatch implements ErrorWatch {
     // Tests without a server may call a router with plain objects.
     if (typeof response.once !== 'function') return null;
     const watch = (request[kWatch] ??= new RequestWatch(request, response));
-    if (watchman !== null) watch.#post(watchman)?.timers.push(watchman.begun(watch));
+    if (watchman !== null) watch.#enter(watchman)?.timers.push(watchman.begun(watch));
     return watch;
   }
 
@@ -82,33 +82,33 @@ export class RequestWatch implements ErrorWatch {
 
   /** Adds an application within another that has the request: its own limit counts too. */
   limitBy(watchman: Watchman): void {
-    if (watchman.mayAnswer) this.#post(watchman);
+    if (watchman.mayAnswer) this.#enter(watchman);
   }
 
   /** Removes an application that has passed the request on. */
   leave(watchman: Watchman): void {
-    const post = this.#posts.find((each) => each.watchman === watchman);
-    if (post === undefined) return;
-    post.times -= 1;
-    if (post.times === 0) this.#dismiss(post);
+    const entry = this.#entries.find((each) => each.watchman === watchman);
+    if (entry === undefined) return;
+    entry.times -= 1;
+    if (entry.times === 0) this.#remove(entry);
   }
 
-  #dismiss(post: Post): void {
-    for (const timer of post.timers) clearTimeout(timer);
-    this.#posts = this.#posts.filter((each) => each !== post);
+  #remove(entry: Entry): void {
+    for (const timer of entry.timers) clearTimeout(timer);
+    this.#entries = this.#entries.filter((each) => each !== entry);
   }
 
   /** Adds an application; undefined for a known one, or a closed request. */
-  #post(watchman: Watchman): Post | undefined {
+  #enter(watchman: Watchman): Entry | undefined {
     if (this.#isClosed) return undefined;
-    const known = this.#posts.find((each) => each.watchman === watchman);
+    const known = this.#entries.find((each) => each.watchman === watchman);
     if (known !== undefined) {
       known.times += 1;
       return undefined;
     }
-    const post: Post = { watchman, timers: [], hasCalled: false, times: 1 };
-    this.#posts.push(post);
-    return post;
+    const entry: Entry = { watchman, timers: [], hasCalled: false, times: 1 };
+    this.#entries.push(entry);
+    return entry;
   }
 
   /** The handler that has the request. */
@@ -122,24 +122,24 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** Starts the applications' timers before a function of the program is called. */
-  begins(): void {
-    for (const post of this.#posts) {
-      if (post.hasCalled) continue;
-      post.hasCalled = true;
-      post.timers.push(post.watchman.called(this));
+  beforeCall(): void {
+    for (const entry of this.#entries) {
+      if (entry.hasCalled) continue;
+      entry.hasCalled = true;
+      entry.timers.push(entry.watchman.called(this));
     }
   }
 
-  /** Acts instead of the handler that has the request. */
-  standIn(act: () => void): void {
+  /** Acts in the async context of the handler that has the request. */
+  runInHandlerContext(act: () => void): void {
     if (this.#inContext === null) act();
     else this.#inContext(act);
   }
 
   /** Begins the call of a handler. */
   begin(layer: Layer, kind: HandlerTrace['kind'], path: string): HandlerTrace {
-    this.begins();
-    if (this.#posts.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
+    this.beforeCall();
+    if (this.#entries.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
     const trace = new HandlerTrace(this.request, this.response, layer, kind, path);
     this.#traces.push(trace);
     return trace;
@@ -152,10 +152,10 @@ export class RequestWatch implements ErrorWatch {
       if (typeof result === 'object' && result !== null && result !== res) {
         // Resolved once: a lazy query runs at each `then`.
         const settled = Promise.resolve(result);
-        settled.then((value) => this.#came(trace, value === result ? 'returned' : 'resolved', value), () => undefined);
+        settled.then((value) => this.#settled(trace, value === result ? 'returned' : 'resolved', value), () => undefined);
         followResult(settled, next);
       } else {
-        this.#came(trace, 'returned', result);
+        this.#settled(trace, 'returned', result);
       }
       return undefined;
     };
@@ -165,8 +165,8 @@ export class RequestWatch implements ErrorWatch {
     callHandler(traced, error, req, res, next);
   }
 
-  #came(trace: HandlerTrace, state: 'returned' | 'resolved', value: unknown): void {
-    trace.came(state, value);
+  #settled(trace: HandlerTrace, state: 'returned' | 'resolved', value: unknown): void {
+    trace.settle(state, value);
     this.#returned(trace);
   }
 
@@ -174,7 +174,7 @@ export class RequestWatch implements ErrorWatch {
   #returned(trace: HandlerTrace): void {
     if (!this.#traces.includes(trace)) return;
     if (trace.state === 'resolved' || this.isAnswered) trace.end();
-    if (!this.isAnswered) this.#posts[0]?.watchman.returned(trace);
+    if (!this.isAnswered) this.#entries[0]?.watchman.returned(trace);
   }
 
   /** Ends the trace of a handler that has gone on, or failed. */
@@ -205,7 +205,7 @@ export class RequestWatch implements ErrorWatch {
   #closed(): void {
     // Handlers that begin from here on answer nobody.
     this.#isClosed = true;
-    for (const post of this.#posts) this.#dismiss(post);
+    for (const entry of this.#entries) this.#remove(entry);
     for (const trace of this.#traces.splice(0)) trace.leave(undefined);
     const { request, response, route } = this;
     if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
