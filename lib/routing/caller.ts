@@ -70,7 +70,7 @@ export interface Caller {
 /** A request's run through one application. */
 export interface ApplicationRoot extends Caller, AdmissionRoot {
   readonly root: ApplicationRoot;
-  /** The application's entrance of requests. */
+  /** The entrance of the application. */
   readonly host: object;
   /** True for a request with a body. */
   readonly hasBody: boolean;

@@ -140,7 +140,7 @@ export class ShapeTrie {
   }
 
   /**
-   * Collects positions that a path can match whose shape the engine has found. The engine finds the most specific shape, segment by
+   * Collects the positions that a path of the found shape can match. The engine finds the most specific shape, segment by
    * segment: so a position with the same first segments, and then a more specific one, does not match.
    * @param isEqual True when all segments before are those of the shape itself.
    */
