@@ -1,13 +1,13 @@
 import { HttpError } from '../errors';
 import { hasOrigin, isDisputed } from '../target/target';
-import { type ApplicationRoot, type Caller, kRun, type Removed, targetBeneath } from './caller';
+import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, targetBeneath } from './caller';
 
 /**
  * Goes on with the method and target that were admitted last; asks the scopes for others.
  * Those are the scopes of this application and of those around it. No function of the program is called for a target not admitted.
  * @param removed The prefix that the program removed before it called by hand; null when unknown.
  */
-export function admit(run: Caller, goOn: () => void, removed?: Removed | null): void {
+export function admit(run: Caller, goOn: () => void, removed?: RemovedPrefix | null): void {
   admitTarget(run, removed === undefined ? () => run.target : () => targetBeneath(run, removed, run.req.url), goOn);
 }
 

@@ -14,7 +14,7 @@ export const kRun = Symbol('waypost.request.run');
 export type RoutedRequest = Request & { [kRun]?: Caller | undefined };
 
 /** A prefix that was removed from a URL. */
-export interface Removed {
+export interface RemovedPrefix {
   readonly prefix: string;
   /** True when a slash replaced it. */
   readonly isSlashAdded: boolean;
@@ -28,7 +28,7 @@ export interface Removed {
   readonly base?: string;
 }
 
-export const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+export const NO_PREFIX: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
 
 /** The run that calls a router: another router's, or an application's. */
 export interface Caller {
@@ -41,7 +41,7 @@ export interface Caller {
   readonly rules: RoutingRules;
   readonly watch: RequestWatch | null;
   /** The prefix that the caller removed before this began; null where `req.baseUrl` contradicts it. */
-  readonly entered: Removed | null;
+  readonly entered: RemovedPrefix | null;
   /** The base that the active layer was called with. */
   readonly shownBase: string;
   /** Path of the mounts around, from the application on, as routes of `createServer` see it. */
@@ -58,7 +58,7 @@ export interface Caller {
   /** The request target as the application reads it; null when unknown. */
   readonly target: string | null;
   /** Returns the prefix removed for a router that begins now with that base. */
-  enteredBy(req: Request, baseUrl: string): Removed | null;
+  enteredBy(req: Request, baseUrl: string): RemovedPrefix | null;
   /** The path that a router has looked up; null for an application. */
   readonly lookup: Lookup | null;
   /** Index of the next step in its plan. */
@@ -101,9 +101,9 @@ export interface AdmissionRoot {
 }
 
 /** A URL without a prefix as the application reads it, with the prefix; null when unknown. */
-export function targetBeneath(caller: Caller | undefined, removed: Removed | null, url: string): string | null {
+export function targetBeneath(caller: Caller | undefined, removed: RemovedPrefix | null, url: string): string | null {
   if (removed === null || (removed.onlyUrl !== undefined && removed.onlyUrl !== url)) return null;
-  const shown = restored(url, removed);
+  const shown = restorePrefix(url, removed);
   return caller === undefined || caller === caller.root || removed.isWhole === true ? shown : targetBeneath(caller.parent, caller.entered, shown);
 }
 
@@ -115,7 +115,7 @@ export function joinPatterns(base: string, text: string): string {
 }
 
 /** Restores the prefix that was removed from a URL, as Express does. */
-export function restored(url: string, { prefix, isSlashAdded, before, after }: Removed): string {
+export function restorePrefix(url: string, { prefix, isSlashAdded, before, after }: RemovedPrefix): string {
   if (prefix === '') return url;
   if (url === after) return before as string;
   const start = pathStart(url);

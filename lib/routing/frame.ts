@@ -4,7 +4,7 @@ import type { Response } from '../http/response';
 import { pathStart } from '../target/target';
 import { admitBehind } from './admission';
 import { callHandler } from './call';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type RemovedPrefix, restorePrefix, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
 import type { AnyLayer } from './layer';
 import type { Lookup } from './layer-index';
@@ -14,9 +14,9 @@ import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
 /** A prefix that is part of the URL again: only the base is to be restored. */
-const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+const SHOWN: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
 
-const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
+const WHOLE: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
 /** The URL that a router shows its layers, and the request's members to restore afterwards. */
 export abstract class Frame implements Caller {
@@ -28,7 +28,7 @@ export abstract class Frame implements Caller {
   /** True where functions are called only for targets that signature checks have admitted. */
   readonly isChecked: boolean;
   readonly watch: RequestWatch | null;
-  readonly entered: Removed | null;
+  readonly entered: RemovedPrefix | null;
   readonly isBeneath: boolean;
   abstract readonly next: NextFunction;
   lookup: Lookup | null = null;
@@ -51,7 +51,7 @@ export abstract class Frame implements Caller {
   readonly #outerNext: NextFunction | undefined;
   /** The pattern of this router's mount. */
   readonly #mount: Pattern | undefined;
-  #removed: Removed = NOTHING;
+  #removed: RemovedPrefix = NO_PREFIX;
   /** URL and base that were shown to the active layer. */
   #shownUrl = '';
   shownBase: string;
@@ -79,7 +79,7 @@ export abstract class Frame implements Caller {
     this.#baseUrl = typeof baseUrl === 'string' ? baseUrl : '';
     this.shownBase = this.#baseUrl;
     this.#mount = parent?.pattern;
-    const entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
+    const entered = parent === undefined ? NO_PREFIX : parent.enteredBy(req, this.#baseUrl);
     this.entered = entered;
     this.isBeneath = parent !== undefined && !rules.asExpress && entered !== null && (entered.prefix !== '' || (entered.isWhole !== true && parent.isBeneath));
     if (this.#baseUrl !== baseUrl) req.baseUrl = this.#baseUrl;
@@ -117,7 +117,7 @@ export abstract class Frame implements Caller {
     parent.checkMounts();
   }
 
-  enteredBy({ url }: Request, baseUrl: string): Removed | null {
+  enteredBy({ url }: Request, baseUrl: string): RemovedPrefix | null {
     const { base: expected = this.#baseUrl } = this.#removed;
     // A base that the program has assigned tells nothing of the prefix.
     if (this.shownBase !== expected) return null;
@@ -127,7 +127,7 @@ export abstract class Frame implements Caller {
     // Called by hand, or by another framework: the text added to the base was removed from the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shownUrl : this.lookedUpUrl);
+    const isSlashAdded = restorePrefix(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shownUrl : this.lookedUpUrl);
     return { prefix, isSlashAdded, isWhole, onlyUrl: baseUrl === expected && this.#shownUrl.endsWith(url) ? url : undefined };
   }
 
@@ -168,11 +168,11 @@ export abstract class Frame implements Caller {
    */
   protected restoreUrl(): boolean {
     if (this.#urlBeneath !== undefined && !this.#restoreBeneath(this.#urlBeneath)) return false;
-    if (this.#removed !== NOTHING) {
+    if (this.#removed !== NO_PREFIX) {
       const { req } = this;
-      if (typeof req.url === 'string') req.url = restored(req.url, this.#removed);
+      if (typeof req.url === 'string') req.url = restorePrefix(req.url, this.#removed);
       req.baseUrl = this.#baseUrl;
-      this.#removed = NOTHING;
+      this.#removed = NO_PREFIX;
     }
     return true;
   }
@@ -239,7 +239,7 @@ export abstract class Frame implements Caller {
 /** A URL with the prefixes that were removed within the application. */
 function wholeUrl({ entered, parent, root }: Caller, url: string): string {
   if (entered === null || parent === undefined) return url;
-  const shown = restored(url, entered);
+  const shown = restorePrefix(url, entered);
   return entered.isWhole === true || parent === root ? shown : wholeUrl(parent, shown);
 }
 

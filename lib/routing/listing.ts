@@ -1,6 +1,6 @@
 import { Engine } from './engine';
 import { Layer, type Mounted } from './layer';
-import { hasRoutes } from './takes';
+import { hasRoutes } from './route-finder';
 import { ShapeTrie } from './layer-index';
 import { judge } from './overlap';
 import { Pattern } from './patterns/pattern';

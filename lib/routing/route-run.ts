@@ -4,7 +4,7 @@ import { admit } from './admission';
 import { callHandler } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import { type ApplicationRoot, type Caller, kRun, type Removed, type RoutedRequest } from './caller';
+import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
 
 /** Calls of `next` that may be nested before a new stack begins. */
@@ -24,7 +24,7 @@ export class RouteRun {
   /** The run of the router that dispatched; undefined outside of any. */
   readonly #run: Caller | undefined;
   /** The prefix removed before the program dispatched the route by hand; undefined where the router did. */
-  readonly #removed: Removed | null | undefined;
+  readonly #removed: RemovedPrefix | null | undefined;
   #trace: HandlerTrace | null = null;
   #isBodyReady = false;
   #index = 0;

@@ -18,7 +18,7 @@ import type { Pattern } from './patterns/pattern';
 import type { Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { type Taker, yieldsToSibling } from './takes';
+import { type Taker, yieldsToSibling } from './route-finder';
 import type { RequestWatch } from './watch';
 
 /** Calls of `next` that may be nested before a new stack begins. */
