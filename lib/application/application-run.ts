@@ -3,7 +3,7 @@ import type { Response } from '../http/response';
 import { kJsonAsXJson } from '../http/response-state';
 import { asError } from '../routing/call';
 import type { NextFunction } from '../routing/handler';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from '../routing/caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type RemovedPrefix, restorePrefix, type RoutedRequest } from '../routing/caller';
 import type { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import type { RequestWatch } from '../routing/watch';
@@ -39,7 +39,7 @@ export class ApplicationRun implements ApplicationRoot {
   readonly rules: RoutingRules;
   readonly watch: RequestWatch | null;
   readonly isChecked: boolean;
-  readonly entered: Removed | null;
+  readonly entered: RemovedPrefix | null;
   readonly admission: Admission;
   admittedMethod: string | undefined = undefined;
   admittedTarget: string | undefined = undefined;
@@ -81,7 +81,7 @@ export class ApplicationRun implements ApplicationRoot {
     this.#method = req.method;
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
     this.#mount = parent?.pattern;
-    this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
+    this.entered = parent === undefined ? NO_PREFIX : parent.enteredBy(req, this.#baseUrl);
     const outerRun = parent?.root as ApplicationRun | null | undefined;
     this.isChecked = host.isChecking || outerRun?.isChecked === true;
     this.admission = outerRun?.admission ?? { isPending: false, passed: [] };
@@ -113,14 +113,14 @@ export class ApplicationRun implements ApplicationRoot {
     return this.req.url;
   }
 
-  enteredBy({ url }: Request, baseUrl: string): Removed | null {
+  enteredBy({ url }: Request, baseUrl: string): RemovedPrefix | null {
     // A rewritten URL is the application's own target.
-    if (baseUrl === this.#baseUrl) return NOTHING;
+    if (baseUrl === this.#baseUrl) return NO_PREFIX;
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === this.#url;
+    const isSlashAdded = restorePrefix(url, { prefix, isSlashAdded: true }) === this.#url;
     // A base that was not removed from the URL gives no prefix.
-    return isSlashAdded || restored(url, { prefix, isSlashAdded }) === this.#url ? { prefix, isSlashAdded } : null;
+    return isSlashAdded || restorePrefix(url, { prefix, isSlashAdded }) === this.#url ? { prefix, isSlashAdded } : null;
   }
 
   readonly isBeneath = false;

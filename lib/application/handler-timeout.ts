@@ -58,7 +58,7 @@ export class HandlerTimeout implements Watchman {
   #late(watch: RequestWatch): void {
     if (watch.isAnswered) return;
     const error = HttpError.of('HANDLER_TIMEOUT', `No answer has begun within server.handlerTimeout (${this.#limit} ms): ${stateOf(watch.holder)}`);
-    watch.standIn(() => this.#answer(watch, error));
+    watch.runInHandlerContext(() => this.#answer(watch, error));
   }
 
   #warn(run: HandlerTrace | undefined, text: string, fields: object = {}): void {

@@ -26,7 +26,7 @@ import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
-import { methodsFor, takes } from '../routing/takes';
+import { methodsFor, takes } from '../routing/route-finder';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
@@ -252,7 +252,7 @@ export class RequestWay implements RunHost {
 
   #callFallback({ req, res, watch }: ApplicationRun): void {
     const listener = this.fallback as FallbackListener;
-    watch?.begins();
+    watch?.beforeCall();
     guardedCall(() => listener(req, res), (error) => this.#failed(req, res, error));
   }
 

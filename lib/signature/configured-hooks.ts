@@ -43,7 +43,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
 /** The paths of a pattern that have no parameters; a single one as written. */
 function plainPaths(pattern: string, rules: PathRules): string[] {
   const paths = parsePattern(pattern, rules);
-  return paths.filter(({ bare }) => bare).map(({ segments }) => {
+  return paths.filter(({ capturesNothing }) => capturesNothing).map(({ segments }) => {
     return paths.length === 1 ? pattern : `/${segments.map((segment) => (segment.kind === 'static' ? segment.text : '')).join('/')}`;
   });
 }
