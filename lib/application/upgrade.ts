@@ -15,13 +15,13 @@ import { guardedPart } from '../target/target';
 /** A listener of upgrade requests, as of Node's `upgrade` event. Its property `protocols` may name others than `websocket`. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
 
-/** What a listener names; `once` wraps it. */
+/** A listener and the protocols that it names; `once` wraps it. */
 interface Named {
   readonly protocols?: readonly string[];
   readonly listener?: Named;
 }
 
-/** Returns true where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
+/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
 export function isUpgradeTaken({ headers: { upgrade = '' } }: IncomingMessage, listeners: readonly unknown[]): boolean {
   if (listeners.length === 0) return false;
   const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];

@@ -6,12 +6,12 @@ interface PinoPretty {
   prettyFactory(options: object): (fields: unknown) => string;
 }
 
-/** What a terminal obeys in place of showing it: control characters, ends of lines, marks that turn the order of letters round. */
+/** Characters that a terminal obeys: control characters, ends of lines, marks that reverse the order of letters. */
 const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /**
- * Makes what a developer reads on a terminal of pino's lines of JSON, by the package pino-pretty; undefined where
- * the program has none. What a client has sent stands there with its control characters as escapes.
+ * Formats pino's lines of JSON for a terminal, by the package pino-pretty; undefined where it is not installed.
+ * Control characters that a client has sent become escapes.
  */
 export function lineFormat(terminal: Pick<WriteStream, 'hasColors'>): ((line: string) => string) | undefined {
   try {
@@ -24,7 +24,7 @@ export function lineFormat(terminal: Pick<WriteStream, 'hasColors'>): ((line: st
   }
 }
 
-/** A copy without what a terminal obeys; the lines of a stack stay lines. */
+/** A copy with such characters escaped; the lines of a stack stay lines. */
 function harmless(name: string, value: unknown): unknown {
   if (typeof value === 'string') return name === 'stack' ? value.split('\n').map(escaped).join('\n') : escaped(value);
   if (Array.isArray(value)) return value.map((entry) => harmless('', entry));
@@ -32,7 +32,7 @@ function harmless(name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [escaped(key), harmless(key, entry)]));
 }
 
-/** JSON has escapes for most such characters, and none for those of C1 and the marks. */
+/** Escapes as JSON does, and by number C1 and the marks, which JSON leaves. */
 function escaped(text: string): string {
   return text.replace(OBEYED, (character) => (character < ' ' ? JSON.stringify(character).slice(1, -1) : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
 }

@@ -86,7 +86,7 @@ export class LatePino extends LevelMethods {
     this.#makeDestination = makeDestination;
   }
 
-  /** pino itself, for whom its whole surface is meant. */
+  /** pino itself, with its whole surface. */
   get whole(): Logger & { readonly levelVal: number } {
     return (this.#pino ??= pino()({ level: this.#level, serializers: { err: loggedError } }, this.#makeDestination()));
   }
@@ -109,8 +109,8 @@ export class LatePino extends LevelMethods {
  * one line at a time to standard output, synchronously: of JSON, or on a
  * terminal in development to be read, where the program has pino-pretty.
  *
- * @param options What of `logging` and `env` it goes by, known to be right.
- * @param destination Where pino writes. @default standard output
+ * @param options Checked values of `logging` and `env`.
+ * @param destination pino's destination. @default standard output
  */
 export function createLogger(
   options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly env?: string } = {},
@@ -129,7 +129,7 @@ function outputOf(env: string | undefined): LogDestination {
 /**
  * Returns the value if it has every method of a {@link Logger}.
  *
- * @param name How the option is called in the error.
+ * @param name Name of the option in the error.
  * @throws TypeError that names the methods it lacks.
  */
 export function checkLogger(value: unknown, name: string): Logger {
@@ -141,7 +141,7 @@ export function checkLogger(value: unknown, name: string): Logger {
   return candidate as Logger;
 }
 
-/** Whether a line at that level would be written; a logger that does not tell is asked to. */
+/** True where the logger writes lines of that level, or does not tell. */
 export function logs(logger: Logger, level: LineLevel): boolean {
   const { levelVal } = logger as { levelVal?: unknown };
   const rank = NUMBERS[level];
