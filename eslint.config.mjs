@@ -13,7 +13,7 @@ const ROOMS = [
   { room: 'routing', level: 7, files: /^routing\// },
   { room: 'check', level: 7, files: /^signature\/(?:check|hook|configured-hooks)$/ },
   { room: 'http', level: 6, files: /^http\// },
-  { room: 'signing', level: 6, files: /^signature\/(?:sign|signed-fetch)$/ },
+  { room: 'signing', level: 6, files: /^signature\/(?:sign|signed-fetch|signing)$/ },
   { room: 'scheme', level: 5, files: /^signature\/(?:v1|v2|webhook)\// },
   { room: 'signature', level: 4, files: /^signature\// },
   { room: 'xjson', level: 3, files: /^xjson\// },
@@ -34,13 +34,13 @@ const levels = {
   create(context) {
     const from = roomOf(context.filename);
     const check = (node) => {
-      const target = node.source?.value;
+      const target = (node.source ?? node.arguments?.[0])?.value;
       if (typeof target !== 'string' || !target.startsWith('.')) return;
       const to = roomOf(resolve(dirname(context.filename), target));
       if (from === undefined || to === undefined || from.room === to.room || to.level < from.level) return;
       context.report({ node, message: `${from.room} (level ${from.level}) must not import ${to.room} (level ${to.level}): what a lower room needs reaches it as a callback` });
     };
-    return { ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
+    return { 'CallExpression[callee.name="require"]': check, ImportDeclaration: check, ExportNamedDeclaration: check, ExportAllDeclaration: check };
   },
 };
 
@@ -82,7 +82,7 @@ const comments = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', 'site/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/', 'spec/package/programs/', 'spec/runtimes/node_modules/'] },
+  { ignores: ['dist/', 'coverage/', 'site/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'spec/programs/types/node_modules/', 'spec/programs/types/sources/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/', 'spec/package/programs/', 'spec/runtimes/node_modules/'] },
   eslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -111,6 +111,8 @@ export default tseslint.config(
       'waypost/levels': 'error',
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } }],
       '@typescript-eslint/no-explicit-any': 'error',
+      // Files that are loaded when they are first needed: see `late` in packages.ts.
+      '@typescript-eslint/no-require-imports': ['error', { allow: ['^\\.'] }],
     },
   },
   { files: ['lib/http/**/*.ts'], rules: { 'waypost/comments': 'off' } },

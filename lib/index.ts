@@ -9,7 +9,7 @@ export type { Errback, ErrorRequestHandler, Express, Locals, RequestHandler, Req
 export { staticFiles as static, type StaticOptions } from './express/static-files';
 export type { CookieOptions } from './http/cookie';
 export type { SendFileCallback, SendFileOptions } from './http/file/file-options';
-export type { HostApplication, RenderCallback, ShownApplication } from './http/host-application';
+export type { HostApplication, RenderCallback } from './http/host-application';
 export { Request, type MatchedRoute } from './http/request';
 export { Response, type FormatHandler } from './http/response';
 export type { HeaderValue } from './http/response-head';
@@ -41,9 +41,9 @@ export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';
 export type { KnownSettings } from './application/settings';
-export { signRequest } from './signature/sign';
+export { signedFetch, signRequest } from './signature/signing';
 export type { SignRequestOptions } from './signature/sign-options';
-export { signedFetch, type SignedFetchOptions } from './signature/signed-fetch';
+export type { SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';
 export type { XJsonOptions } from './xjson/options';
 

@@ -38,7 +38,7 @@ describe('a program written for Express in strict TypeScript', () => {
       ['res.locals.theme = req', 'res.locals.thema = req', /'thema' does not exist/],
       ['text: req.body.text, tags', 'text: req.body.txt, tags', /'txt' does not exist/],
       ['controller.show(req, res)', 'controller.show(res, req)', /Response.*is not assignable to.*Request/],
-      ['app.use(onError)', 'app.use(7)', /No overload matches/],
+      ['app.use(onError)', 'app.use(7)', /Argument of type 'number' is not assignable|No overload matches/],
       ['app.locals.title = ', 'app.local.title = ', /'local' does not exist/],
     ];
     let wrong = program('waypost/express');
@@ -80,11 +80,69 @@ describe('what middleware adds is typed, without the types of any package', () =
   });
 });
 
-test('values that nobody knows go unchecked by the import of waypost/express', () => {
+test.each(BOTH)('values that nobody knows go unchecked by the import of %s', (from) => {
   expect(compiled(`
-    import express from 'waypost/express';
-    express().post('/:id', (req, res) => { res.json([req.body.text, req.query.page.length, res.locals.user.name, req.cookies.theme, req.app.get('x').y]); });
+    import express from '${from}';
+    express().post('/:id', (req, res) => { res.json([req.body.text, req.query.page?.length, res.locals.user.name, req.cookies.theme, req.app.get('x').y]); });
   `)).toEqual([]);
+});
+
+describe('the types of waypost/express are Express\'s own', () => {
+  test('one and the same, so that either is taken for the other', () => {
+    expect(compiled(`
+      import theirs from 'express';
+      import ours, { type Request, type Response } from 'waypost/express';
+      export const there: [(given: theirs.Request) => Request, (given: theirs.Response) => Response, (given: theirs.Express) => ours.Express] = [(given) => given, (given) => given, (given) => given];
+      export const back: [(given: Request) => theirs.Request, (given: Response) => theirs.Response, (given: ours.Express) => theirs.Express] = [(given) => given, (given) => given, (given) => given];
+      export const same: typeof theirs = ours;
+    `)).toEqual([]);
+  });
+
+  test('with what waypost adds', () => {
+    expect(compiled(`
+      import express from 'waypost/express';
+      import { createServer, Router, type Logger } from 'waypost';
+      await using app = express({ logging: { requestId: true } }).fallback((req, res) => void res.end(req.url));
+      app.get('/:id', (req, res) => {
+        const [raw, key, id, log]: [Buffer | undefined, string | undefined, string | undefined, Logger | undefined] = [req.rawBody, req.signatureKeyId, req.id, req.log];
+        res.xJson({ raw, key, id, log, params: req.params.id }, { enableStreaming: true });
+        // @ts-expect-error -- the path has no such parameter
+        return req.params.other;
+      });
+      app.get('/stream', (req, res) => void res.stream(req));
+      app.get('/file', (_req, res) => res.sendFile('/a', { followSymlinks: true }));
+      app.use('/inner', Router(), createServer());
+      createServer().use('/inner', express.Router(), express(), express.json(), express.static('.'));
+      await app.start(0, () => app.log.info(String(app.server?.listening)));
+      console.log((await app.inject('/7')).statusCode);
+      await app.close({ timeout: 1 });
+      // @ts-expect-error -- there is no such option
+      express({ port: 3000 });
+    `)).toEqual([]);
+  });
+
+  test('so that what a program declares on Express\'s is heard, in either way, in the place of what waypost adds', () => {
+    expect(compiled(`
+      import express, { type Request, type RequestHandler } from 'waypost/express';
+      declare module 'express-serve-static-core' { interface Request { tenant?: string } interface Response { flushed?: boolean } }
+      declare global { namespace Express { interface Request { account?: { name: string }; rawBody?: Buffer; signatureKeyId?: number } interface Response { xJson(): 'theirs' } } }
+      const handler: RequestHandler = (req, res) => {
+        const [tenant, account, key]: [string | undefined, string | undefined, number | undefined] = [req.tenant, req.account?.name, req.signatureKeyId];
+        const own: 'theirs' = res.xJson();
+        res.flushed = [tenant, account, key, own, req.rawBody].length > 0;
+      };
+      export const name = (req: Request): string | undefined => req.tenant;
+      express().get('/', handler);
+    `)).toEqual([]);
+  });
+
+  test('in the order of Express\'s overloads: a function that takes those of the last fits', () => {
+    expect(compiled(`
+      import { type Response } from 'waypost/express';
+      const set = (field: string, value?: string | string[]): void => void [field, value];
+      export const [one, other]: [(...given: Parameters<Response['set']>) => void, (...given: Parameters<Response['header']>) => void] = [set, set];
+    `)).toEqual([]);
+  });
 });
 
 test('waypost/express is Express by its exports: as a module\'s default, by name, and as what require returns', () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChildProgram, ROOT } from './support/child-program';
 import { Folder } from './support/folder';
@@ -12,34 +12,34 @@ beforeAll(() => {
   if (!existsSync(join(ROOT, 'dist/index.js'))) throw new Error('it runs on the build: npm run build (npm test does so)');
 });
 
-/** What of waypost's packages, and of Node's modules that it can do without, a program has loaded at its end. */
+/** What of waypost's packages, of Node's modules that it can do without, and of the files in dist/late a program has loaded at its end. */
 async function loadedBy(program: string): Promise<string[]> {
   // A file, since Node loads more for `-e`.
   folder.add('program.cjs', `
     const waypost = require(${JSON.stringify(join(ROOT, 'dist/index.js'))});
     const secret = 'an example secret, 32 bytes or more';
-    async function answer(register, options = {}, headers = 'Host: a') {
+    async function answer(register, options = {}, headers = 'Host: a', start = 'GET /?a=1 HTTP/1.1\\r\\n', body = '') {
       const app = waypost.createServer({ logging: { level: 'silent' }, ...options });
       register(app);
       const { port } = (await app.start(0, '127.0.0.1')).address();
-      const socket = require('node:net').connect(port, '127.0.0.1', () => socket.write('GET /?a=1 HTTP/1.1\\r\\nConnection: close\\r\\n' + headers + '\\r\\n\\r\\n'));
+      const socket = require('node:net').connect(port, '127.0.0.1', () => socket.write(start + 'Connection: close\\r\\n' + headers + '\\r\\n\\r\\n' + body));
       await require('node:events').once(socket.resume(), 'close');
       await app.close();
     }
     (async () => { ${program} })().then(() => {
-      const files = Object.keys(require.cache).map((file) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(file)?.[1]);
+      const files = Object.keys(require.cache).map((file) => (/dist\\/(late\\/[^/]+)\\.js$/.exec(file) ?? /node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(file))?.[1]);
       const natives = process.moduleLoadList.map((name) => /^NativeModule (crypto|https|zlib)$/.exec(name)?.[1]);
       console.log(JSON.stringify([...new Set([...files, ...natives])].filter((name) => name)));
     });`);
   const { output, errors } = await ChildProgram.run([join(folder.path, 'program.cjs')]);
   if (output === '') throw new Error(errors);
   const loaded = JSON.parse(output.trim().split('\n').at(-1) as string) as string[];
-  return loaded.filter((name) => name in dependencies || ['crypto', 'https', 'zlib'].includes(name)).sort();
+  return loaded.filter((name) => name.startsWith('late/') || name in dependencies || ['crypto', 'https', 'zlib'].includes(name)).sort();
 }
 
 const FIRST_ANSWER = 'await answer((app) => app.get(\'/\', (req, res) => res.status(200).set(\'X-A\', \'1\').json({ path: req.path }))';
 
-test('until its first answer a server loads no package, and no module of Node that node:http does without', async () => {
+test('until its first answer a server loads one file, no package, and no module of Node that node:http does without', async () => {
   expect(await loadedBy(`${FIRST_ANSWER});`)).toEqual([]);
 });
 
@@ -56,16 +56,40 @@ const USES: [string, string, string[]][] = [
   ['vary', 'await answer((app) => app.get(\'/\', (_req, res) => res.vary(\'Accept\').json(1)));', ['vary']],
   ['a type by its extension', 'await answer((app) => app.get(\'/\', (_req, res) => res.type(\'html\').end()));', ['mime-types']],
   ['json', 'waypost.json();', ['body-parser']],
-  ['inject', 'await waypost.createServer({ logging: { level: \'silent\' } }).inject(\'/\');', ['light-my-request']],
+  ['a parsed body', 'await answer((app) => app.post(\'/\', (req, res) => res.json(req.body)), {}, \'Host: a\', \'POST / HTTP/1.1\\r\\nContent-Type: application/json\\r\\nContent-Length: 2\\r\\n\', \'{}\');', ['late/body']],
+  ['inject', 'await waypost.createServer({ logging: { level: \'silent\' } }).inject(\'/\');', ['late/inject', 'light-my-request']],
   ['a query with brackets', 'await answer((app) => app.set(\'query parser\', \'extended\').get(\'/\', (req, res) => res.json(req.query)));', ['qs']],
   ['an ETag', 'await answer((app) => app.get(\'/\', (_req, res) => res.send(\'a\')), { etag: \'weak\' });', ['etag']],
-  ['a cycle', 'const data = []; data.push(data); waypost.XJsonResponseHandler.stringify(data);', ['safe-stable-stringify']],
+  ['a cycle', 'const data = []; data.push(data); waypost.XJsonResponseHandler.stringify(data);', ['late/serializer', 'safe-stable-stringify']],
   ['a trusted proxy', 'waypost.createServer({ logging: { level: \'silent\' }, server: { trustProxy: \'loopback\' } });', ['proxy-addr']],
-  ['a signature', 'waypost.signRequest({ secret, method: \'GET\', url: \'/\' });', ['crypto']],
-  ['version 2 of it', 'waypost.signRequest({ version: 2, secret, method: \'GET\', url: \'/\' });', ['crypto', 'structured-headers']],
+  ['a signature', 'waypost.signRequest({ secret, method: \'GET\', url: \'/\' });', ['crypto', 'late/sign']],
+  ['version 2 of it', 'waypost.signRequest({ version: 2, secret, method: \'GET\', url: \'/\' });', ['crypto', 'late/message-sign', 'late/sign', 'structured-headers']],
+  ['signedFetch', 'waypost.signedFetch({ secret });', ['late/signed-fetch']],
+  ['a check of signatures', 'waypost.createServer({ logging: { level: \'silent\' }, security: { requestSignature: { secret } } });', ['late/check', 'late/configured-hooks']],
+  ['one of version 2', 'waypost.createServer({ logging: { level: \'silent\' }, security: { requestSignature: { version: 2, secret } } });', ['late/configured-hooks', 'late/message-signature']],
+  ['a webhook', 'waypost.createServer({ logging: { level: \'silent\' }, security: { webhooks: [{ path: \'/w\', preset: \'github\', secret }] } });', ['late/configured-hooks', 'late/webhook']],
+  ['upgrades', 'waypost.createServer({ logging: { level: \'silent\' } }).on(\'upgrade\', () => undefined);', ['late/upgrade']],
+  ['static', 'waypost.static(\'.\');', ['late/served-directory']],
+  ['a file', 'await answer((app) => app.get(\'/\', (_req, res) => res.sendFile(module.path + \'/program.cjs\')));', ['late/named-file', 'send']],
+  ['a view', 'await answer((app) => app.get(\'/\', (_req, res) => res.render(\'none\')));', ['late/views']],
+  ['a stream', 'await answer((app) => app.get(\'/\', (_req, res) => res.stream(require(\'node:stream\').Readable.from([\'a\']))));', ['late/streamed-body']],
 ];
 
 test.each(USES)('%s loads what it needs', async (_name, program, expected) => {
   const loaded = await loadedBy(program);
   expect(expected.filter((name) => !loaded.includes(name))).toEqual([]);
+});
+
+test('each file of dist/late may be loaded first', async () => {
+  const files = readdirSync(join(ROOT, 'dist/late')).filter((file) => file.endsWith('.js'));
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files) {
+    folder.add('first.cjs', `require(${JSON.stringify(join(ROOT, 'dist/late', file))}); const all = require(${JSON.stringify(join(ROOT, 'dist/index.js'))}); console.log(typeof all.createServer());`);
+    const { output, errors } = await ChildProgram.run([join(folder.path, 'first.cjs')]);
+    expect([file, output.trim(), errors]).toEqual([file, 'function', '']);
+  }
+});
+
+test('the file that every server loads has at most 380 KB', () => {
+  expect(statSync(join(ROOT, 'dist/index.js')).size).toBeLessThan(380_000);
 });

@@ -7,7 +7,7 @@ import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
 import { answerHabits, warningOf } from './foreign-habits';
-import { inject, type InjectOptions, type InjectResponse } from './inject';
+import type { InjectOptions, InjectResponse } from './inject';
 import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../log/logger';
 import { announceMount, handling, isApplication, mountedApplication, mounting } from './mounting';
@@ -16,6 +16,7 @@ import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
 import { inheriting, type OwnClasses, ownClasses } from './own-classes';
+import { late } from '../packages';
 import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
@@ -34,9 +35,8 @@ import { addVerbs } from '../routing/verb';
 import type { Verb } from '../routing/verb-types';
 import { SafeLog } from '../log/safe-log';
 import { Listener, type NodeServer } from './server';
-import { signatureHooks } from '../signature/configured-hooks';
 import type { SignatureHook } from '../signature/hook';
-import { type UpgradeListener, Upgrades } from './upgrade';
+import type { UpgradeListener, Upgrades } from './upgrade';
 
 /** How `Application.close` drains. */
 export interface CloseOptions {
@@ -64,7 +64,8 @@ interface Parts {
   readonly classes: OwnClasses;
   readonly adoption: Adoption;
   readonly hooks: readonly SignatureHook[];
-  readonly upgrades: Upgrades;
+  /** Made for the first that listens. */
+  readonly upgrades: () => Upgrades;
   readonly way: RequestWay;
   readonly mounted: Mounted;
   /** For `listen`, in which Express takes any free port. */
@@ -91,6 +92,11 @@ export interface Application extends IRouter {
   /** Told of an event of the program's own. */
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
+
+const
+  injection = late(() => require('./inject') as typeof import('./inject')),
+  configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
+  upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
 /** Emitter methods that may add or remove listeners of upgrades. */
 const LISTENING = ['addListener', 'off', 'on', 'prependListener', 'removeAllListeners', 'removeListener'] as const;
@@ -229,7 +235,7 @@ export class Application extends ConfiguredApplication {
    * @param request A target such as `'/users?page=2'`, or options: `method`, `url`, `headers`, `query`, `cookies`, `payload` and more
    */
   inject(request: string | InjectOptions): Promise<InjectResponse> {
-    return inject(request, { listener: this, Request: this[kParts].classes.Request, encrypted: this[kParts].options.server.https !== undefined });
+    return injection().inject(request, { listener: this, Request: this[kParts].classes.Request, encrypted: this[kParts].options.server.https !== undefined });
   }
 
   /** The routes in order, as rows for `console.table`. */
@@ -267,7 +273,7 @@ export class Application extends ConfiguredApplication {
         const warning = name.startsWith('remove') || name === 'off' ? undefined : warningOf(given[0], given[1]);
         if (warning !== undefined) logger.warn(warning);
         const result = method.apply(this, given);
-        listener.takeUpgrades(this.listenerCount('upgrade') > 0 ? upgrades.take : null);
+        listener.takeUpgrades(this.listenerCount('upgrade') > 0 ? upgrades().take : null);
         return result;
       };
       Object.defineProperty(this.prototype, name, { value, writable: true, configurable: true });
@@ -314,8 +320,9 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const shared = app[kShared];
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
-  const hooks = signatureHooks(options.security, options.routing, logger);
-  const upgrades = new Upgrades(hooks, logger, () => app.rawListeners('upgrade') as UpgradeListener[]);
+  const { requestSignature, webhooks } = options.security;
+  const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options.security, options.routing, logger);
+  const upgrades = late(() => new (upgrading().Upgrades)(hooks, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
   const listener = new Listener(options.server, logger, app, {
     IncomingMessage: classes.Request as unknown as typeof IncomingMessage,
     ServerResponse: classes.Response as unknown as typeof ServerResponse,

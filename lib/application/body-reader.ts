@@ -1,5 +1,5 @@
 import { giveOwnBody } from '../http/adoption';
-import { bodyKind, type ParseOptions } from '../http/body/body';
+import type { ParseOptions } from '../http/body/body';
 import { type CaptureOutcome, kCaptured, kRawBody, startCapture } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
@@ -9,6 +9,9 @@ import type { Request } from '../http/request';
 import { kBodyLimit, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ResolvedOptions } from '../options/resolved';
+import { late } from '../packages';
+
+const parsing = late(() => require('../http/body/body') as typeof import('../http/body/body'));
 
 /** Captures request bodies for the routes of an application. */
 export class BodyReader {
@@ -32,7 +35,7 @@ export class BodyReader {
   }
 
   #capture(req: Request, hasRoute: () => boolean, proceed: () => void): void {
-    if (!this.#isParsing || !isUnparsed(req) || bodyKind(req.headers['content-type']) === undefined || !hasRoute()) {
+    if (!this.#isParsing || !isUnparsed(req) || parsing().bodyKind(req.headers['content-type']) === undefined || !hasRoute()) {
       this.release(req);
       return proceed();
     }

@@ -27,10 +27,11 @@ import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
 import { methodsFor, takes } from '../routing/route-finder';
+import { late } from '../packages';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
-import { SignatureCheck } from '../signature/check';
+import type { SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
 import { isDisputed, pathEnd, pathOf, pathStart } from '../target/target';
 
@@ -50,6 +51,8 @@ export interface RequestWayParts {
   readonly hooks: readonly SignatureHook[];
 }
 
+const check = late(() => require('../signature/check') as typeof import('../signature/check'));
+
 /** The suffix that selects `res.xJson` (INTERFACE section 4.3). */
 const SUFFIX = '.xJson';
 
@@ -67,7 +70,7 @@ export class RequestWay implements RunHost {
   readonly #logger: SafeLog;
   readonly #listener: Listener;
   readonly #adoption: Adoption;
-  readonly #signatures: SignatureCheck;
+  readonly #signatures: SignatureCheck | undefined;
   readonly #bodies: BodyReader;
   /** Null if requests are not logged. */
   readonly #accessLog: AccessLog | null;
@@ -84,7 +87,7 @@ export class RequestWay implements RunHost {
     this.#adoption = adoption;
     this.isChecking = hooks.length > 0;
     this.#bodies = new BodyReader(options.body);
-    this.#signatures = new SignatureCheck(hooks, options.body.limit, { sendContinue: (request) => this.#bodies.sendContinue(request), failed: ({ req, res }, error) => this.#failed(req, res, error) });
+    this.#signatures = hooks.length === 0 ? undefined : new (check().SignatureCheck)(hooks, options.body.limit, { sendContinue: (request) => this.#bodies.sendContinue(request), failed: ({ req, res }, error) => this.#failed(req, res, error) });
     const { requests } = options.logging;
     this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
     this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerForHandlers(watch, error));
@@ -201,8 +204,8 @@ export class RequestWay implements RunHost {
   }
 
   ask({ req, res, admission: { passed } }: ApplicationRun, method: string, url: string | null, admitted: () => void): void {
-    if (this.isChecking) this.#signatures.run({ req, res, method, url, passed, admitted });
-    else admitted();
+    if (this.#signatures === undefined) admitted();
+    else this.#signatures.run({ req, res, method, url, passed, admitted });
   }
 
   prepareBody({ req, res }: ApplicationRun, done: (error: unknown) => void): void {

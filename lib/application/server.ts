@@ -10,10 +10,11 @@ import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
 import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
-import { https as nodeHttps } from '../packages';
+import { https as nodeHttps, late } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
-import { isUpgradeTaken } from './upgrade';
 import { WriteTimeout } from './write-timeout';
+
+const upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
 /** Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
@@ -114,7 +115,7 @@ export class Listener {
 
   #make(listener: RequestListener): NodeServer {
     const { http, https, properties } = this.#settings;
-    const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
+    const options = { shouldUpgradeCallback: (req: IncomingMessage) => upgrading().isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
     const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...https, ...options }, listener);

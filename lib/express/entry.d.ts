@@ -1,13 +1,57 @@
 /// <reference types="node" />
-import { express, type Application } from 'waypost';
+import * as core from 'express-serve-static-core';
+import theirs = require('express');
+import { IncomingMessage } from 'node:http';
+import { Application, CreateServerOptions, FallbackListener, Request, Response, SendFileOptions as OwnSendFileOptions } from 'waypost';
 
-declare module 'waypost' {
-  /** As Express's types have it; nothing else fills this in but a program. */
-  interface UncheckedTypes {
-    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what is unknown goes unchecked there
-    value: any;
-    application: Application;
+// Members that waypost adds; one that a program or another package declares goes by their type.
+type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'inject' | 'log' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
+type AddedToRequest = Omit<Pick<Request, 'rawBody' | 'signatureKeyId' | 'id' | 'log'>, keyof Express.Request | keyof IncomingMessage>;
+type AddedToResponse = Omit<Pick<Response, 'xJson' | 'stream'>, keyof Express.Response>;
+
+declare module 'express-serve-static-core' {
+  interface Application<LocalsObj extends Record<string, any> = Record<string, any>> extends AddedToApplication {
+    /** Hands every request that nothing took to a listener of plain `node:http`, its body unread. */
+    fallback(listener: FallbackListener): this;
   }
+  interface Request<P = ParamsDictionary, ResBody = any, ReqBody = any, ReqQuery = Query, LocalsObj extends Record<string, any> = Record<string, any>> extends AddedToRequest {}
+  interface Response<ResBody = any, LocalsObj extends Record<string, any> = Record<string, any>, StatusCode extends number = number> extends AddedToResponse {}
+  interface SendFileOptions extends Pick<OwnSendFileOptions, 'followSymlinks'> {}
+}
+
+/** Makes an application, as Express does. */
+declare function express(options?: CreateServerOptions): express.Express;
+
+/** Express's own types, and what hangs on its function. */
+declare namespace express {
+  export type Application = theirs.Application;
+  export type CookieOptions = theirs.CookieOptions;
+  export type Errback = theirs.Errback;
+  export type ErrorRequestHandler<P = core.ParamsDictionary, ResBody = any, ReqBody = any, ReqQuery = core.Query, Locals extends Record<string, any> = Record<string, any>> = theirs.ErrorRequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
+  export type Express = theirs.Express;
+  export type Handler = theirs.Handler;
+  export type IRoute = theirs.IRoute;
+  export type IRouter = theirs.IRouter;
+  export type IRouterHandler<T> = theirs.IRouterHandler<T>;
+  export type IRouterMatcher<T> = theirs.IRouterMatcher<T>;
+  export type Locals = theirs.Locals;
+  export type MediaType = theirs.MediaType;
+  export type NextFunction = theirs.NextFunction;
+  export type Request<P = core.ParamsDictionary, ResBody = any, ReqBody = any, ReqQuery = core.Query, Locals extends Record<string, any> = Record<string, any>> = theirs.Request<P, ResBody, ReqBody, ReqQuery, Locals>;
+  export type RequestHandler<P = core.ParamsDictionary, ResBody = any, ReqBody = any, ReqQuery = core.Query, Locals extends Record<string, any> = Record<string, any>> = theirs.RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
+  export type RequestParamHandler = theirs.RequestParamHandler;
+  export type Response<ResBody = any, Locals extends Record<string, any> = Record<string, any>> = theirs.Response<ResBody, Locals>;
+  export import Router = theirs.Router;
+  export type RouterOptions = theirs.RouterOptions;
+  export type Send = theirs.Send;
+  export import application = theirs.application;
+  export import json = theirs.json;
+  export import raw = theirs.raw;
+  export import request = theirs.request;
+  export import response = theirs.response;
+  export import static = theirs.static;
+  export import text = theirs.text;
+  export import urlencoded = theirs.urlencoded;
 }
 
 export = express;

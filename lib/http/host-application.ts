@@ -1,5 +1,5 @@
 import type { ApplicationAdditions } from './additions';
-import type { Unchecked, UncheckedTypes } from './unchecked';
+import type { Unchecked } from './unchecked';
 
 /** Told what a view has become, or why it can't be rendered; there is no text then. A method's type, so that a program may take the error for one that is there. */
 export type RenderCallback = {
@@ -33,9 +33,6 @@ export interface HostApplication extends ApplicationAdditions {
   /** The same with values for the view. */
   render(name: string, options: object | null | undefined, callback: RenderCallback): void;
 }
-
-/** The type of `req.app` and `res.app`: what {@link UncheckedTypes} says, or the part of an application that packages ask for. */
-export type ShownApplication = UncheckedTypes extends { application: infer Shown } ? Shown : HostApplication;
 
 /** What a request or response without an application answers by. */
 export const NO_APPLICATION: HostApplication = Object.freeze({

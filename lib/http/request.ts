@@ -5,7 +5,7 @@ import { discardRest } from './body/discard';
 import { kBody, type RequestBody } from './body/request-body';
 import { type Intake, kIntake, kTakesIn, pushIn } from './body/intake';
 import { isFresh } from './etag';
-import type { ShownApplication } from './host-application';
+import type { HostApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
 import { type Claims, DEFAULT_SETTINGS, kBodyLimit, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
@@ -98,7 +98,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare next: ((error?: unknown) => void) | undefined;
 
   /** The application that serves the request; a mounted one while it does. */
-  get app(): ShownApplication {
+  get app(): HostApplication {
     return this[kSettings].app;
   }
 

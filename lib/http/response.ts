@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:h
 import { basename, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { guardedCall } from './guarded-call';
-import { contentDisposition, statuses } from '../packages';
+import { contentDisposition, late, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';
 import { kXJsonOptions, sendXJson } from './xjson-response';
@@ -13,19 +13,23 @@ import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import type { TransferEnd } from './file/file-transfer';
-import { sendNamedFile } from './file/named-file';
-import { readDownload, type SendFileCallback, type SendFileOptions } from './file/file-options';
-import type { RenderCallback, ShownApplication } from './host-application';
+import type { SendFileCallback, SendFileOptions } from './file/file-options';
+import type { HostApplication, RenderCallback } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
 import { sendRedirect } from './redirect';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
-import { StreamedBody, type StreamSource } from './streamed-body';
+import type { StreamSource } from './streamed-body';
 import { destroyInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
-import { sendView } from './views';
+
+const
+  fileOptions = late(() => require('./file/file-options') as typeof import('./file/file-options')),
+  namedFile = late(() => require('./file/named-file') as typeof import('./file/named-file')),
+  streamedBody = late(() => require('./streamed-body') as typeof import('./streamed-body')),
+  views = late(() => require('./views') as typeof import('./views'));
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -71,7 +75,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   }
 
   /** The application that answers; a mounted one while it does. */
-  get app(): ShownApplication {
+  get app(): HostApplication {
     return this[kSettings].app;
   }
 
@@ -232,7 +236,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const fail = this[kFailing]();
     const { asExpress } = this[kSettings];
     const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
-    sendNamedFile(this, path, options ?? {}, (end, error) => settleFile(fail, callback, goOn, end, error));
+    namedFile().sendNamedFile(this, path, options ?? {}, (end, error) => settleFile(fail, callback, goOn, end, error));
   }
 
   /**
@@ -246,7 +250,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   download(path: string, filename: string | null | undefined, options?: SendFileOptions, callback?: SendFileCallback): void;
   download(path: string, second?: unknown, third?: unknown, fourth?: unknown): void {
     if (isOthers(this)) return void sendByOther(this, 'download', [path, second, third, fourth]);
-    const { filename, options, callback } = readDownload(second, third, fourth);
+    const { filename, options, callback } = fileOptions().readDownload(second, third, fourth);
     const headers: Record<string, OutgoingHttpHeader | undefined> = {};
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (name.toLowerCase() !== 'content-disposition') headers[name] = value;
@@ -265,8 +269,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, options?: object | null, callback?: RenderCallback): void;
   render(view: string, second?: object | null, third?: RenderCallback): void {
     if (isOthers(this)) return void sendByOther(this, 'render', [view, second, third]);
-    if (typeof second === 'function') sendView(this, view, undefined, second as RenderCallback);
-    else sendView(this, view, second, third);
+    if (typeof second === 'function') views().sendView(this, view, undefined, second as RenderCallback);
+    else views().sendView(this, view, second, third);
   }
 
   /**
@@ -280,7 +284,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    */
   stream(source: StreamSource): void {
     if (isOthers(this)) return void sendByOther(this, 'stream', [source]);
-    new StreamedBody(this, source, this[kFailing]()).start();
+    new (streamedBody().StreamedBody)(this, source, this[kFailing]()).start();
   }
 
   override writeContinue(callback?: () => void): void {

@@ -4,10 +4,13 @@ import { type FailureReport, messageOf, sendFailure, stackOf } from './serializa
 import { checkXJsonOptions, copyXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
 import { isBodiless } from './own-answer';
 import { kAnswering } from './response-state';
-import { Serializer, stringify } from '../xjson/serializer';
-import { sendJson } from './xjson-stream';
+import { late } from '../packages';
 import { workInSlices } from './turns';
 import { unsendable } from './unsendable';
+
+const
+  serializing = late(() => require('../xjson/serializer') as typeof import('../xjson/serializer')),
+  streaming = late(() => require('./xjson-stream') as typeof import('./xjson-stream'));
 
 /** Where a response keeps the options that middleware gave for its `xJson`. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');
@@ -43,9 +46,9 @@ export class XJsonResponseHandler {
     sendXJson(res, data, options, this.#options, STANDALONE);
   }
 
-  /** The JSON text that `send` would answer with; see {@link stringify} for what it throws. */
+  /** The JSON text that `send` would answer with; see `stringify` of xjson/serializer.ts for what it throws. */
   static stringify(data: unknown, options?: XJsonOptions): string {
-    return stringify(data, options);
+    return serializing().stringify(data, options);
   }
 
   /**
@@ -107,13 +110,13 @@ export function sendXJson(
   }
   (res as XJsonResponse)[kAnswering] = true;
   const chunks = new Chunks(!isBodiless(res));
-  const serializer = new Serializer(data, options, chunks);
+  const serializer = new (serializing().Serializer)(data, options, chunks);
   workInSlices((until) => {
     try {
       if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
       if (!res.destroyed) {
         if (!serializer.run(until)) return false;
-        sendJson(res, serializer.text ?? chunks, options, (error) => sendFailure(res, error, report));
+        streaming().sendJson(res, serializer.text ?? chunks, options, (error) => sendFailure(res, error, report));
       }
     } catch (error) {
       sendFailure(res, error, report);

@@ -1,14 +1,17 @@
 import type { SafeLog } from '../log/safe-log';
 import type { ResolvedSecurity } from '../options/resolved';
+import { late } from '../packages';
 import { Path, type PathRules } from '../routing/patterns/path';
 import { parsePattern, Pattern } from '../routing/patterns/pattern';
 import type { Segment } from '../routing/patterns/segment';
 import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
-import { MessageSignatureScheme } from './v2/message-signature';
 import { SignatureScope } from './scope/scope';
 import { coarseSegments, LOOSE, shapeOf, withoutEmpty } from './scope/scope-entry';
-import { WebhookScheme } from './webhook/webhook';
+
+const
+  version2 = late(() => require('./v2/message-signature') as typeof import('./v2/message-signature')),
+  webhookSchemes = late(() => require('./webhook/webhook') as typeof import('./webhook/webhook'));
 
 /**
  * The hooks that `security` configures: one for each webhook, and one for
@@ -23,7 +26,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
   let requestHook: SignatureHook | undefined;
   if (requestSignature !== undefined) {
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
-    const scheme = requestSignature.version === 2 ? new MessageSignatureScheme(requestSignature) : new HmacScheme(requestSignature);
+    const scheme = requestSignature.version === 2 ? new (version2().MessageSignatureScheme)(requestSignature) : new HmacScheme(requestSignature);
     requestHook = new SignatureHook(scheme, scope, requestSignature, logger);
     hooks.push(requestHook);
   }
@@ -35,7 +38,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
       );
     }
-    hooks.push(new SignatureHook(new WebhookScheme(webhook), new SignatureScope([webhook.path], [], rules), webhook, logger));
+    hooks.push(new SignatureHook(new (webhookSchemes().WebhookScheme)(webhook), new SignatureScope([webhook.path], [], rules), webhook, logger));
   }
   return hooks;
 }

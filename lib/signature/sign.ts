@@ -1,28 +1,17 @@
 import { describe } from '../options/field';
 import { HmacKey, type Secret } from './hmac';
+import { late } from '../packages';
 import { isKeyId } from './secret-source';
 import type { SignRequestOptions } from './sign-options';
 import { digest, invalidCharacter, signedUrl } from './v1/grammar';
-import { signMessage } from './v2/message-sign';
 
-/**
- * Signs a request (INTERFACE section 5), and returns the headers to send with
- * it: the lower-case hexadecimal signature, the timestamp, and the key id if one
- * is given. With version 2 these are `Signature-Input`, `Signature` and, if
- * there is a body, `Content-Digest` (RFC 9421 and RFC 9530).
- *
- * Throws a TypeError that names the option for a request that cannot be signed:
- * an empty secret, a url that is neither a target nor absolute or has a character that
- * no server accepts, a body that is an object, a timestamp that is no whole number, an unknown algorithm.
- * @example
- * const body = JSON.stringify({ text: 'hello' });
- * const headers = signRequest({ secret, method: 'POST', url: '/notes', body });
- * await fetch('http://localhost:3000/notes', { method: 'POST', body, headers: { ...headers, 'Content-Type': 'application/json' } });
- */
+const version2 = late(() => require('./v2/message-sign') as typeof import('./v2/message-sign'));
+
+/** Signs a request with the checks that `signRequest` of signing.ts describes. */
 export function signRequest(options: SignRequestOptions): Record<string, string> {
   if (versionOf(options) === 2) {
     const { timestamp, headers, covers, expires, nonce, keyId, includeBody, includeQuery } = options;
-    return signMessage({
+    return version2().signMessage({
       secret: signingSecret(options.secret),
       method: checkedMethod(options.method),
       target: requestTarget(options.url),

@@ -18,23 +18,7 @@ type SigningOptions = Omit<SignedFetchOptions, 'fetch'>;
 type Input = Parameters<typeof globalThis.fetch>[0];
 type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
 
-/**
- * A `fetch` that signs every request with {@link signRequest} when it is sent.
- * It takes the arguments of `fetch`, with four differences:
- *
- * - The body is read into memory first, so that the bytes signed are the bytes
- *   sent; the signal of the request ends that too.
- * - A redirect rejects, unless `redirect: 'manual'` returns it to the caller. A
- *   signature is for one URL, and `fetch` would send its headers to the host of
- *   any redirect.
- * - The method is sent in upper case, as it is signed.
- * - A final `?` without a query is left out of the URL. A Request with such a
- *   URL is copied without its dispatcher, which can't be read: give that in
- *   init.
- *
- * @throws TypeError at once for options that cannot sign, such as an empty
- * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
- */
+/** Makes the `fetch` that `signedFetch` of signing.ts describes. */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
   // Read by name: options may be inherited, or getters of a class.
   const { fetch: customFetch, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;

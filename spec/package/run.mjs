@@ -66,7 +66,9 @@ function pack() {
 function checkContents(tarball) {
   const files = run(work, 'tar', '-tzf', tarball).printed.split('\n').map((file) => file.replace('package/', ''));
   const scripts = files.filter((file) => /\.[cm]?js$/.test(file));
-  same('all code is in one file, beside the entries that give it its shape', scripts.sort(), ['dist/index.js', 'lib/entry.js', 'lib/express/entry.js']);
+  const eager = scripts.filter((file) => !/^dist\/late\/[a-z-]+\.js$/.test(file));
+  same('all code is in one file, and in those that are loaded when they are first needed, beside the entries that give it its shape', eager.sort(), ['dist/index.js', 'lib/entry.js', 'lib/express/entry.js']);
+  check('there are such files', scripts.length > eager.length);
   check('the types are beside it', ['dist/index.d.ts', 'lib/entry.d.ts', 'lib/express/entry.d.ts'].every((file) => files.includes(file)));
   const texts = new Map(['dist/index.js', 'README.md', ...files.filter((file) => file.endsWith('.map'))].map((file) => [file, run(work, 'tar', '-xzOf', tarball, `package/${file}`).printed]));
   for (const [file, text] of texts) if (file.endsWith('.map')) check(`${file} carries its sources`, Array.isArray(JSON.parse(text).sourcesContent));

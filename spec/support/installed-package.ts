@@ -1,11 +1,11 @@
-import { copyFileSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { read, ROOT } from './document';
 import { Folder } from './folder';
 
 /** What of the package is no work of the build. */
-const SHIPPED = ['package.json', 'lib/entry.js', 'lib/entry.d.ts', 'lib/express/entry.js', 'lib/express/entry.d.ts', 'dist/index.js'];
+const SHIPPED = ['package.json', 'lib/entry.js', 'lib/entry.d.ts', 'lib/express/entry.js', 'lib/express/entry.d.ts', 'dist/index.js', 'dist/late'];
 
 /** waypost in the `node_modules` of a program, with its types made anew: `npm test` builds none. */
 export class InstalledPackage {
@@ -19,10 +19,11 @@ export class InstalledPackage {
     if (!existsSync(join(ROOT, 'dist/index.js'))) throw new Error('it runs on the build: npm run build (npm test does so)');
     for (const file of SHIPPED) {
       mkdirSync(dirname(join(this.location, file)), { recursive: true });
-      copyFileSync(join(ROOT, file), join(this.location, file));
+      cpSync(join(ROOT, file), join(this.location, file), { recursive: true });
     }
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
-    for (const name of [...Object.keys(dependencies), '@types', 'undici-types']) symlinkSync(join(ROOT, 'node_modules', name), join(this.path, 'node_modules', name));
+    const packages = Object.keys(dependencies).filter((name) => !name.startsWith('@types/'));
+    for (const name of [...packages, '@types', 'undici-types']) symlinkSync(join(ROOT, 'node_modules', name), join(this.path, 'node_modules', name));
     declare(join(this.location, 'dist'));
   }
 

@@ -1,12 +1,15 @@
 import { statusOf } from '../../errors';
+import { late } from '../../packages';
 import { tracing } from '../../tracing/tracing';
 import { assign } from '../assignable';
 import { closeBehind } from '../connection';
 import type { Request } from '../request';
 import { kWatch } from '../request-state';
-import { type ParseOptions, parseBody } from './body';
+import type { ParseOptions } from './body';
 import { isBeingRead } from './capture';
 import { AT_ONCE } from './inflate';
+
+const parsing = late(() => require('./body') as typeof import('./body'));
 
 /** The body of a request that a route can take; undefined before its capture has ended, and once something else has been assigned. */
 export const kBody = Symbol('waypost.request.body');
@@ -61,7 +64,7 @@ export class RequestBody {
 
   /** What the bytes hold: parsed, and inflated, on this turn if nobody has asked before. */
   get value(): unknown {
-    if (this.#raw !== undefined) parseBody(this.#raw, this.#request, { ...this.#options, inflater: AT_ONCE }, (error, value) => this.#settle(error, value));
+    if (this.#raw !== undefined) parsing().parseBody(this.#raw, this.#request, { ...this.#options, inflater: AT_ONCE }, (error, value) => this.#settle(error, value));
     return this.#value;
   }
 
@@ -72,7 +75,7 @@ export class RequestBody {
   parse(goOn: () => void): boolean {
     if (this.#raw === undefined) return true;
     let isLater = false;
-    parseBody(this.#raw, this.#request, this.#options, (error, value) => {
+    parsing().parseBody(this.#raw, this.#request, this.#options, (error, value) => {
       this.#settle(error, value);
       if (isLater) goOn();
     });

@@ -41,7 +41,7 @@ async function main(): Promise<void> {
   await app.close({ timeout: 0 });
   console.log(JSON.stringify({
     names: Object.keys(waypost).filter((name) => name !== 'default' && name !== 'module.exports' && name !== '__esModule').sort(),
-    oneState: shown.every((each) => each !== undefined) && express === named && express.Router === Router,
+    oneState: shown.every((each) => each !== undefined) && (express as unknown) === named && (express.Router as unknown) === Router,
     answers,
     text: XJsonResponseHandler.stringify({ a: 1n }),
   }));
