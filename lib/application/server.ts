@@ -19,9 +19,6 @@ export type NodeServer = HttpServer | HttpsServer;
 
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
-const UNASKED = 500;
-
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
 
@@ -142,7 +139,7 @@ export class Listener {
   #welcome(socket: Socket): void {
     this.#keep(socket);
     // Accepted before the drain began, or still shaking hands then.
-    if (this.#closing !== null) destroyUnasked(socket);
+    if (this.#closing !== null) socket.destroy();
   }
 
   #started(server: NodeServer): void {
@@ -206,24 +203,15 @@ export class Listener {
         if (server.listening) server.close();
       }
     });
-    for (const socket of this.#sockets) this.#drainOne(socket);
+    for (const socket of this.#sockets) if (!drainConnection(socket) && isUnasked(socket)) socket.destroy();
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await allIsRead();
-    closeIdle(this.#sockets, (socket) => isUnasked(socket) || isEnding(socket), () => {
+    closeIdle(this.#sockets, isEnding, () => {
       for (const server of running) server.closeIdleConnections();
     });
     await Promise.all(closed);
     clearTimeout(timer);
-  }
-
-  /** One connection must not keep the others from being drained, whatever a program has left on its response. */
-  #drainOne(socket: Connection): void {
-    try {
-      if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
-    } catch (error) {
-      this.#logger.error({ err: error }, 'A connection could not be told that it ends; it has until the close timeout');
-    }
   }
 
   #cutOff(): void {
@@ -252,19 +240,6 @@ function isUnasked(socket: Socket): boolean {
 /** Resolves when what has come by now on any connection has been read: between two such calls the event loop asks the system. */
 async function allIsRead(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => void setImmediate(resolve));
-}
-
-/**
- * Destroys a connection that asks for nothing, a while later: a first request of a
- * proxy may be on its way, which it may not send to another server if it is a POST.
- */
-function destroyUnasked(socket: Socket): void {
-  const destroy = (): void => {
-    if (isUnasked(socket)) socket.destroy();
-  };
-  // By then, what has come while something kept the loop is read.
-  const timer = setTimeout(() => setImmediate(destroy), UNASKED);
-  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Whether nothing else is given a server's requests, which would read a body without asking for it. */

@@ -1,6 +1,5 @@
 import { forbidBody } from '../http/body/bodiless';
 import { type CaptureOutcome, hasBody, isReadInPart, kRawBody, startCapture } from '../http/body/capture';
-import { keepStill, letFlow, stopFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import { kBodyLimit } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -61,29 +60,20 @@ export class SignatureCheck {
     const { req, res } = target;
     const views = target.url === null ? null : new TargetViews(guardedPart(target.url));
     if (views !== null && views.target.length >= LONG && !mayLookThrough(req, views)) {
-      letFlow(req);
       return this.#host.failed(target, new Error(`The path of ${views.target.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
     }
     const hook = this.#next(target, views);
-    if (hook === undefined) {
-      letFlow(req);
-      return target.admitted();
-    }
+    if (hook === undefined) return target.admitted();
     const pending = hook.begin(req, res);
-    if (pending === undefined) return letFlow(req);
+    if (pending === undefined) return;
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
     if (!hasBody(req)) {
-      if (!forbidBody(req)) return SignatureCheck.#refuseConsumed(target, hook);
-      // For its end.
-      stopFlow(req);
+      if (!forbidBody(req)) return hook.refuseConsumed(req, res);
       return this.#finish(target, hook, pending, undefined);
     }
     const limit = hook.limit ?? this.#limit;
     // A body announced as too large is refused without asking for it.
-    if (Number(req.headers['content-length']) > limit) {
-      letFlow(req);
-      return hook.refuseSize(req, res, limit);
-    }
+    if (Number(req.headers['content-length']) > limit) return hook.refuseSize(req, res, limit);
     this.#host.invite(target);
     // Bound, no closure: one that stands on what it captures costs each request.
     startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
@@ -99,15 +89,13 @@ export class SignatureCheck {
 
   #captured(target: Question, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
-    if (outcome === 'aborted') return letFlow(req);
+    if (outcome === 'aborted') return;
     try {
       if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
-      if (outcome !== 'tooLarge') return SignatureCheck.#refuseConsumed(target, hook);
-      letFlow(req);
+      if (outcome !== 'tooLarge') return hook.refuseConsumed(req, res);
       hook.refuseSize(req, res, hook.limit ?? this.#limit);
     } catch (error) {
-      letFlow(req);
-      // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
+      // Of a hook of the program's: the parser calls, and nobody else would catch it.
       this.#host.failed(target, error);
     }
   }
@@ -115,25 +103,14 @@ export class SignatureCheck {
   #finish(target: Question, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
     const admitted = hook.finish(target.req, target.res, pending, body);
     if (admitted === true) this.#passed(target, hook);
-    else if (admitted === false) letFlow(target.req);
-    else {
-      // Who begins to listen meanwhile would have all of it before it is checked. Of a request without a body Express itself may wait for the end meanwhile, to answer.
-      if (body !== undefined) keepStill(target.req);
+    else if (admitted !== false) {
       admitted.then((passed) => {
-        if (!passed) letFlow(target.req);
+        if (!passed) return;
         // Bytes that somebody has read meanwhile leave a part, which nobody may take for the body that was checked.
-        else if (body !== undefined && isReadInPart(target.req)) SignatureCheck.#refuseConsumed(target, hook);
+        if (body !== undefined && isReadInPart(target.req)) hook.refuseConsumed(target.req, target.res);
         else this.#passed(target, hook);
-      }).catch((error: unknown) => {
-        letFlow(target.req);
-        this.#host.failed(target, error);
-      });
+      }).catch((error: unknown) => this.#host.failed(target, error));
     }
-  }
-
-  static #refuseConsumed({ req, res }: Question, hook: SignatureHook): void {
-    letFlow(req);
-    hook.refuseConsumed(req, res);
   }
 
   #passed(target: Question, hook: SignatureHook): void {
