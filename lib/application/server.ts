@@ -19,6 +19,9 @@ export type NodeServer = HttpServer | HttpsServer;
 
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
+/** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
+const UNASKED = 500;
+
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
 
@@ -139,7 +142,7 @@ export class Listener {
   #welcome(socket: Socket): void {
     this.#keep(socket);
     // Accepted before the drain began, or still shaking hands then.
-    if (this.#closing !== null) socket.destroy();
+    if (this.#closing !== null) destroyUnasked(socket);
   }
 
   #started(server: NodeServer): void {
@@ -203,11 +206,11 @@ export class Listener {
         if (server.listening) server.close();
       }
     });
-    for (const socket of this.#sockets) if (!drainConnection(socket) && isUnasked(socket)) socket.destroy();
+    for (const socket of this.#sockets) if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await allIsRead();
-    closeIdle(this.#sockets, isEnding, () => {
+    closeIdle(this.#sockets, (socket) => isUnasked(socket) || isEnding(socket), () => {
       for (const server of running) server.closeIdleConnections();
     });
     await Promise.all(closed);
@@ -240,6 +243,19 @@ function isUnasked(socket: Socket): boolean {
 /** Resolves when what has come by now on any connection has been read: between two such calls the event loop asks the system. */
 async function allIsRead(): Promise<void> {
   for (let i = 0; i < 2; i++) await new Promise<void>((resolve) => void setImmediate(resolve));
+}
+
+/**
+ * Destroys a connection that asks for nothing, a while later: a first request of a
+ * proxy may be on its way, which it may not send to another server if it is a POST.
+ */
+function destroyUnasked(socket: Socket): void {
+  const destroy = (): void => {
+    if (isUnasked(socket)) socket.destroy();
+  };
+  // By then, what has come while something kept the loop is read.
+  const timer = setTimeout(() => setImmediate(destroy), UNASKED);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Whether nothing else is given a server's requests, which would read a body without asking for it. */
