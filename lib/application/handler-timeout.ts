@@ -5,19 +5,19 @@ import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 
-/** Warns of requests that nobody answers, and answers in the place of handlers that take too long. */
+/** Warns of unanswered requests, and answers for handlers that exceed the timeout. */
 export class HandlerTimeout implements Watchman {
-  /** Whether requests are to be watched. */
+  /** True if requests are watched. */
   readonly isWatching: boolean;
   readonly #slowAfter: number;
   readonly #limit: number;
   readonly #isDevelopment: boolean;
   readonly #logger: SafeLog;
   readonly #answer: (watch: RequestWatch, error: HttpError) => void;
-  /** What has been warned of: once for each place. */
+  /** Places already warned of. */
   readonly #told = new Set<string>();
 
-  /** @param answer Answers with the error in the place of what has the request. */
+  /** @param answer Answers with the error instead of the handlers. */
   constructor({ env, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
     this.#slowAfter = logging.slowAfter;
     this.#limit = server.handlerTimeout;
@@ -58,7 +58,7 @@ export class HandlerTimeout implements Watchman {
   #late(watch: RequestWatch): void {
     if (watch.isAnswered) return;
     const error = HttpError.of('HANDLER_TIMEOUT', `No answer has begun within server.handlerTimeout (${this.#limit} ms): ${stateOf(watch.holder)}`);
-    watch.standIn(() => this.#answer(watch, error));
+    watch.runInHandlerContext(() => this.#answer(watch, error));
   }
 
   #warn(run: HandlerTrace | undefined, text: string, fields: object = {}): void {
@@ -69,7 +69,7 @@ export class HandlerTimeout implements Watchman {
   }
 }
 
-/** Who has a request, and what it has come to. */
+/** The current handler of a request, and its state. */
 function stateOf(run: HandlerTrace | undefined): string {
   if (run === undefined) return 'no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback';
   if (run.state === 'running') return `the ${String(run)} has it, and still waits`;
@@ -80,7 +80,7 @@ function cameTo({ state }: HandlerTrace): string {
   return state === 'resolved' ? 'resolved to' : 'returned';
 }
 
-/** What to write instead of a value that nobody sends; undefined where the value may be but a sign of something under way. */
+/** Advice for a returned value that is not sent; undefined for a sign of pending work. */
 function adviceFor(run: HandlerTrace): string | undefined {
   try {
     const { value } = run;
@@ -113,7 +113,7 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype || Array.isArray(value);
 }
 
-/** Whether it looks like `(req, res, next)`: what takes back a subscription has no parameters. */
+/** True for the form `(req, res, next)`: an unsubscribe function has no parameters. */
 function isMiddleware(value: unknown): boolean {
   return typeof value === 'function' && value.length >= 2 && value.length <= 4;
 }

@@ -103,6 +103,10 @@ export interface HttpServerOptions {
   requireHostHeader?: boolean | undefined;
   /** Whether writing a body to a response that has none throws. @default false */
   rejectNonStandardBodyWrites?: boolean | undefined;
+  /** Says whether a request that offers another protocol is an upgrade, from Node 24.9 on; it is an ordinary request else. @default `websocket`, and what listeners of `upgrade` name as their `protocols` */
+  shouldUpgradeCallback?: ((request: IncomingMessage) => boolean) | undefined;
+  /** Whether a request without a body begins with an ended stream, from Node 24.12 on: listeners of its `end` are not called. @default false */
+  optimizeEmptyRequests?: boolean | undefined;
   /** Response headers that are sent once, their values joined by `; `. @default none */
   uniqueHeaders?: string[] | undefined;
 }

@@ -31,6 +31,8 @@ const HTTP: Fields<ResolvedServer['http']> = {
   keepAliveInitialDelay: optional(milliseconds),
   requireHostHeader: optional(flag),
   rejectNonStandardBodyWrites: optional(flag),
+  shouldUpgradeCallback: optional(callback),
+  optimizeEmptyRequests: optional(flag),
   uniqueHeaders: optional(matching('an array of header names', (given) => Array.isArray(given) && given.every(isHeaderName))),
 };
 
