@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http';
 import { forgetHead, sendsBody } from './node/head-marks';
+import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
 import { destroyInTurn } from './turn';
 
@@ -54,7 +55,7 @@ function send<R extends ServerResponse>(res: R, { status, body, type, isHead, fi
     }
   }
   // What middleware has set must not promise a connection that ends behind the answer.
-  if ((res.shouldKeepAlive as boolean | undefined) === false) res.setHeader('Connection', 'close');
+  if (isNodes(res) && endsConnection(res)) res.setHeader('Connection', 'close');
   res.statusCode = status;
   res.statusMessage = '';
   // The handler still has it: what middleware put in the place of `end` may take its time.
