@@ -101,12 +101,7 @@ export function isError(thrown: unknown): boolean {
 /** The header fields that an error brings for its answer, such as `Retry-After`. */
 export function headersOf(error: unknown): [name: string, value: unknown][] {
   const headers = read(error, 'headers');
-  if (typeof headers !== 'object' || headers === null || !isError(error)) return [];
-  try {
-    return Object.entries(headers);
-  } catch {
-    return [];
-  }
+  return typeof headers === 'object' && headers !== null && isError(error) ? Object.entries(headers) : [];
 }
 
 /** Reads a field of a thrown value, or of one that a program may change: a getter that throws would end the process. */

@@ -7,16 +7,9 @@ import { buffer } from 'node:stream/consumers';
 import express from 'express';
 import fc from 'fast-check';
 import { type CaptureOutcome, hasBody, isBeingRead, kCaptured, kRawBody, startCapture } from '../lib/http/body/capture';
-import { letFlow } from '../lib/http/body/standstill';
 import { Request } from '../lib/http/request';
 import { requestClass } from './support/request-class';
 import { Running } from './support/running';
-
-/** As who captures does, once nothing is waited for any more. */
-const capture: typeof startCapture = (request, limit, done) => startCapture(request, limit, (same, outcome) => {
-  letFlow(same);
-  done(same, outcome);
-});
 
 const KIB = 1024;
 const MIB = KIB * KIB;
@@ -38,7 +31,7 @@ function serve(handler: Handler, discardLimit = MIB): Promise<number> {
 
 /** Serves with the body captured first, as the framework does. */
 function serveCaptured(handler: (req: Request, res: ServerResponse<Request>, outcome: CaptureOutcome) => void, limit = LIMIT): Promise<number> {
-  return serve((req, res) => capture(req, limit, (same, outcome) => handler(same, res, outcome)));
+  return serve((req, res) => startCapture(req, limit, (same, outcome) => handler(same, res, outcome)));
 }
 
 async function post(port: number, body: Buffer, chunked = false, pieces = 1): Promise<{ status: number; body: Buffer }> {
@@ -166,7 +159,7 @@ describe('a captured body is still on the stream', () => {
 
   test('the request looks unread, so that parsers of other makers take it', async () => {
     const port = await serve((req, res) => {
-      capture(req, LIMIT, () => res.end(`${isBeingRead(req)} ${req.readable} ${req.readableEnded} ${req[kCaptured]}`));
+      startCapture(req, LIMIT, () => res.end(`${isBeingRead(req)} ${req.readable} ${req.readableEnded} ${req[kCaptured]}`));
     });
     expect((await post(port, bytes(100_000))).body.toString()).toBe('false true false complete');
   });
@@ -187,7 +180,7 @@ describe('a captured body is still on the stream', () => {
 
   test('a second capture of a captured body answers the same at once, though the stream was read', async () => {
     const port = await serveCaptured((req, res) => {
-      void buffer(req).then(() => capture(req, LIMIT, (_same, outcome) => res.end(outcome)));
+      void buffer(req).then(() => startCapture(req, LIMIT, (_same, outcome) => res.end(outcome)));
     });
     expect((await post(port, bytes(10))).body.toString()).toBe('complete');
   });
@@ -252,7 +245,7 @@ describe('late captures', () => {
           setImmediate(look);
           return;
         }
-        capture(req, limit, (same, outcome) => {
+        startCapture(req, limit, (same, outcome) => {
           const raw = same.rawBody;
           const unread = !isBeingRead(same);
           // Later: what the capture left to the next turn would show.
@@ -310,7 +303,7 @@ describe('late captures', () => {
     const port = await serve((req, res) => {
       const look = (): void => {
         if (req.readableLength === 0) setImmediate(look);
-        else capture(req, 1000, (_same, outcome) => res.end(`${outcome};`));
+        else startCapture(req, 1000, (_same, outcome) => res.end(`${outcome};`));
       };
       look();
     });
@@ -337,7 +330,7 @@ describe('late captures', () => {
           return;
         }
         promise(req, take);
-        capture(req, LIMIT, (same, outcome) => {
+        startCapture(req, LIMIT, (same, outcome) => {
           if (same.listenerCount('data') === 0) same.on('data', take);
           same.on('end', () => res.end(`${outcome} ${same.rawBody?.length}`));
           same.resume();
@@ -351,7 +344,7 @@ describe('late captures', () => {
 
   test('a body that someone has read from is consumed', async () => {
     const port = await serve((req, res) => {
-      req.once('data', () => capture(req, LIMIT, (same, outcome) => res.end(`${outcome} ${same.rawBody}`)));
+      req.once('data', () => startCapture(req, LIMIT, (same, outcome) => res.end(`${outcome} ${same.rawBody}`)));
     });
     expect((await post(port, bytes(100))).body.toString()).toBe('consumed undefined');
   });
@@ -360,7 +353,7 @@ describe('late captures', () => {
     const body = bytes(500_000);
     const port = await running.serve((req, res) => {
       const adopted = Object.setPrototypeOf(req, requestClass({ discardLimit: MIB }).prototype) as Request;
-      capture(adopted, LIMIT, (same, outcome) => {
+      startCapture(adopted, LIMIT, (same, outcome) => {
         void buffer(same).then((read) => res.end(`${outcome} ${same.rawBody?.equals(read)} ${read.equals(body)}`));
       });
     });
@@ -385,7 +378,7 @@ describe('a client that goes away', () => {
   test('before the capture begins: aborted at once', async () => {
     const seen = new Promise<CaptureOutcome>((resolve) => {
       void serve((req) => {
-        req.once('close', () => capture(req, LIMIT, (_same, how) => resolve(how)));
+        req.once('close', () => startCapture(req, LIMIT, (_same, how) => resolve(how)));
         req.socket.destroy();
       }).then(async (port) => {
         const socket = await open(port);
@@ -410,7 +403,7 @@ function collect(socket: Socket): { text(): string; until(condition: () => boole
 
 describe('a body that nobody took', () => {
   const TOO_LARGE: Handler = (req, res) => {
-    capture(req, MIB, () => {
+    startCapture(req, MIB, () => {
       res.writeHead(413, { connection: 'close' });
       res.end('too large');
     });
@@ -495,7 +488,7 @@ describe('a body that nobody took', () => {
   test('an answer before the capture is done: the capture is over, and the connection goes on', async () => {
     const outcomes: CaptureOutcome[] = [];
     const port = await serve((req, res) => {
-      capture(req, MIB, (_same, outcome) => outcomes.push(outcome));
+      startCapture(req, MIB, (_same, outcome) => outcomes.push(outcome));
       res.end(`${req.url};`);
     });
     const socket = await open(port);

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { IncomingMessage, request, type RequestListener, ServerResponse } from 'node:http';
+import { IncomingMessage, request, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import bodyParser from 'body-parser';
 import express from 'express';
 import fc from 'fast-check';
-import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request, type Response, Router, signRequest } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type ErrorHandler, type Handler, type HttpError, type Request, type Response, Router } from 'waypost';
 import { noise } from './support/noise';
 import { Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
@@ -401,46 +401,6 @@ describe('a request that no server has received, as an adapter makes it of an ev
   });
 });
 
-describe('a request whose push a program has replaced, to count or to record', () => {
-  const PARTS = [['{"a":1}'], ['{"a"', ':1}'], ['{"a":', `"${'x'.repeat(200)}"}`]];
-  const AROUND: Record<string, (app: Application) => RequestListener> = {
-    'a server by hand': (app) => app as unknown as RequestListener,
-    'Express': (app) => express().use(app as never) as unknown as RequestListener,
-    'an application': (app) => createServer({ body: false, logging: { level: 'silent' } }).use(app) as unknown as RequestListener,
-  };
-
-  test.each(Object.entries(AROUND))('is captured, parsed, and counted whole, within %s', async (_name, around) => {
-    for (const limit of [1000, 100]) {
-      for (const signed of [false, true]) {
-        const secret = 'the secret of these specs, 32 bytes or more';
-        const app = createServer({ body: { limit }, logging: { level: 'silent' }, ...(signed ? { security: { requestSignature: { secret } } } : {}) });
-        app.post('/', (req, res) => req.on('end', () => res.json(req.body)).resume());
-        const listener = around(app);
-        const seen: string[] = [];
-        const port = await running.serve((req, res) => {
-          const { push } = req;
-          req.push = function (this: IncomingMessage, chunk: unknown, ...rest) {
-            if (chunk !== null) seen.push(String(chunk));
-            return push.call(this, chunk, ...rest);
-          };
-          listener(req, res);
-        });
-        for (const parts of PARTS) {
-          seen.length = 0;
-          const body = parts.join('');
-          const fields = { 'Content-Type': 'application/json', 'Content-Length': body.length, Connection: 'close' };
-          const wire = await Wire.open(port);
-          wire.write(head('POST /', { ...fields, ...(signed ? signRequest({ secret, method: 'POST', url: '/', body }) : {}) }));
-          for (const part of parts) await wire.write(part).flushed();
-          await wire.end;
-          const isTaken = body.length <= limit;
-          expect(wire.text).toMatch(isTaken ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 413 /);
-          if (isTaken) expect([wire.text.endsWith(`\r\n\r\n${body}`), seen.join('')]).toEqual([true, body]);
-        }
-      }
-    }
-  });
-});
 
 test('a request whose push is replaced behind a capture, and whose body nobody reads, closes its connection as it says', async () => {
   const counted: number[] = [];

@@ -1,4 +1,4 @@
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
 import theirs from 'express';
 import { createServer, express, Router, signRequest } from 'waypost';
 import { answersOf, type Asked, type ExpressModule, onBoth } from './support/both-expresses';
@@ -348,29 +348,6 @@ test('Router.prototype.handle counts for applications too', async () => {
     } finally {
       prototype.handle = handle;
     }
-  });
-});
-
-describe('an end that stands around Node\'s for all responses hears bytes where Express gives bytes', () => {
-  test.each([['ServerResponse', http.ServerResponse.prototype], ['OutgoingMessage', http.OutgoingMessage.prototype]] as const)('of %s', async (_name, prototype) => {
-    const own = Object.getOwnPropertyDescriptor(prototype, 'end');
-    const { end } = prototype as { end: (...given: unknown[]) => unknown };
-    await onBoth(async (lib) => {
-      const heard: string[] = [];
-      Object.defineProperty(prototype, 'end', { configurable: true, writable: true, value: function (this: ServerResponse, chunk: unknown, ...rest: unknown[]) {
-        if (chunk && 'statusCode' in this) heard.push(Buffer.concat([chunk as Buffer]).toString());
-        return Reflect.apply(end, this, [chunk, ...rest]);
-      } });
-      try {
-        const app = lib() as Loose;
-        app.get('/json', (_req: IncomingMessage, res: Loose) => res.json({ a: 'ä' }));
-        app.get('/send', (_req: IncomingMessage, res: Loose) => res.send('text'));
-        return [await answersOf(app, ['/json', '/send']), heard];
-      } finally {
-        if (own === undefined) Reflect.deleteProperty(prototype, 'end');
-        else Object.defineProperty(prototype, 'end', own);
-      }
-    });
   });
 });
 

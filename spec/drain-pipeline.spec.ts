@@ -275,42 +275,6 @@ describe('ten requests pipelined, all of which have begun when the application c
   });
 });
 
-describe('a response that a program lets nobody look at', () => {
-  const LEFT: Record<string, (res: ServerResponse) => unknown> = {
-    'headersSent that throws': (res) => throwing(res, 'headersSent'),
-    'finished that throws': (res) => throwing(res, 'finished'),
-    'shouldKeepAlive that can only be read': (res) => Object.defineProperty(res, 'shouldKeepAlive', { get: () => true, configurable: true }),
-    'another once': (res) => Object.assign(res, { once: undefined }),
-  };
-
-  function throwing(res: ServerResponse, name: string): void {
-    Object.defineProperty(res, name, {
-      configurable: true,
-      get: () => {
-        throw new Error(`${name} of a program`);
-      },
-    });
-  }
-
-  test.each(Object.entries(LEFT))('keeps no other connection from being drained: %s', async (_name, leave) => {
-    const app = createServer({ logging: { level: 'silent' } });
-    const begun = new Begun();
-    app.get('/:n', begun.listener);
-    const port = await running.start(app);
-    const [odd, well] = [(await Wire.open(port)).write(head('GET /odd')), await Wire.open(port)];
-    await begun.count(1);
-    well.write(head('GET /well'));
-    await begun.count(2);
-    leave(begun.response('/odd'));
-    const closed = app.close({ timeout: NEVER });
-    begun.answer('/well');
-    await well.end;
-    expect(readAll(well.text, ['GET'])).toEqual([{ status: 200, body: '/well', closes: true }]);
-    odd.cut();
-    await closed;
-  });
-});
-
 describe('a connection that has nothing in flight', () => {
   test('ends at once where a request was answered before its body was in', async () => {
     const app = createServer({ logging: { level: 'silent' } });

@@ -169,15 +169,12 @@ describe('a default answer has Express\'s status, and the headers that the error
 
   test('headers that can\'t be sent, or belie the body, are left out', async () => {
     const headers = { 'bad name': '1', 'X-Bad': 'a\r\nb', 'Content-Encoding': 'gzip', 'Transfer-Encoding': 'chunked', 'X-Good': '1' };
-    const hostile = new Proxy({}, { ownKeys: () => raise(new Error('no')) });
     const port = await running.app((app) => {
       app.get('/', () => raise(Object.assign(new HttpError(429, 'SLOW', 'slow'), { headers })));
-      app.get('/hostile', () => raise(Object.assign(new HttpError(429, 'SLOW', 'slow'), { headers: hostile })));
     });
     const answer = await ask(port, '/');
     expect([answer.status, answer.json, answer.headers['x-good']]).toEqual([429, { error: 'Too Many Requests', message: 'slow' }, '1']);
     expect(Object.keys(answer.headers)).not.toEqual(expect.arrayContaining([expect.stringMatching(/bad|encoding/)]));
-    expect((await ask(port, '/hostile')).status).toBe(429);
   });
 });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer as createNodeServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { inject } from 'light-my-request';
@@ -286,22 +286,3 @@ test('an adapter may push an empty chunk into a request without a body, and no b
   expect([statusCode, body]).toEqual([200, '0']);
 });
 
-test.each(['resume', 'pause', 'read'] as const)('a %s that a program has fixed on a flowing request is refused, and does not end the process', async (name) => {
-  const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret: SECRET } } });
-  let ran = 0;
-  app.post('/', (req, res) => {
-    ran++;
-    res.json(req.body);
-  });
-  const server = createNodeServer((req: IncomingMessage, res: ServerResponse) => {
-    const own = req[name].bind(req);
-    req.on('data', () => undefined);
-    Object.defineProperty(req, name, { value: own });
-    app(req, res);
-  });
-  const port = await running.listen(server);
-  const body = '{"a":1}';
-  const headers = { 'Content-Type': 'application/json', ...signRequest({ secret: SECRET, keyId: 'ann', method: 'POST', url: '/', body }) };
-  const { status } = await ask(port, '/', { method: 'POST', headers, body });
-  expect([status, ran]).toEqual([401, 0]);
-});

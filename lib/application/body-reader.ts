@@ -4,7 +4,6 @@ import { type CaptureOutcome, kCaptured, kRawBody, startCapture } from '../http/
 import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { isUnparsed, kBody, RequestBody } from '../http/body/request-body';
-import { letFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import { kBodyLimit, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -71,16 +70,14 @@ export class BodyReader {
   /** Releases a request without a body to capture. */
   release(req: Request): void {
     if (this.#isParsing) giveOwnBody(req);
-    letFlow(req);
   }
 
   static #captured(this: void, options: ParseOptions, proceed: () => void, req: Request, outcome: CaptureOutcome): void {
-    if (outcome === 'aborted') return letFlow(req);
+    if (outcome === 'aborted') return;
     const raw = req[kRawBody];
     if (outcome === 'complete' && raw !== undefined && raw.length > 0) RequestBody.of(req, raw, options);
     else giveOwnBody(req);
     if (outcome === 'tooLarge') RequestBody.failed(req, options, tooLarge(options.limit));
-    letFlow(req);
     proceed();
   }
 }

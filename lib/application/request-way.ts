@@ -6,7 +6,6 @@ import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { HostCheck } from '../http/host';
-import { cutOff } from '../http/own-answer';
 import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
@@ -266,20 +265,15 @@ export class RequestWay implements RunHost {
     this.#failed(request, response, error);
   }
 
-  /** Answers with an error, and never throws: it may run in a timer, where a throw ends the process. */
+  /** Answers with an error. */
   #failed(req: Request, res: Response, error: unknown): void {
     RequestWatch.over(req)?.failed(error);
-    try {
-      if (res.writableEnded) {
-        this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
-        return;
-      }
-      // A mounted Express application may have replaced the prototypes.
-      this.#adoption.reclaim(req, res);
-      answerError(res, error);
-    } catch (failure) {
-      this.#logger.error({ err: failure }, 'The response failed');
-      cutOff(res);
+    if (res.writableEnded) {
+      this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
+      return;
     }
+    // A mounted Express application may have replaced the prototypes.
+    this.#adoption.reclaim(req, res);
+    answerError(res, error);
   }
 }

@@ -208,7 +208,7 @@ export class Listener {
         if (server.listening) server.close();
       }
     });
-    for (const socket of this.#sockets) this.#drainOne(socket);
+    for (const socket of this.#sockets) if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
     // Not even a TLS handshake was begun.
     for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
     await allIsRead();
@@ -217,15 +217,6 @@ export class Listener {
     });
     await Promise.all(closed);
     clearTimeout(timer);
-  }
-
-  /** Drains one connection; an error on its response must not stop the others. */
-  #drainOne(socket: Connection): void {
-    try {
-      if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
-    } catch (error) {
-      this.#logger.error({ err: error }, 'A connection could not be told that it ends; it has until the close timeout');
-    }
   }
 
   #cutOff(): void {

@@ -170,11 +170,7 @@ export function giveOwnBody(req: Request): void {
 }
 
 function give(req: Request, name: string, value: object): void {
-  try {
-    Object.defineProperty(req, name, { value, writable: true, configurable: true });
-  } catch {
-    // Fixed by a program.
-  }
+  Object.defineProperty(req, name, { value, writable: true, configurable: true });
 }
 
 /** Whether it has no ways at all, such as `{ ...req }`: what it holds is for those of Node's class. */

@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { isFresh } from './etag';
 import { requestOf } from './logged-request';
 import { fieldsOf, isAscii } from './node/header-fields';
-import { isEndOwn } from './node/own-end';
 import { isBodiless } from './own-answer';
-import { type ConfiguredResponse, kLatin1, kOwn, kSettings, type ResponseSettings, settingsOf } from './response-state';
+import { type ConfiguredResponse, kLatin1, kOwn, type ResponseSettings, settingsOf } from './response-state';
 
 /** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
@@ -19,9 +18,9 @@ const kLateWrite = Symbol('waypost.response.lateWrite');
  */
 export function finish<R extends ConfiguredResponse>(res: R, body: string | Buffer | undefined, type: string | undefined): R {
   // Text goes out in one piece with the head, both as UTF-8: as bytes the head is Latin-1, which its fields are read as.
-  if (typeof body === 'string' && (body.length > LONGEST_TEXT || res[kLatin1] || (res.statusMessage && !isAscii(res.statusMessage)))) body = Buffer.from(body);
+  if (typeof body === 'string' && (body.length > LONGEST_TEXT || (res as Partial<ConfiguredResponse>)[kLatin1] !== false || (res.statusMessage && !isAscii(res.statusMessage)))) body = Buffer.from(body);
   const fields = fieldsOf(res);
-  const { etag } = res[kSettings];
+  const { etag } = settingsOf(res);
   // As Express has it, an empty one is none.
   const tagged = fields !== null && 'etag' in fields && Boolean(res.getHeader('ETag'));
   let validator = tagged || (fields !== null && 'last-modified' in fields);
@@ -56,7 +55,7 @@ function isStillGood(res: ConfiguredResponse): boolean {
 function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
   if (body === undefined || isBodiless(res)) res.end();
   // As Express gives it: loggers that put themselves in the place of `end` join what they hear as buffers.
-  else if (typeof body === 'string' && (res.end !== res[kOwn].end || !isEndOwn())) res.end(Buffer.from(body));
+  else if (typeof body === 'string' && res.end !== (res as Partial<ConfiguredResponse>)[kOwn]?.end) res.end(Buffer.from(body));
   else res.end(body, 'utf8');
 }
 
@@ -69,12 +68,8 @@ export function forgetFraming(res: ServerResponse): void {
 
 /** Takes off the length of a body that is not sent, so that what is sent in its place is not taken for another length. */
 export function forgetLength(res: ServerResponse): void {
-  try {
-    // Removing one that is not there would keep Node from working out the length of what is sent instead.
-    if (!res.headersSent && res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
-  } catch {
-    // What stands in the place of the response's methods throws; the answer clears what it must.
-  }
+  // Removing one that is not there would keep Node from working out the length of what is sent instead.
+  if (!res.headersSent && res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
 }
 
 /** Takes from a response without content what speaks of one (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5); false where its status has content. */

@@ -1,10 +1,8 @@
 import { ServerResponse } from 'node:http';
-import { types } from 'node:util';
-import { isFree } from './node/connection-work';
-import { frameByFields, sendBody, sendsBody, writeHeadBy } from './node/head-marks';
+import { forgetHead, sendsBody } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
-import { destroyInTurn, sendHeadInTurn } from './turn';
+import { destroyInTurn } from './turn';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -31,132 +29,59 @@ const STALE_FIELDS = new Set([
   'content-md5', 'content-range', 'digest', 'etag', 'expires', 'last-modified', 'repr-digest', 'surrogate-control', 'trailer', 'transfer-encoding',
 ]);
 
-const node = ServerResponse.prototype as ServerResponse;
-
 /**
- * Sends an answer of the framework's own, whatever was left on the response: nothing
- * that was said of another body stands. It goes through the response's own methods,
- * so that middleware which replaced them takes part, then through Node's, where
- * it was taken over from a handler at once; where those fail too, or the head is out, the response is cut off. Never throws.
+ * Sends an answer of the framework's own: drops what was said of another body, and goes through the
+ * response's own methods, so that middleware which replaced them takes part. Cuts the response off
+ * where its head is out, or what is replaced throws. Never throws.
  */
 export function sendOwn<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
-  if (!((res as unknown) instanceof ServerResponse)) return sendByItself(res, answer, troubled);
-  // What stands in the place of `end` may take its time, in which whoever still has the response would write into this answer.
-  if (isTakenOver(res)) {
-    if (!sendPlainly(res, answer)) cutOff(res);
-    return;
-  }
   try {
-    if (isDetached(res)) throw new Error('The response has been detached from its socket');
-    if (!res.headersSent) {
-      const length = prepare(res, res, answer, troubled);
-      // By this field the end of the body is told.
-      if (node.getHeader.call(res, 'content-length') !== length) throw new Error('What stands in the place of setHeader does not do its work');
-      if (res.writeHead !== classOf(res).writeHead) writeHeadBy(res, () => writeHead(res, answer, troubled));
-      const ended: unknown = answer.body === undefined || answer.isHead ? res.end() : endWith(res, answer.body, length === String(answer.body.length));
-      // What stands in the place of `end` may be asynchronous, and fail later.
-      if (ended !== res && types.isPromise(ended)) ended.then(undefined, (error: unknown) => sendAnyhow(res, answer, troubled, error));
-      return;
-    }
+    if (!res.headersSent) return send(res, answer, troubled);
   } catch (error) {
-    sendAnyhow(res, answer, troubled, error);
-    return;
+    troubled(res, error);
   }
   cutOff(res);
 }
 
-/** What is none of Node's responses, such as one of a test without a server, knows best how it is sent. */
-function sendByItself<R extends ServerResponse>(res: R, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
-  try {
-    res.statusCode = status;
-    for (const [name, value] of fields) res.setHeader(name, value as string);
-    if (body !== undefined) res.setHeader('Content-Type', type);
-    if (body === undefined || isHead) res.end();
-    else res.end(body);
-  } catch (error) {
-    troubled(res, error);
-  }
-}
-
-/** What has the methods of a response that nobody has replaced on it. */
-function classOf(res: ServerResponse): ServerResponse {
-  return Object.getPrototypeOf(res) as ServerResponse;
-}
-
-/** As text it is one write with the head, both as Latin-1, which the head's fields are read as. What stands in the place of `end` may overlook the encoding. */
-function endWith(res: ServerResponse, body: string, isAscii: boolean): ServerResponse {
-  return !isAscii || res.end !== classOf(res).end ? res.end(Buffer.from(body)) : res.end(body, 'latin1');
-}
-
-function sendAnyhow<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>, error: unknown): void {
-  troubled(res, error);
-  if (!sendPlainly(res, answer)) cutOff(res);
-}
-
-/** Writes the head by what stands in the place of `writeHead`. Where that fails, or does nothing, the body would go out alone. */
-function writeHead<R extends ServerResponse>(res: R, answer: OwnAnswer, troubled: AnswerTrouble<R>): void {
-  try {
-    res.writeHead(res.statusCode);
-  } catch (error) {
-    troubled(res, error);
-  }
-  if (!res.headersSent) writePlainHead(res, answer);
-}
-
-/** Sends it by Node's own methods; answers whether it is on its way. */
-function sendPlainly(res: ServerResponse, answer: OwnAnswer): boolean {
-  try {
-    // What failed may have done so when all was sent.
-    if (res.headersSent) return res.writableEnded;
-    if (isDetached(res)) return false;
-    writePlainHead(res, answer);
-    sendHeadInTurn(res);
-    if (answer.body === undefined || answer.isHead) node.end.call(res, undefined, 'utf8');
-    else node.end.call(res, Buffer.from(answer.body), 'utf8');
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** What is in the place of Node's methods may have set anything by now. What can't be set has been told of already. */
-function writePlainHead(res: ServerResponse, answer: OwnAnswer): void {
-  prepare(res, node, answer, () => undefined);
-  node.writeHead.call(res, answer.status);
-}
-
-/** Makes the head ready, by the methods of the response or by Node's; returns the Content-Length it must have by then. */
-function prepare<R extends ServerResponse>(res: R, methods: ServerResponse, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): string | undefined {
-  // A head of 204 or 304 that Node has refused leaves this behind, and no body would be sent. Without its request, only Node knows whether HEAD asked.
-  if (!isHead && (res as Partial<ServerResponse>).req) sendBody(res);
-  for (const name of node.getHeaderNames.call(res)) {
-    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
-    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : body === undefined && (name === 'content-type' || name === 'content-length');
-    if (isStale) node.removeHeader.call(res, name);
-  }
+function send<R extends ServerResponse>(res: R, { status, body, type, isHead, fields }: OwnAnswer, troubled: AnswerTrouble<R>): void {
+  if (!isHead && isNodes(res)) forgetHead(res);
+  dropStale(res, status, body !== undefined);
   for (const [name, value] of fields) {
     try {
-      methods.setHeader.call(res, name, value as string);
+      res.setHeader(name, value as string);
     } catch (error) {
+      // An error may bring a field that Node refuses.
       troubled(res, error);
     }
   }
-  // A connection that ends behind the answer must not be promised: so a head that Node has refused may have said.
-  if (endsConnection(res)) methods.setHeader.call(res, 'Connection', 'close');
+  // What middleware has set must not promise a connection that ends behind the answer.
+  if (isNodes(res) && endsConnection(res)) res.setHeader('Connection', 'close');
   res.statusCode = status;
   res.statusMessage = '';
-  frameByFields(res);
-  if (body === undefined) return undefined;
-  const length = String(Buffer.byteLength(body));
-  methods.setHeader.call(res, 'Content-Type', type);
-  methods.setHeader.call(res, 'Content-Length', length);
-  return length;
+  // The handler still has it: what middleware put in the place of `end` may take its time.
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as the response's own
+  const end = (isTakenOver(res) ? ServerResponse.prototype : res).end as (body?: string | Buffer, encoding?: BufferEncoding) => unknown;
+  if (body === undefined) return void end.call(res);
+  const length = Buffer.byteLength(body);
+  res.setHeader('Content-Type', type);
+  res.setHeader('Content-Length', String(length));
+  if (isHead) end.call(res);
+  // Text of ASCII is one write with the head, which is Latin-1. What stands in the place of `end` may overlook the encoding.
+  else if (length === body.length && !Object.hasOwn(res, 'end') && isNodes(res)) end.call(res, body, 'latin1');
+  else end.call(res, isNodes(res) ? Buffer.from(body) : body);
 }
 
-/** Whether a program has taken the response from its socket, so that nothing it writes arrives. One that waits for its turn has no socket either. */
-function isDetached(res: ServerResponse): boolean {
-  const { socket, req } = res as Partial<ServerResponse>;
-  return socket === null && isFree(req?.socket) && req?.socket.destroyed === false;
+/** Whether it is a response of Node's, and none that a test has made. */
+function isNodes(res: unknown): boolean {
+  return res instanceof ServerResponse;
+}
+
+function dropStale(res: Partial<ServerResponse>, status: number, hasBody: boolean): void {
+  for (const name of res.getHeaderNames?.() ?? []) {
+    // RFC 9110 section 15.5.17: with 416 Content-Range tells the length there is.
+    const isStale = STALE_FIELDS.has(name) ? name !== 'content-range' || status !== 416 : !hasBody && (name === 'content-type' || name === 'content-length');
+    if (isStale) res.removeHeader?.(name);
+  }
 }
 
 /**
@@ -164,34 +89,12 @@ function isDetached(res: ServerResponse): boolean {
  * it is not whole. In the next turn, since what was written in this one is not on its way yet.
  */
 export function cutOff(res: ServerResponse): void {
-  try {
-    if (res.writableEnded) return;
-  } catch {
-    // Whatever a program has put there.
-  }
-  setImmediate(destroy, res);
+  if (!res.writableEnded) setImmediate(destroy, res);
 }
 
-/** Destroys by Node's own method too, since middleware may have replaced `destroy`. */
 function destroy(res: ServerResponse): void {
-  try {
-    if (!res.destroyed) destroyInTurn(res);
-    res.destroy();
-    node.destroy.call(res);
-    if (isDetached(res)) res.req.socket.destroy();
-  } catch {
-    destroySocket(res);
-  }
-}
-
-/** By the request's first: the response's own may be another, or none that can be read. */
-function destroySocket(res: ServerResponse): void {
-  try {
-    const { req } = res as Partial<ServerResponse>;
-    (req?.socket ?? res.socket)?.destroy();
-  } catch {
-    // Nothing leads to the connection any more.
-  }
+  if (!res.destroyed) destroyInTurn(res);
+  res.destroy();
 }
 
 /**

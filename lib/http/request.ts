@@ -179,18 +179,9 @@ export function lendQuery(req: Request & { [kLent]?: { readonly parse: QueryPars
   if (!isKnown) req[kLent] = { parse, text, query };
   assign(req, 'query', query);
   return () => {
-    // What has been put in its place meanwhile stays. It is called where a throw would end the process.
-    if (ownValue(req, 'query') === query) Reflect.deleteProperty(req, 'query');
+    // What has been put in its place meanwhile stays.
+    if (Object.getOwnPropertyDescriptor(req, 'query')?.value === query) Reflect.deleteProperty(req, 'query');
   };
-}
-
-/** The value of a property of an object's own, but for an accessor's. */
-function ownValue(owner: object, name: string): unknown {
-  try {
-    return Object.getOwnPropertyDescriptor(owner, name)?.value;
-  } catch {
-    return undefined;
-  }
 }
 
 const DEFAULTS: [PropertyKey, unknown][] = [

@@ -4,7 +4,6 @@ import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
 import type { KnownFiles } from './file/known-files';
-import { messageOf } from './serialization-failure';
 
 /** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
 export const kSettings = Symbol('waypost.response.settings');
@@ -63,19 +62,9 @@ export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
   app: NO_APPLICATION,
 });
 
-/** As those, but told as a warning of the process: what another framework has taken is nobody's of waypost's, and was to be heard of. */
-const OTHERS_SETTINGS: ResponseSettings = Object.freeze({ ...DEFAULT_SETTINGS, logger: Object.freeze({ ...DEFAULT_SETTINGS.logger, error: warnOf }) });
-
-/**
- * What a response goes by, whoever has it. A method that somebody has kept, as middleware does which puts its own in the place of one, is
- * called too when another framework has put its own prototype on, which tells nothing.
- */
+/** Settings of a response, which another framework may have put its own prototype on. */
 export function settingsOf(res: ServerResponse & Partial<ConfiguredResponse>): ResponseSettings {
-  return res[kSettings] ?? OTHERS_SETTINGS;
-}
-
-function warnOf({ err }: { readonly err?: unknown }, message: string): void {
-  process.emitWarning(`${message}: ${messageOf(err)}`);
+  return res[kSettings] ?? DEFAULT_SETTINGS;
 }
 
 function ignore(): void {

@@ -20,7 +20,7 @@ import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAc
 import { sendRedirect } from './redirect';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
-import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings } from './response-state';
+import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
 import type { StreamSource } from './streamed-body';
 import { destroyInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
@@ -91,7 +91,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
-    if (isOthers(this)) return sendByOther(this, 'send', [data]);
     switch (typeof data) {
       case 'string':
         return finish(this, data, asUtf8(typeSet(this) ?? HTML_TYPE));
@@ -120,14 +119,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * @throws ERR_HTTP_HEADERS_SENT when the head is out.
    */
   json(data?: ResBody): this {
-    if (isOthers(this)) return sendByOther(this, 'json', [data]);
     if (this[kJsonAsXJson]) {
       this.xJson(data);
       return this;
     }
     const unfit = unsendable(data, 'res.json');
     if (unfit !== undefined) return refuse(this, unfit);
-    const { stringify } = this[kSettings];
+    const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
@@ -146,8 +144,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */
   jsonp(data?: ResBody): this {
-    if (isOthers(this)) return sendByOther(this, 'jsonp', [data]);
-    const name = (this.req as IncomingMessage | undefined) && callbackName(this.req, this[kSettings].jsonpCallback ?? 'callback');
+    const name = (this.req as IncomingMessage | undefined) && callbackName(this.req, settingsOf(this).jsonpCallback ?? 'callback');
     if (name === undefined) {
       if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
       // As in Express, middleware that replaced `json` is not asked.
@@ -155,7 +152,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     }
     const unfit = unsendable(data, 'res.jsonp');
     if (unfit !== undefined) return refuse(this, unfit);
-    const { stringify } = this[kSettings];
+    const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
@@ -185,7 +182,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * is for clients that accept none. Without `default` those get a 406.
    */
   format(handlers: Readonly<Record<string, FormatHandler>>): this {
-    if (isOthers(this)) return sendByOther(this, 'format', [handlers]);
     const names = Object.keys(handlers).filter((name) => name !== 'default');
     const accepted = names.length === 0 ? false : acceptedOf(this, names);
     this.vary('Accept');
@@ -214,7 +210,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   redirect(url: string | URL): void;
   redirect(status: number, url: string | URL): void;
   redirect(first: number | string | URL, second?: string | URL): void {
-    if (isOthers(this)) return void sendByOther(this, 'redirect', arguments.length < 2 ? [first] : [first, second]);
     sendRedirect(this, arguments.length < 2 ? [first] : [first, second]);
   }
 
@@ -229,7 +224,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   sendFile(path: string, callback?: SendFileCallback): void;
   sendFile(path: string, options?: SendFileOptions, callback?: SendFileCallback): void;
   sendFile(path: string, second?: SendFileOptions | SendFileCallback, third?: SendFileCallback): void {
-    if (isOthers(this)) return void sendByOther(this, 'sendFile', [path, second, third]);
     const callback = typeof second === 'function' ? second : third;
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
@@ -249,7 +243,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   download(path: string, options: SendFileOptions, callback?: SendFileCallback): void;
   download(path: string, filename: string | null | undefined, options?: SendFileOptions, callback?: SendFileCallback): void;
   download(path: string, second?: unknown, third?: unknown, fourth?: unknown): void {
-    if (isOthers(this)) return void sendByOther(this, 'download', [path, second, third, fourth]);
     const { filename, options, callback } = fileOptions().readDownload(second, third, fourth);
     const headers: Record<string, OutgoingHttpHeader | undefined> = {};
     for (const [name, value] of Object.entries(options.headers ?? {})) {
@@ -268,7 +261,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, callback?: RenderCallback): void;
   render(view: string, options?: object | null, callback?: RenderCallback): void;
   render(view: string, second?: object | null, third?: RenderCallback): void {
-    if (isOthers(this)) return void sendByOther(this, 'render', [view, second, third]);
     if (typeof second === 'function') views().sendView(this, view, undefined, second as RenderCallback);
     else views().sendView(this, view, second, third);
   }
@@ -283,7 +275,6 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
    */
   stream(source: StreamSource): void {
-    if (isOthers(this)) return void sendByOther(this, 'stream', [source]);
     new (streamedBody().StreamedBody)(this, source, this[kFailing]()).start();
   }
 
@@ -328,22 +319,6 @@ makeAssignable(Response.prototype, ['app']);
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 (Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
-
-/**
- * Whether an application of Express that is mounted here has put its own prototype on a response meanwhile. Middleware that replaced a method
- * before then calls the one that it has replaced, for a response that has another: as in Express it is sent as that application sends.
- */
-function isOthers(res: Partial<Pick<Response, typeof kSettings>>): boolean {
-  return res[kSettings] === undefined;
-}
-
-/** @throws TypeError for a response that has no such method. */
-function sendByOther<R extends object>(res: R, name: 'download' | 'format' | 'json' | 'jsonp' | 'redirect' | 'render' | 'send' | 'sendFile' | 'stream', given: readonly unknown[]): R {
-  const method: unknown = Reflect.get(Object.getPrototypeOf(res) as object, name);
-  if (typeof method !== 'function' || method === Response.prototype[name]) throw new TypeError(`res.${name} was called with a response of no application: call it on the response that the handler was given`);
-  Reflect.apply(method, res, given);
-  return res;
-}
 
 /** The Content-Type that was set, where it is one that can be used. */
 function typeSet(res: ServerResponse): string | undefined {

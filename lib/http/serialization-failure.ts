@@ -19,19 +19,10 @@ export function serializationFailure(error: unknown, development: boolean): { er
 
 /** Answers 500 with that body, or cuts off what has begun, whatever was left on the response. Never throws. */
 export function sendFailure(res: ServerResponse, error: unknown, report: FailureReport): void {
-  tell(report, error);
+  report.onError(error);
   const body = JSON.stringify(serializationFailure(error, report.development));
   const isHead = report.isHead ?? (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD';
-  sendOwn(res, { status: 500, body, type: 'application/json', isHead, fields: [] }, (_, trouble) => tell(report, trouble));
-}
-
-/** A report that fails must not leave the response unanswered. */
-function tell(report: FailureReport, error: unknown): void {
-  try {
-    report.onError(error);
-  } catch {
-    // Nobody else can be told.
-  }
+  sendOwn(res, { status: 500, body, type: 'application/json', isHead, fields: [] }, (_, trouble) => report.onError(trouble));
 }
 
 /** What is thrown may be anything, and may itself throw when it is looked at. */
@@ -45,9 +36,5 @@ export function messageOf(error: unknown): string {
 
 /** The stack of an error, where it has one that can be read. */
 export function stackOf(error: unknown): string | undefined {
-  try {
-    return error instanceof Error ? String(error.stack).slice(0, LONGEST_SHOWN) : undefined;
-  } catch {
-    return undefined;
-  }
+  return error instanceof Error ? error.stack?.slice(0, LONGEST_SHOWN) : undefined;
 }

@@ -40,17 +40,13 @@ function kindOf(data: object): Kind | undefined {
 }
 
 function letGo(data: object): void {
-  try {
-    if (types.isPromise(data)) {
-      data.then(undefined, ignore);
-    } else if (data instanceof Stream) {
-      if (data.listenerCount('error') === 0) data.on('error', ignore);
-      // Others may want a connection, a request on it, or what they have begun to read.
-      const isOwn = data instanceof Readable && data.readableFlowing === null && !data.readableDidRead && data.listenerCount('readable') === 0;
-      if (isOwn && !(data instanceof Duplex || data instanceof IncomingMessage)) data.destroy();
-    }
-  } catch {
-    // A class of a program's own, which has replaced these.
+  if (types.isPromise(data)) {
+    data.then(undefined, ignore);
+  } else if (data instanceof Stream) {
+    if (data.listenerCount('error') === 0) data.on('error', ignore);
+    // Others may want a connection, a request on it, or what they have begun to read.
+    const isOwn = data instanceof Readable && data.readableFlowing === null && !data.readableDidRead && data.listenerCount('readable') === 0;
+    if (isOwn && !(data instanceof Duplex || data instanceof IncomingMessage)) data.destroy();
   }
 }
 

@@ -1,6 +1,5 @@
 import { forbidBody } from '../http/body/bodiless';
 import { type CaptureOutcome, hasBody, isReadInPart, kRawBody, startCapture } from '../http/body/capture';
-import { keepStill, letFlow, stopFlow } from '../http/body/standstill';
 import type { Request } from '../http/request';
 import { kBodyLimit } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -60,30 +59,19 @@ export class SignatureCheck {
   run(target: CheckTarget): void {
     const { req, res } = target;
     const views = target.url === null ? null : new TargetViews(guardedPart(target.url));
-    if (views !== null && views.target.length >= LONG_TARGET && !isWithinScanLimit(req, views)) {
-      letFlow(req);
-      return this.#host.failed(target, new Error(`The path of ${views.target.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
-    }
+    if (views !== null && views.target.length >= LONG_TARGET && !isWithinScanLimit(req, views)) return this.#host.failed(target, new Error(`The path of ${views.target.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
     const hook = this.#next(target, views);
-    if (hook === undefined) {
-      letFlow(req);
-      return target.admitted();
-    }
+    if (hook === undefined) return target.admitted();
     const pending = hook.begin(req, res);
-    if (pending === undefined) return letFlow(req);
+    if (pending === undefined) return;
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
     if (!hasBody(req)) {
-      if (!forbidBody(req)) return SignatureCheck.#refuseConsumed(target, hook);
-      // The `end` event must wait for the check.
-      stopFlow(req);
+      if (!forbidBody(req)) return hook.refuseConsumed(req, res);
       return this.#finish(target, hook, pending, undefined);
     }
     const limit = hook.limit ?? this.#limit;
     // A body announced as too large is refused without asking for it.
-    if (Number(req.headers['content-length']) > limit) {
-      letFlow(req);
-      return hook.refuseSize(req, res, limit);
-    }
+    if (Number(req.headers['content-length']) > limit) return hook.refuseSize(req, res, limit);
     this.#host.sendContinue(target);
     // Bound, since V8 would allocate a closure's context for every request.
     startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
@@ -99,14 +87,12 @@ export class SignatureCheck {
 
   #captured(target: CheckTarget, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
-    if (outcome === 'aborted') return letFlow(req);
+    if (outcome === 'aborted') return;
     try {
       if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
-      if (outcome !== 'tooLarge') return SignatureCheck.#refuseConsumed(target, hook);
-      letFlow(req);
+      if (outcome !== 'tooLarge') return hook.refuseConsumed(req, res);
       hook.refuseSize(req, res, hook.limit ?? this.#limit);
     } catch (error) {
-      letFlow(req);
       // Errors must not reach the caller, Node's parser: a throw there ends the process.
       this.#host.failed(target, error);
     }
@@ -115,25 +101,14 @@ export class SignatureCheck {
   #finish(target: CheckTarget, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
     const admitted = hook.finish(target.req, target.res, pending, body);
     if (admitted === true) this.#passed(target, hook);
-    else if (admitted === false) letFlow(target.req);
-    else {
-      // No listener may read the body before it is checked. Without a body, Express may wait for `end` to answer.
-      if (body !== undefined) keepStill(target.req);
+    else if (admitted !== false) {
       admitted.then((passed) => {
-        if (!passed) letFlow(target.req);
-        // A body read in part meanwhile is no longer the body that was checked.
-        else if (body !== undefined && isReadInPart(target.req)) SignatureCheck.#refuseConsumed(target, hook);
+        if (!passed) return;
+        // A body that was read in part meanwhile must not pass for the checked one.
+        if (body !== undefined && isReadInPart(target.req)) hook.refuseConsumed(target.req, target.res);
         else this.#passed(target, hook);
-      }).catch((error: unknown) => {
-        letFlow(target.req);
-        this.#host.failed(target, error);
-      });
+      }).catch((error: unknown) => this.#host.failed(target, error));
     }
-  }
-
-  static #refuseConsumed({ req, res }: CheckTarget, hook: SignatureHook): void {
-    letFlow(req);
-    hook.refuseConsumed(req, res);
   }
 
   #passed(target: CheckTarget, hook: SignatureHook): void {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpError, read } from '../../errors';
+import { HttpError } from '../../errors';
 import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
 import { type Deflated, isInflated, tooLarge } from './inflate';
@@ -58,21 +58,13 @@ function kindOf(type: string): BodyKind | undefined {
  * nothing is to be inflated; not at all where the client went away meanwhile.
  * The error is an HttpError: 400 `MALFORMED_BODY` or `FORBIDDEN_KEY`, 413
  * `BODY_TOO_LARGE`, `TOO_MANY_FIELDS` or `TOO_MANY_CONTAINERS`, 415 `UNSUPPORTED_ENCODING` or
- * `UNSUPPORTED_CHARSET`; or whatever a program has the request's headers throw.
+ * `UNSUPPORTED_CHARSET`.
  */
 export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions, done: ParseListener): void {
-  let name: string;
-  let parameters: Readonly<Record<string, string>>;
-  let coding: string;
-  try {
-    const { headers } = request;
-    const type = headers['content-type'] ?? '';
-    ({ type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type));
-    coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
-  } catch (error) {
-    // What a program has put in their place meanwhile: the parser calls, where a throw would end the process.
-    return done(error, undefined);
-  }
+  const { headers } = request;
+  const type = headers['content-type'] ?? '';
+  const { type: name, parameters } = type === PLAIN_JSON ? { type, parameters: NO_PARAMETERS } : contentTypes().parse(type);
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   const kind = kindOf(name);
   if (kind === undefined) return done(null, undefined);
   const charset = charsetOf(parameters['charset']);
@@ -83,7 +75,7 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
   if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING', undefined, { option: 'body' }), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
-    isClientGone: () => read(read(request, 'socket'), 'destroyed') === true,
+    isClientGone: () => request.socket?.destroyed === true,
     done: (error, bytes) => (error === null ? finish(bytes, kind, charset, options, done) : done(error, undefined)),
   });
 }

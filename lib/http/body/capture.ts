@@ -1,10 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
-import { read } from '../../errors';
 import { bufferedOf, hasEnd } from '../node/buffered-body';
 import { askForMore, askForRest, givesWhenRead, isHeldElsewhere } from '../node/held-body';
-import { bytesOf, handBack, handOn, handOnFrom, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
-import { keepStill, stopFlow } from './standstill';
+import { pushOn } from '../node/parser-push';
+import { bytesOf, handBack, handOnFrom, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
 
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
@@ -63,19 +62,18 @@ export function isReadInPart(request: IncomingMessage): boolean {
 /**
  * Captures the body of a request as it arrives, without consuming it: afterwards
  * the stream holds every byte, and `rawBody` is the same memory. `done` is called
- * once: at once where the outcome is known already. A stream that flows stands still then, until `letFlow`.
+ * once: at once where the outcome is known already. A stream that flows is paused until then.
  * @param limit Longest body that is kept, in bytes.
  */
 export function startCapture<T extends BodyStream>(request: T, limit: number, done: CaptureListener<T>): void {
   const known = request[kCaptured] ?? foregone(request, limit);
   if (known !== undefined) {
-    if (known === 'complete') stopFlow(request);
     // An application around this one may take larger bodies: the bytes are there, but not for this one.
     if (known === 'complete' && (request[kRawBody]?.length ?? 0) > limit) done(request, 'tooLarge');
     else settle(request, known, done);
     return;
   }
-  if (!letTakeIn(request)) return settle(request, 'consumed', done);
+  letTakeIn(request);
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
   if (comesWhenRead) capture.askFor();
@@ -122,12 +120,15 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   /** Whether the stream gives the next piece only when it is asked again. */
   #asks = false;
   #isAsking = false;
+  /** Whether the stream was flowing, and is paused until the capture has ended. */
+  #flows = false;
 
   constructor(request: T, limit: number, done: CaptureListener<T>) {
     super('waypost.body');
     this.#request = request;
     this.#limit = limit;
     this.#done = done;
+    this.#pause();
   }
 
   push(chunk: Buffer | null): boolean {
@@ -170,7 +171,6 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     }
     this.#inStream = this.#length;
     this.#left = request.readableLength;
-    keepStill(request);
     if (isIn) {
       this.#keep(this.#bytes() ?? Buffer.alloc(0));
       this.#end('complete');
@@ -199,9 +199,8 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
    * announced at once: two bytes would do to take the limit.
    */
   #grow(length: number): void {
-    // A program may have put anything there by now, or what throws: the parser calls, where that would end the process.
-    const announced = read(read(this.#request, 'headers'), 'content-length');
-    const most = typeof announced === 'string' && Number(announced) >= length ? Math.min(Number(announced), this.#limit) : this.#limit;
+    const announced = this.#request.headers['content-length'];
+    const most = announced !== undefined && Number(announced) >= length ? Math.min(Number(announced), this.#limit) : this.#limit;
     const room = Buffer.allocUnsafeSlow(Math.min(length * 16, most));
     this.#held?.copy(room, 0, 0, this.#length);
     this.#held = room;
@@ -214,30 +213,24 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   #keep(bytes: Buffer): void {
     this.#request[kRawBody] = bytes;
-    try {
-      this.#request.rawBody = bytes;
-    } catch {
-      // A program has its own there, and lets nobody write it. The parser calls, where a throw would end the process.
-    }
+    this.#request.rawBody = bytes;
   }
 
-  /** Returns whether it is still: what a program has on the request may throw, or be fixed. The parser calls, where a throw would end the process. */
-  #stopFlow(): boolean {
-    try {
-      stopFlow(this.#request);
-      return true;
-    } catch {
-      return false;
-    }
+  #pause(): void {
+    if (this.#request.readableFlowing !== true) return;
+    this.#flows = true;
+    this.#request.pause();
   }
 
   #complete(): boolean {
     const request = this.#request;
+    // Somebody may have begun to listen meanwhile.
+    this.#pause();
     const bytes = this.#bytes();
     request[kIntake] = undefined;
     // What somebody has read meanwhile leaves a rest, which nobody may take for a body that was checked.
-    const isWhole = this.#stopFlow() && !(request.readableLength < this.#left);
-    const more = bytes === undefined ? handOn(request, null) : handBack(request, bytes, this.#inStream);
+    const isWhole = request.readableLength >= this.#left;
+    const more = bytes === undefined ? pushOn(request, null) : handBack(request, bytes, this.#inStream);
     if (isWhole) this.#keep(bytes ?? Buffer.alloc(0));
     this.#end(isWhole ? 'complete' : 'consumed');
     return more;
@@ -248,9 +241,8 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const bytes = this.#bytes();
     this.#held = undefined;
     request[kIntake] = undefined;
-    this.#stopFlow();
     if (bytes !== undefined) handOnFrom(request, bytes, this.#inStream);
-    const more = handOn(request, chunk);
+    const more = pushOn(request, chunk);
     // Not from within the parser: a listener that reads at once restarts the
     // socket, and Node would stop it again by the answer of this very push.
     process.nextTick(BodyCapture.#overflowed, this);
@@ -263,7 +255,13 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   #end(outcome: CaptureOutcome): void {
     this.#request[kIntake] = undefined;
-    this.runInAsyncScope(settle<T>, undefined, this.#request, outcome, this.#done);
+    this.runInAsyncScope(this.#settle, this, outcome);
+  }
+
+  #settle(outcome: CaptureOutcome): void {
+    // On a later turn of Node's queue, so that who is called now may begin to listen.
+    if (this.#flows) this.#request.resume();
+    settle(this.#request, outcome, this.#done);
   }
 }
 

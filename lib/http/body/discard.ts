@@ -5,7 +5,8 @@ import { carryOnBehind, closeBehindReader, closeByHalves, endCarryingOutIf, endR
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
-import { handOn, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
+import { pushOn } from '../node/parser-push';
+import { type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
@@ -54,13 +55,9 @@ export function announceClose(request: TakenIn, res: ServerResponse, limit: numb
   });
 }
 
-/** Node asks when it makes the head, whatever a program has put in the place of what is looked at. */
+/** Whether nobody reads a body that is not all in; asked when the head is made. */
 function isLeft(request: TakenIn): boolean {
-  try {
-    return !request.complete && request.readableFlowing !== true && !request.readableDidRead && request.listenerCount('readable') === 0;
-  } catch {
-    return false;
-  }
+  return !request.complete && request.readableFlowing !== true && !request.readableDidRead && request.listenerCount('readable') === 0;
 }
 
 /**
@@ -100,7 +97,7 @@ class Discard implements Intake {
   #end(): boolean {
     this.#request[kIntake] = undefined;
     this.#letClose();
-    return handOn(this.#request, null);
+    return pushOn(this.#request, null);
   }
 
   #close(): void {

@@ -1,6 +1,5 @@
 import type { ReadStream, Stats } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http';
-import { Socket } from 'node:net';
 import type { SendOptions, SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
@@ -197,7 +196,7 @@ export class FileTransfer {
       } else {
         // As a pipe has it. Made by `end`, the head would have a Content-Disposition in another encoding.
         if (!res.headersSent) res.writeHead(res.statusCode);
-        res.end(mayChange(res) ? Buffer.from(bytes) : bytes);
+        res.end(bytes);
       }
       this.#settle('sent');
     });
@@ -251,11 +250,7 @@ export class FileTransfer {
   #stop(end: TransferEnd, error: Error): void {
     if (this.#settled) return;
     this.#stream?.unpipe(this.#res).destroy();
-    try {
-      this.#restore();
-    } catch {
-      // What stands in the place of the response's methods throws; nobody would catch it here, and the answer clears what it must.
-    }
+    this.#restore();
     this.#settle(end, error);
   }
 
@@ -272,16 +267,6 @@ export class FileTransfer {
     this.#settled = true;
     this.#done(end, error);
   }
-}
-
-/**
- * Whether what a response is written to may change a buffer in place, as who masks or encrypts it does: an `end` that was put on it as late
- * as with the head, a stream in the socket's place, or what was put on the socket. The bytes of a file are kept for others.
- */
-function mayChange(res: FileResponse): boolean {
-  // A response that waits for its turn has none of its own.
-  const socket: unknown = res.socket ?? (res.req as { socket?: unknown } | undefined)?.socket;
-  return res.end !== res[kOwn]?.end || !(socket instanceof Socket) || Object.hasOwn(socket, 'write') || Object.hasOwn(socket, 'end');
 }
 
 function endedEarly(sent: number, promised: number): Error {

@@ -24,11 +24,7 @@ export function lastRequest(socket: Socket): IncomingMessage | undefined {
  * on another socket than its request's. Before 24, Node says no `close` by itself.
  */
 export function closeUnassigned(res: ServerResponse): void {
-  try {
-    res.destroy();
-  } catch {
-    // What a program has put in the place of `once`, by which Node before 24 waits for the socket; Node itself would not have called it here.
-  }
+  res.destroy();
   res.emit('socket', new Socket().destroy());
   process.nextTick(sayClosed, res);
 }
@@ -52,11 +48,6 @@ function isTime(given: unknown): given is number {
   return Number.isFinite(given) && (given as number) >= 0;
 }
 
-/** Whether a connection of an HTTP server waits for its next request, as far as it shows. */
-export function isFree(socket: Socket | undefined): boolean {
-  return (socket as Working | undefined)?._httpMessage === null;
-}
-
 /** Stands for the response of a connection that has none yet. */
 const BUSY = { finished: false } as object as ServerResponse;
 
@@ -70,20 +61,11 @@ export function closeIdle(sockets: Iterable<Socket>, isSpared: (socket: Socket) 
   try {
     for (const socket of sockets) {
       const response = currentResponse(socket);
-      if (response === undefined ? isSpared(socket) : isFinished(response)) spared.set(socket as Working, response ?? null);
+      if (response === undefined ? isSpared(socket) : (response as { readonly finished: boolean }).finished) spared.set(socket as Working, response ?? null);
     }
     for (const socket of spared.keys()) socket._httpMessage = BUSY;
     close();
   } finally {
     for (const [socket, response] of spared) socket._httpMessage = response;
-  }
-}
-
-/** Whether a response has ended, or a program lets nobody look at that: Node would throw. */
-function isFinished(response: ServerResponse): boolean {
-  try {
-    return (response as { finished: boolean }).finished;
-  } catch {
-    return true;
   }
 }

@@ -5,8 +5,6 @@ interface Marked {
   _hasBody?: boolean;
   /** Whether the body is sent in chunks. */
   chunkedEncoding: boolean;
-  /** Called where there is no head yet when a body comes. */
-  _implicitHeader?(): void;
 }
 
 export function sendsBody(res: ServerResponse): boolean {
@@ -21,25 +19,8 @@ export function isForHead(res: ServerResponse): boolean {
   return (res as Marked)._hasBody === false && (res as { statusMessage?: string }).statusMessage === undefined && !res.headersSent;
 }
 
-/** Has Node send a body, whatever a head that was refused has said. */
-export function sendBody(res: ServerResponse): void {
-  (res as Marked)._hasBody = true;
-}
-
 /** Takes back what a head has set that Node has refused: a body of another answer would be left out, or sent in chunks. */
 export function forgetHead(res: ServerResponse): void {
   (res as Marked)._hasBody = true;
   (res as Marked).chunkedEncoding = false;
-}
-
-/** Has Node frame the body by the fields, whatever a head that was refused has said. */
-export function frameByFields(res: ServerResponse): void {
-  (res as Marked).chunkedEncoding = false;
-  // It would count what was written in vain before.
-  res.strictContentLength = false;
-}
-
-/** Has the head written in another way where `end` finds none. */
-export function writeHeadBy(res: ServerResponse, write: () => void): void {
-  (res as Marked)._implicitHeader = write;
 }

@@ -44,22 +44,13 @@ const asksWhenRead = holds('held-body', () => {
 export function giveBack(request: IncomingMessage, bytes: Buffer): boolean {
   const stream = request as HeldBody;
   const isBeingRead = stream.readableFlowing !== null || stream.readableDidRead;
-  if (asksWhenRead && !isBeingRead && !stream._readableState.reading && putRead(stream)) {
+  if (asksWhenRead && !isBeingRead && !stream._readableState.reading) {
+    stream._read = readHeld;
     stream[kHeld] = bytes;
     return true;
   }
   pushOn(stream, bytes);
   return pushOn(stream, null);
-}
-
-/** A program may have fixed its own, or all that Node's prototypes have. The parser calls, where a throw would end the process. */
-function putRead(stream: HeldBody): boolean {
-  try {
-    stream._read = readHeld;
-  } catch {
-    // It shows below.
-  }
-  return stream._read === readHeld;
 }
 
 /** Whether all of a body is off the wire and not in its stream: another copy of this module holds it, and gives it to whoever reads. */
@@ -91,12 +82,6 @@ export function askForRest(stream: IncomingMessage): void {
   const { _consuming } = message;
   askForMore(stream);
   if (_consuming === false) message._consuming = false;
-}
-
-/** Notes that somebody reads a stream that has its body already, and so need not ask: Node would drop what a slow reader has left when the response has finished. */
-export function noteReader(stream: IncomingMessage): void {
-  const message = stream as HeldBody;
-  if (message._consuming === false) message._consuming = true;
 }
 
 /** The stream's `_read` while its body is held. */

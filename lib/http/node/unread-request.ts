@@ -28,16 +28,11 @@ const { emit } = EventEmitter.prototype;
 /**
  * Has the requests of a class drop by themselves what nobody has read, when
  * their response has finished: Node would drop a body without end and without
- * counting. It takes over all the same where a program has put other things in
- * the place of what is looked at: a throw ends the process there.
+ * counting.
  */
 export function dropUnreadBy<R extends IncomingMessage>(prototype: R, drop: (request: R) => void): void {
   const value = function (this: R): void {
-    try {
-      drop(this);
-    } catch {
-      dumpByNode(this);
-    }
+    drop(this);
   };
   // Writable, so that an assignment to a request makes a property of its own.
   Object.defineProperty(prototype, '_dump', { value, writable: true, configurable: true });
