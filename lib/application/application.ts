@@ -108,7 +108,7 @@ export class Application extends ConfiguredApplication {
     const app = ((req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => app.handle(req, res, next)) as unknown as Application;
     Object.setPrototypeOf(app, new.target.prototype);
     const options = resolveOptions(given, process.env, asExpress);
-    const own = createLogger({ ...options.logging, env: options.env });
+    const own = createLogger({ ...options.logging, hints: options.hints });
     const logger = new SafeLog(own);
     app[kConfigure](options, logger, asExpress);
     Object.defineProperty(app, kParts, { value: partsOf(app, options, own, logger, asExpress ? { port: given?.server?.port ?? 0, host: options.server.host } : options.server) });
@@ -365,6 +365,8 @@ class MountedApplication implements Mounted {
 /** As in Express by the application as it was called: what stands around one is called for each request. */
 function listen(app: Application, call: ListenCall): NodeServer {
   announce(app);
+  const { options: { env, hints }, logger } = app[kParts];
+  if (hints && env !== 'development') logger.info('NODE_ENV is not set: clients are shown what production shows, and hints are logged. Set it to development or production');
   return app[kParts].listener.listen(call, app);
 }
 

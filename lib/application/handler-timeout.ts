@@ -11,18 +11,18 @@ export class HandlerTimeout implements Watchman {
   readonly isWatching: boolean;
   readonly #slowAfter: number;
   readonly #limit: number;
-  readonly #isDevelopment: boolean;
+  readonly #hints: boolean;
   readonly #logger: SafeLog;
   readonly #answer: (watch: RequestWatch, error: HttpError) => void;
   /** What has been warned of: once for each place. */
   readonly #told = new Set<string>();
 
   /** @param answer Answers with the error in the place of what has the request. */
-  constructor({ env, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
+  constructor({ hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
     this.#slowAfter = logging.slowAfter;
     this.#limit = server.handlerTimeout;
-    this.#isDevelopment = env === 'development';
-    this.isWatching = this.#isDevelopment || this.#slowAfter > 0 || this.#limit > 0;
+    this.#hints = hints;
+    this.isWatching = hints || this.#slowAfter > 0 || this.#limit > 0;
     this.#logger = logger;
     this.#answer = answer;
   }
@@ -40,7 +40,7 @@ export class HandlerTimeout implements Watchman {
   }
 
   returned(run: HandlerTrace): void {
-    if (!this.#isDevelopment) return;
+    if (!this.#hints) return;
     const advice = adviceFor(run);
     if (advice === undefined) return;
     // In the same turn it may still answer, or go on.

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
 import { closeIdle } from '../http/node/connection-work';
@@ -18,6 +18,13 @@ import { WriteTimeout } from './write-timeout';
 export type NodeServer = HttpServer | HttpsServer;
 
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** The address to ask for, where any of this machine's is heard that by its own name. */
+function urlOf(address: AddressInfo | string | null, isSecure: boolean): string {
+  if (address === null || typeof address === 'string') return String(address);
+  const host = ['::', '0.0.0.0', '::1', '127.0.0.1'].includes(address.address) ? 'localhost' : address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http${isSecure ? 's' : ''}://${host}:${address.port}`;
+}
 
 /** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
 const UNASKED = 500;
@@ -149,7 +156,7 @@ export class Listener {
     this.#servers.set(server, true);
     this.#writeTimeout.start(server);
     const address = server.address();
-    this.#logger.info({ address }, 'The server has started');
+    this.#logger.info({ address }, `The server has started at ${urlOf(address, this.#settings.https !== undefined)}`);
     if (!this.#settings.handleSignals || this.#signal !== null) return;
     this.#signal = () => void this.close(GRACE).catch((error: unknown) => this.#logger.error({ err: error }, 'The servers could not be closed'));
     process.once('SIGINT', this.#signal);

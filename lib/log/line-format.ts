@@ -1,27 +1,47 @@
 import { dirname } from 'node:path';
 import type { WriteStream } from 'node:tty';
+import { pino } from '../packages';
+
+/** Fields of pino's that a developer has no use for. */
+const OWN: readonly string[] = ['time', 'pid', 'hostname'];
 
 /** The part of the package pino-pretty that is used: it makes a function that makes text of a line's fields. */
 interface PinoPretty {
-  prettyFactory(options: object): (fields: unknown) => string;
+  prettyFactory(options: object): (fields: object) => string;
 }
 
 /** What a terminal obeys in place of showing it: control characters, ends of lines, marks that turn the order of letters round. */
 const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /**
- * Makes what a developer reads on a terminal of pino's lines of JSON, by the package pino-pretty; undefined where
- * the program has none. What a client has sent stands there with its control characters as escapes.
+ * Makes the text that a terminal shows of pino's lines of JSON: by the package pino-pretty, where the program has
+ * it, else a line of level, message and fields. Control characters that a client has sent are escapes in it.
  */
-export function lineFormat(terminal: Pick<WriteStream, 'hasColors'>): ((line: string) => string) | undefined {
+export function lineFormat(terminal: Pick<WriteStream, 'hasColors'>): (line: string) => string {
+  const format = prettyFormat(terminal) ?? plainText;
+  return (line) => format(harmless('', JSON.parse(line)) as Line);
+}
+
+/** The fields of pino's lines that are more than shown. */
+interface Line {
+  readonly level: number;
+  readonly msg?: string;
+  readonly err?: { readonly stack?: string };
+}
+
+function prettyFormat(terminal: Pick<WriteStream, 'hasColors'>): ((fields: Line) => string) | undefined {
   try {
     const path = require.resolve('pino-pretty', { paths: [process.cwd(), dirname(process.argv[1] ?? '')] });
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- the program's choice, known only now
-    const format = (require(path) as PinoPretty).prettyFactory({ colorize: terminal.hasColors(), ignore: 'pid,hostname' });
-    return (line) => format(harmless('', JSON.parse(line)));
+    return (require(path) as PinoPretty).prettyFactory({ colorize: terminal.hasColors(), ignore: 'pid,hostname' });
   } catch {
     return undefined;
   }
+}
+
+function plainText({ level, msg = '', err, ...given }: Line): string {
+  const fields = Object.entries(given).filter(([name]) => !OWN.includes(name)).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+  return `${pino().levels.labels[level] ?? level}: ${msg}${fields.join('')}\n${err?.stack === undefined ? '' : `${err.stack}\n`}`;
 }
 
 /** A copy without what a terminal obeys; the lines of a stack stay lines. */

@@ -107,11 +107,13 @@ const SECTIONS: Sections = {
 export function resolveOptions(given: unknown, environment: Readonly<NodeJS.ProcessEnv>, ofExpress = false): ResolvedOptions {
   const warnings: Warning[] = [];
   const { env: named, ...resolved } = (ofExpress ? asExpress : exact)(given, ROOT, warnings);
-  const env = named ?? (environment['NODE_ENV'] || 'production');
-  const { slowAfter = env === 'development' ? 10_000 : 0 } = resolved.logging;
+  const known = named ?? (environment['NODE_ENV'] || undefined);
+  const hints = known === undefined || known === 'development';
+  const { slowAfter = hints ? 10_000 : 0 } = resolved.logging;
   return Object.freeze({
     ...resolved,
-    env,
+    env: known ?? 'production',
+    hints,
     logging: Object.freeze({ ...resolved.logging, slowAfter }),
     server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment['PORT']) }),
     warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : tellUnknown(warning, SECTIONS)))),
