@@ -5,10 +5,17 @@ import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 
+/** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
+const SLOW_AFTER = 10_000;
+
+/** Requests of a second that are watched for hints alone where nobody has named an environment: more than an author sends by hand, few enough to cost a busy server nothing. */
+const SAMPLE = 100;
+
 /** Warns of requests that nobody answers, and answers in the place of handlers that take too long. */
 export class HandlerTimeout implements Watchman {
-  /** Whether requests are to be watched. */
-  readonly isWatching: boolean;
+  readonly #watchesAll: boolean;
+  /** Requests that are still watched within this second. */
+  #left: number;
   readonly #slowAfter: number;
   readonly #limit: number;
   readonly #hints: boolean;
@@ -18,13 +25,24 @@ export class HandlerTimeout implements Watchman {
   readonly #told = new Set<string>();
 
   /** @param answer Answers with the error in the place of what has the request. */
-  constructor({ hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
-    this.#slowAfter = logging.slowAfter;
+  constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
+    this.#slowAfter = logging.slowAfter ?? (hints ? SLOW_AFTER : 0);
     this.#limit = server.handlerTimeout;
     this.#hints = hints;
-    this.isWatching = hints || this.#slowAfter > 0 || this.#limit > 0;
+    this.#watchesAll = env === 'development' || (logging.slowAfter ?? 0) > 0 || this.#limit > 0;
+    this.#left = hints ? SAMPLE : 0;
     this.#logger = logger;
     this.#answer = answer;
+  }
+
+  /** Whether a request is to be watched; asked once for each. */
+  takes(): boolean {
+    return this.#watchesAll || (this.#left > 0 && this.#sampled());
+  }
+
+  #sampled(): boolean {
+    if (this.#left-- === SAMPLE) setTimeout(() => (this.#left = SAMPLE), 1000).unref();
+    return true;
   }
 
   get mayAnswer(): boolean {

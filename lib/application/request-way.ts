@@ -161,7 +161,7 @@ export class RequestWay implements RunHost {
   }
 
   #watch(req: Request, res: Response): RequestWatch | null {
-    return this.#handlerTimeout.isWatching ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
+    return this.#handlerTimeout.takes() ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
   }
 
   /** Routes a path that ends in the suffix, and that no route takes, without it. What a mounted application does not take, the one around judges by itself. */

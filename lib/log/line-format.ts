@@ -41,7 +41,7 @@ function prettyFormat(terminal: Pick<WriteStream, 'hasColors'>): ((fields: Line)
 
 function plainText({ level, msg = '', err, ...given }: Line): string {
   const fields = Object.entries(given).filter(([name]) => !OWN.includes(name)).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-  return `${pino().levels.labels[level] ?? level}: ${msg}${fields.join('')}\n${err?.stack === undefined ? '' : `${err.stack}\n`}`;
+  return `${pino().levels.labels[level] ?? level}: ${msg}${fields.join('')}\n${err?.stack === undefined ? '' : `${err.stack.replaceAll(/^/gm, '    ')}\n`}`;
 }
 
 /** A copy without what a terminal obeys; the lines of a stack stay lines. */

@@ -26,7 +26,7 @@ export interface ResolvedLogging {
   readonly logger: Logger | undefined;
   readonly requestId: ResolvedRequestId | false;
   readonly requests: LineLevel | false;
-  readonly slowAfter: number;
+  readonly slowAfter: number | undefined;
 }
 
 /** `logging.requestId`, resolved. */
