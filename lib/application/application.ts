@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { hintingPromise } from '../hints';
 import { ConfiguredApplication, kConfigure, kRules, kShared } from './configured-application';
 import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
@@ -177,7 +178,7 @@ export class Application extends ConfiguredApplication {
     });
     const { callback } = call;
     if (callback !== undefined) started.then((server) => callback.call(server), callback);
-    return started;
+    return hintingPromise(started);
   }
 
   /**
@@ -314,7 +315,7 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const shared = app[kShared];
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
-  const hooks = signatureHooks(options.security, options.routing, logger);
+  const hooks = signatureHooks(options, logger);
   const upgrades = new Upgrades(hooks, logger, () => app.rawListeners('upgrade') as UpgradeListener[]);
   const listener = new Listener(options.server, logger, app, {
     IncomingMessage: classes.Request as unknown as typeof IncomingMessage,

@@ -1,4 +1,6 @@
 import { HttpError } from '../errors';
+import { hintForMember } from '../hints';
+import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
 import type { HandlerTrace } from '../routing/handler-trace';
@@ -50,11 +52,18 @@ export class HandlerTimeout implements Watchman {
   }
 
   begun(watch: RequestWatch): NodeJS.Timeout | undefined {
+    if (this.#hints) keepFirstAnswer(watch.response);
     return this.#slowAfter > 0 ? setTimeout(() => this.#slow(watch), this.#slowAfter).unref() : undefined;
   }
 
   called(watch: RequestWatch): NodeJS.Timeout | undefined {
     return this.#limit > 0 ? setTimeout(() => this.#late(watch), this.#limit).unref() : undefined;
+  }
+
+  failed(run: HandlerTrace, error: unknown): void {
+    if (!this.#hints || this.#told.has(String(run))) return;
+    const hint = hintForMember(error, run.request);
+    if (hint !== undefined) this.#warn(run, `The ${String(run)} has failed since ${hint}`, loggedRequest(run.request));
   }
 
   returned(run: HandlerTrace): void {

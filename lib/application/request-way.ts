@@ -5,6 +5,8 @@ import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
+import { firstAnswerOf } from '../http/first-answer';
+import { hintForFailure } from '../hints';
 import { HostCheck } from '../http/host';
 import { cutOff } from '../http/own-answer';
 import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
@@ -268,7 +270,7 @@ export class RequestWay implements RunHost {
     RequestWatch.over(req)?.failed(error);
     try {
       if (res.writableEnded) {
-        this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
+        this.#logger.error({ err: error, ...loggedRequest(req), ...hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
         return;
       }
       // An Express application that the request was handed to meanwhile has put its own on.

@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
+import { hintForListening } from '../hints';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
@@ -84,7 +85,7 @@ export class Listener {
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
       this.#servers.delete(server);
-      this.#logger.error({ err: error }, 'The server could not listen');
+      this.#logger.error({ err: error, ...hintForListening(error) }, 'The server could not listen');
       // Node throws an error that nobody listens for; this listener must not hide it.
       if (server.listenerCount('error') === 0) throw error;
     };

@@ -8,6 +8,14 @@ export interface UnknownOption {
   readonly key: string;
 }
 
+/** What other packages call an option. */
+const SYNONYMS: Readonly<Record<string, string>> = { key: 'secret', password: 'secret', token: 'secret', tolerance: 'maxAge', ttl: 'maxAge', hash: 'algorithm' };
+
+/** The name that another package's stands for, where it is among those; undefined for none. */
+export function synonymOf(key: string, names: readonly string[]): string | undefined {
+  return names.find((name) => Object.hasOwn(SYNONYMS, key) && name === SYNONYMS[key]);
+}
+
 /** Says that a key is no option, and where it belongs or what may have been meant; no more where nothing is near. */
 export function tellUnknown({ prefix, key }: UnknownOption, sections: Sections): string {
   return `unknown option ${JSON.stringify(prefix + key)}${hintFor(key, prefix, sections)}`;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { read } from '../errors';
 import type { Request } from '../http/request';
-import { type ErrorWatch, kWatch } from '../http/request-state';
+import { type ErrorWatch, watches } from '../http/request-state';
 import type { Response } from '../http/response';
 import { type RpcMetadata, rpcMetadata } from '../tracing/open-telemetry';
 import { isTraced, tracing } from '../tracing/tracing';
@@ -11,8 +11,6 @@ import { HandlerTrace, isAnswered } from './handler-trace';
 import type { Layer } from './layer';
 import type { Route } from './route';
 
-type WatchedRequest = Request & { [kWatch]?: RequestWatch };
-
 /** Who wants to be told of requests that are not answered. */
 export interface Watchman {
   /** Whether it may answer in the place of a handler, which is then done in that one's async context. */
@@ -21,6 +19,8 @@ export interface Watchman {
   begun(watch: RequestWatch): NodeJS.Timeout | undefined;
   /** Called before the first function of the program's is that is to answer a request. As `begun`. */
   called(watch: RequestWatch): NodeJS.Timeout | undefined;
+  /** Called when a handler has failed. */
+  failed(trace: HandlerTrace, error: unknown): void;
   /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
   returned(trace: HandlerTrace): void;
 }
@@ -57,15 +57,16 @@ export class RequestWatch implements ErrorWatch {
     this.request = request;
     this.response = response;
     this.#rpc = rpcMetadata();
+    watches.set(request, this);
     response.once('close', () => this.#closed());
     if (tracing.start.hasSubscribers) tracing.start.publish({ request, response });
   }
 
   /** The watch over a request; begins with it. Null where nobody would hear of its end. */
-  static of(request: WatchedRequest, response: Response, watchman: Watchman | null): RequestWatch | null {
+  static of(request: Request, response: Response, watchman: Watchman | null): RequestWatch | null {
     // What is called by hand, as in tests without a server, may be given what emits no events.
     if (typeof response.once !== 'function') return null;
-    const watch = (request[kWatch] ??= new RequestWatch(request, response));
+    const watch = RequestWatch.over(request) ?? new RequestWatch(request, response);
     if (watchman !== null) watch.#post(watchman)?.timers.push(watchman.begun(watch));
     return watch;
   }
@@ -76,8 +77,8 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** The one over a request, where there is one. */
-  static over(request: WatchedRequest): RequestWatch | undefined {
-    return request[kWatch];
+  static over(request: Request): RequestWatch | undefined {
+    return watches.get(request) as RequestWatch | undefined;
   }
 
   /** Another application has the request, within one that watches it: its own limit counts too. */
@@ -180,7 +181,10 @@ export class RequestWatch implements ErrorWatch {
   /** A handler has gone on, or failed. */
   left(trace: HandlerTrace, error: unknown): void {
     const failure = asError(error);
-    if (failure !== undefined) this.failed(failure);
+    if (failure !== undefined) {
+      this.#posts[0]?.watchman.failed(trace, failure);
+      this.failed(failure);
+    }
     const at = this.#traces.lastIndexOf(trace);
     if (at !== -1) this.#traces.splice(at, 1);
     trace.leave(failure);

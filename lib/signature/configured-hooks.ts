@@ -1,5 +1,5 @@
 import type { SafeLog } from '../log/safe-log';
-import type { ResolvedSecurity } from '../options/resolved';
+import type { ResolvedOptions } from '../options/resolved';
 import { Path, type PathRules } from '../routing/patterns/path';
 import { parsePattern, Pattern } from '../routing/patterns/pattern';
 import type { Segment } from '../routing/patterns/segment';
@@ -15,17 +15,15 @@ import { WebhookScheme } from './webhook/webhook';
  * one for `requestSignature`. A path of a webhook is taken out of the latter's
  * scope: what is exempt there must be spelt exactly as the webhook's path, and
  * that the webhook's own hook covers in every spelling.
- *
- * @param rules How the router compares paths.
  */
-export function signatureHooks(security: ResolvedSecurity, rules: PathRules, logger: SafeLog): readonly SignatureHook[] {
+export function signatureHooks({ hints, routing: rules, security }: ResolvedOptions, logger: SafeLog): readonly SignatureHook[] {
   const { requestSignature, includeRoutes, excludeRoutes, webhooks } = security;
   const hooks: SignatureHook[] = [];
   let own: SignatureHook | undefined;
   if (requestSignature !== undefined) {
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
     const scheme = requestSignature.version === 2 ? new MessageSignatureScheme(requestSignature) : new HmacScheme(requestSignature);
-    own = new SignatureHook(scheme, scope, requestSignature, logger);
+    own = new SignatureHook(scheme, scope, { ...requestSignature, hints }, logger);
     hooks.push(own);
   }
   refuseOverlaps(webhooks.map(({ path }) => path));
@@ -36,7 +34,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
       );
     }
-    hooks.push(new SignatureHook(new WebhookScheme(webhook), new SignatureScope([webhook.path], [], rules), webhook, logger));
+    hooks.push(new SignatureHook(new WebhookScheme(webhook), new SignatureScope([webhook.path], [], rules), { ...webhook, hints }, logger));
   }
   return hooks;
 }
