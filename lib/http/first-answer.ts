@@ -8,7 +8,11 @@ const sites = new WeakMap<ServerResponse, CallSite>();
 /** Has the place kept that answers the response first. */
 export function keepFirstAnswer(res: ServerResponse): void {
   awaited.add(res);
-  res.once('close', () => awaited.delete(res));
+}
+
+/** To be called when nobody can answer the response any more. */
+export function forgetFirstAnswer(res: ServerResponse): void {
+  awaited.delete(res);
 }
 
 /** To be called where an answer begins. */

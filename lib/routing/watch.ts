@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { read } from '../errors';
+import { forgetFirstAnswer } from '../http/first-answer';
 import type { Request } from '../http/request';
 import { type ErrorWatch, watches } from '../http/request-state';
 import type { Response } from '../http/response';
@@ -209,6 +210,7 @@ export class RequestWatch implements ErrorWatch {
   #closed(): void {
     // What begins from here on answers nobody.
     this.#isClosed = true;
+    forgetFirstAnswer(this.response);
     for (const post of this.#posts) this.#dismiss(post);
     for (const trace of this.#traces.splice(0)) trace.leave(undefined);
     const { request, response, route } = this;
