@@ -69,3 +69,14 @@ test.each(USES)('%s loads what it needs', async (_name, program, expected) => {
   const loaded = await loadedBy(program);
   expect(expected.filter((name) => !loaded.includes(name))).toEqual([]);
 });
+
+test('every package that is installed with waypost supports Node 20, and can be required there', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean; peer?: boolean; engines?: { node?: string } }> };
+  const installed = Object.entries(packages).filter(([path, { dev, devOptional, optional, peer }]) => path !== '' && dev !== true && devOptional !== true && optional !== true && peer !== true);
+  expect(installed.length).toBeGreaterThan(Object.keys(dependencies).length);
+  const others = installed.filter(([path, { engines }]) => {
+    const { type, exports } = JSON.parse(readFileSync(join(ROOT, path, 'package.json'), 'utf8')) as { type?: string; exports?: unknown };
+    return (type === 'module' && !(JSON.stringify(exports) ?? '').includes('"require"')) || /^\D*(?:2[1-9]|[3-9]\d)/.test(engines?.node ?? '');
+  });
+  expect(others.map(([path]) => path)).toEqual([]);
+});
