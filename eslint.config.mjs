@@ -44,6 +44,43 @@ const levels = {
   },
 };
 
+/** Words that no first sentence of a comment begins with, and words that none holds. */
+const VAGUE = /^(?:What|Who|Whose|Where|Whether|Of|That|Which)\b/;
+const TRADE = /\bin the place of\b|\bstands\b|\bby then\b|\ba program has\b/i;
+const LONGEST = 15;
+
+/** Consecutive lines of `//` are one comment. */
+function joined(comments) {
+  const all = [];
+  for (const comment of comments) {
+    const last = all.at(-1);
+    const follows = comment.type === 'Line' && last?.type === 'Line' && last.loc.end.line + 1 === comment.loc.start.line && last.loc.start.column === comment.loc.start.column;
+    if (follows) all[all.length - 1] = { ...last, value: `${last.value}\n${comment.value}`, loc: { start: last.loc.start, end: comment.loc.end } };
+    else all.push(comment);
+  }
+  return all;
+}
+
+const comments = {
+  meta: { type: 'suggestion', schema: [] },
+  create(context) {
+    return {
+      Program() {
+        for (const { value, loc } of joined(context.sourceCode.getAllComments())) {
+          const text = value.replace(/^\s*\* ?/gm, ' ').replace(/\{@link ([^}]*)\}/g, '$1').replace(/\s+/g, ' ').replace(/^ ?(?:@internal(?: --)? ?)?/, '').trim();
+          if (/^(?:eslint|@ts-|@jest)/.test(text)) continue;
+          const [first] = text.split(/(?<=[.:;!?])\s|\s@/);
+          const words = first.split(' ').length;
+          if (VAGUE.test(first)) context.report({ loc, message: `a comment begins with a noun or a verb, not with ${JSON.stringify(first.split(' ')[0])}: ${first}` });
+          if (words > LONGEST) context.report({ loc, message: `the first sentence of a comment has at most ${LONGEST} words, not ${words}: ${first}` });
+          const [trade] = TRADE.exec(text) ?? [];
+          if (trade !== undefined) context.report({ loc, message: `say it without ${JSON.stringify(trade)}: ${text}` });
+        }
+      },
+    };
+  },
+};
+
 export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'site/', 'node_modules/', 'bench/node_modules/', 'bench/dist/', 'spec/types/programs/', 'lib/entry.d.ts', 'lib/express/entry.d.ts', 'spec/programs/next-app/.next/', 'spec/package/programs/', 'spec/runtimes/node_modules/'] },
   eslint.configs.recommended,
@@ -68,13 +105,15 @@ export default tseslint.config(
   },
   {
     files: ['lib/**/*.ts'],
-    plugins: { waypost: { rules: { levels } } },
+    plugins: { waypost: { rules: { comments, levels } } },
     rules: {
+      'waypost/comments': 'error',
       'waypost/levels': 'error',
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } }],
       '@typescript-eslint/no-explicit-any': 'error',
     },
   },
+  { files: ['lib/http/**/*.ts'], rules: { 'waypost/comments': 'off' } },
   {
     files: ['spec/**/*.ts', 'bench/**/*.ts'],
     rules: {

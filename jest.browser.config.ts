@@ -6,6 +6,12 @@ import type { Config } from 'jest';
 import shared from './jest.config';
 
 /** The specs that drive a browser, which is not on every machine. */
-const config: Config = { ...shared, roots: ['<rootDir>/spec/browser'], testPathIgnorePatterns: ['/node_modules/'] };
+const config: Config = {
+  ...shared,
+  roots: ['<rootDir>/spec/browser'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  // A browser takes its time on a busy machine: the limit is there for one that hangs.
+  testTimeout: 300_000,
+};
 
 export = config;

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 
 /** Frames that are kept: those of waypost's own methods, and the program's that has called them. Each costs memory for each registration. */
 const FRAMES = 8;
-/** Where waypost itself lies, as compiled or as text. Bundled into a program's ES module it can't be told apart, and every file counts as its own. */
+/** Folder of waypost itself, as compiled or as text. Bundled into a program's ES module it can't be told apart, and every file counts as its own. */
 const OWN = typeof __filename === 'string' ? dirname(__filename) + sep : '';
 
 /**
- * Where a program has called waypost. What V8 knows of it is kept as it is: to
- * write it as text costs a hundred times as much, and few are ever read.
+ * The place of a program's call of waypost. V8's own form of it is kept: text
+ * costs a hundred times as much, and few are ever read.
  */
 export class CallSite {
   #trace: { stack?: unknown } = {};
@@ -21,7 +21,7 @@ export class CallSite {
     if (isSet) Error.stackTraceLimit = stackTraceLimit;
   }
 
-  /** Writes it as text after all: what V8 keeps holds on to all that the functions were called on, such as the request that has registered something. */
+  /** Writes it as text: V8's form holds on to all that the functions were called on, such as the request that has registered something. */
   settle(): void {
     const { stack } = this.#trace;
     this.#trace = { stack };

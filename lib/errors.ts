@@ -30,11 +30,11 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface ErrorBody {
   /** The reason phrase of the status. */
   error: string;
-  /** What went wrong, as far as a client may know. */
+  /** The failure, as far as a client may know. */
   message: string;
 }
 
-/** Which limit a request went beyond, for the log; a client is not told. */
+/** The limit that a request went beyond, for the log; a client is not told. */
 export interface Exceeded {
   /** The limit, in the unit of its option. */
   readonly limit?: number;
@@ -48,13 +48,13 @@ export interface Exceeded {
  * throw its own. `expose` says whether the message may reach a client.
  */
 export class HttpError extends Error {
-  /** Of the default answer: 400 to 599. */
+  /** HTTP status of the default answer: 400 to 599. */
   readonly status: number;
-  /** As `status`, by the name that http-errors has for it. */
+  /** Same as `status`, by the name that http-errors has for it. */
   readonly statusCode: number;
   /** A short upper-case name for programs to test. */
   readonly code: string;
-  /** Whether the message and `headers` may reach a client; never where `verify` or `reviver` of a body parser throws it. */
+  /** True where the message and `headers` may reach a client; never where `verify` or `reviver` of a body parser throws it. */
   readonly expose: boolean;
   /** The limit that the request went beyond, where the error is of one. */
   declare readonly limit?: number;
@@ -64,7 +64,7 @@ export class HttpError extends Error {
   /**
    * @param status HTTP status, 400 to 599.
    * @param code A short upper-case name for programs to test.
-   * @param message What went wrong; shown to the client when `status` is below 500, as `expose` says then.
+   * @param message The failure; shown to the client when `status` is below 500, as `expose` says then.
    */
   constructor(status: number, code: string, message: string, options?: ErrorOptions & Exceeded) {
     super(message, options);
@@ -89,12 +89,12 @@ export function statusOf(error: unknown): number | undefined {
   return asFailure(read(error, 'status')) ?? asFailure(read(error, 'statusCode'));
 }
 
-/** The number, if it is a status that says that something failed. */
+/** The number, if it is the status of a failure. */
 export function asFailure(status: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined;
 }
 
-/** Whether it is an error, of whatever realm: another object that is thrown may be a client's, such as a parsed body. */
+/** True for an error of any realm: another object that is thrown may be a client's, such as a parsed body. */
 export function isError(thrown: unknown): boolean {
   return types.isNativeError(thrown) || thrown instanceof Error;
 }
@@ -110,7 +110,7 @@ export function headersOf(error: unknown): [name: string, value: unknown][] {
   }
 }
 
-/** A field of what was thrown, or of what a program may have changed: either may be anything, and a getter that throws would end the process. */
+/** Reads a field of a thrown value, or of one that a program may change: a getter that throws would end the process. */
 export function read(holder: unknown, name: PropertyKey): unknown {
   if (typeof holder !== 'object' || holder === null) return undefined;
   try {
@@ -120,7 +120,7 @@ export function read(holder: unknown, name: PropertyKey): unknown {
   }
 }
 
-/** The name of a status as it stands in the `error` field: its reason phrase. */
+/** The reason phrase of a status, as the `error` field holds it. */
 export function statusText(status: number): string {
   return STATUS_CODES[status] ?? 'Error';
 }
@@ -130,8 +130,8 @@ export const LONGEST_SHOWN = 65_536;
 
 /**
  * The default body for an error that nothing else answered.
- * @param shown Whether its message is shown, as where it says `expose: true`; if not, the body says nothing of the inside.
- * @param development Whether its stack is shown.
+ * @param shown True to show its message, as where it says `expose: true`; if not, the body says nothing of the inside.
+ * @param development True to show its stack.
  */
 export function errorBody(error: unknown, status: number, shown: boolean, development: boolean): ErrorBody & { stack?: string } {
   const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };

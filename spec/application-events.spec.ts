@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import theirs from 'express';
-import { type Application, createServer, express } from 'waypost';
+import { type Application, createServer, express, type NodeServer } from 'waypost';
 import { onBoth } from './support/both-expresses';
 import { portOf, Running } from './support/running';
 import { ask, Wire } from './support/wire';
@@ -58,26 +58,55 @@ describe('an application is an emitter', () => {
 });
 
 describe('upgrade', () => {
-  const handshake = 'GET /chat HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: chat\r\n\r\n';
+  const asking = (protocol: string): string => `GET /chat HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
+  const handshake = asking('websocket');
+  const switching = (_req: unknown, socket: { end(text: string): void }): void => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nswitched');
+  /** From Node 24.9 on a server is asked whether it upgrades. */
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const mayRefuse = major > 24 || (major === 24 && minor >= 9);
+
+  async function answerTo(port: number, request: string): Promise<string> {
+    const wire = await Wire.open(port);
+    await wire.write(request).until(/switched|plain/);
+    wire.cut();
+    return /switched|plain/.exec(wire.text)![0];
+  }
 
   test('is an event like others: heard once, taken off, left to Node where nobody listens', async () => {
     const app = createServer({ logging: { level: 'silent' } });
     app.get('/chat', (_req, res) => res.end('plain'));
     const port = await running.start(app);
-    const answer = async (): Promise<string> => {
-      const wire = await Wire.open(port);
-      await wire.write(handshake).until(/switched|plain/);
-      wire.cut();
-      return /switched|plain/.exec(wire.text)![0];
-    };
+    const answer = (): Promise<string> => answerTo(port, handshake);
     expect(await answer()).toBe('plain');
     app.once('upgrade', (_req, socket) => void socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nswitched'));
     expect([await answer(), await answer()]).toEqual(['switched', 'plain']);
-    const listener = (_req: unknown, socket: { end(text: string): void }): void => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\nswitched');
-    app.on('upgrade', listener);
+    app.on('upgrade', switching);
     expect(await answer()).toBe('switched');
-    app.off('upgrade', listener);
+    app.off('upgrade', switching);
     expect(await answer()).toBe('plain');
+  });
+
+  test.each([
+    ['h2c', [], 'plain'], ['WebSocket', [], 'switched'], ['h2c, websocket', [], 'switched'], ['websockets', [], 'plain'], ['TLS/1.0', [], 'plain'],
+    ['chat', [], 'plain'], ['chat', ['Chat'], 'switched'], ['chat/2', ['chat'], 'switched'], ['chat/2', ['chat/1'], 'plain'],
+  ])('to %j where listeners name %j: %s from Node 24.9 on', async (protocol, protocols, wanted) => {
+    for (const add of ['on', 'once'] as const) {
+      for (const isOnServer of [false, true]) {
+        const app = createServer({ logging: { level: 'silent' } });
+        app.get('/chat', (_req, res) => res.end('plain'));
+        const port = await running.start(app);
+        (isOnServer ? app.server! : app as unknown as NodeServer)[add]('upgrade', Object.assign(switching.bind(null), { protocols }));
+        expect(await answerTo(port, asking(protocol))).toBe(mayRefuse ? wanted : 'switched');
+      }
+    }
+  });
+
+  test('goes by server.shouldUpgradeCallback', async () => {
+    const app = createServer({ logging: { level: 'silent' }, server: { shouldUpgradeCallback: ({ url }) => url === '/chat' } });
+    app.on('upgrade', switching);
+    app.use((_req, res) => void res.end('plain'));
+    const port = await running.start(app);
+    expect([await answerTo(port, asking('chat')), await answerTo(port, asking('websocket').replace('/chat', '/other'))]).toEqual(['switched', mayRefuse ? 'plain' : 'switched']);
   });
 });
 

@@ -7,7 +7,7 @@ import { kSettings } from '../lib/http/request-state';
 import { kMounted } from '../lib/routing/layer';
 import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, type Pattern } from '../lib/routing/patterns/pattern';
-import { takes } from '../lib/routing/takes';
+import { takes } from '../lib/routing/route-finder';
 import { rulesOf } from './support/routed';
 import { growth, workOf } from './support/work-meter';
 

@@ -169,7 +169,7 @@ describe('a Host that is none', () => {
       seen.push(pathByIdiom(req));
       socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
     }));
-    const more = 'Connection: Upgrade\r\nUpgrade: x\r\n';
+    const more = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
     for (const lines of [[''], [' a', ' a'], [' h/admin?']]) {
       const text = await Wire.tell(at, asked(lines, more));
       expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n/);

@@ -84,7 +84,7 @@ describe('close', () => {
   test.each(['app', 'server'])('leaves a connection that the %s has taken for another protocol alone until the timeout', async (taker) => {
     const app = createServer({ logging: { level: 'silent' }, ...HTTPS });
     const take = (_req: IncomingMessage, socket: Duplex): void => {
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
       socket.pipe(socket);
     };
     if (taker === 'app') app.on('upgrade', take);
@@ -92,7 +92,7 @@ describe('close', () => {
     if (taker === 'server') server.on('upgrade', take);
     const socket = connect({ port: portOf(server), host: '127.0.0.1', servername: 'localhost', ca: cert });
     await once(socket, 'secureConnect');
-    socket.write(head('GET /', { Connection: 'Upgrade', Upgrade: 'echo' }));
+    socket.write(head('GET /', { Connection: 'Upgrade', Upgrade: 'websocket' }));
     await once(socket, 'data');
     const closed = app.close({ timeout: 2_000_000_000 });
     socket.write('still here');

@@ -389,7 +389,7 @@ test.each(['at once', 'a secret that is looked up'])('an upgrade listener that m
       routeConfig: { requestSignature: { includeRoutes: ['/secret'] } },
     },
   });
-  const told = (path: string, headers: Record<string, string> = {}): Promise<string> => Wire.tell(port, head(`GET ${path}`, { Connection: 'Upgrade', Upgrade: 'x', ...headers }));
+  const told = (path: string, headers: Record<string, string> = {}): Promise<string> => Wire.tell(port, head(`GET ${path}`, { Connection: 'Upgrade', Upgrade: 'websocket', ...headers }));
   for (const path of ['/old', '/secret']) expect(await told(path)).toMatch(/^HTTP\/1.1 401 /);
   expect(reached).toEqual([]);
   for (const path of ['/old', '/secret']) {

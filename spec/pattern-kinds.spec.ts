@@ -6,7 +6,7 @@ import { kMounted } from '../lib/routing/layer';
 import type { PathRules } from '../lib/routing/patterns/path';
 import { Router } from '../lib/routing/router';
 import type { RoutingRules } from '../lib/routing/rules';
-import { takes } from '../lib/routing/takes';
+import { takes } from '../lib/routing/route-finder';
 import { filled, patternText } from './support/express-pattern';
 import { routed, rulesOf } from './support/routed';
 import { runs } from './support/runs';

@@ -5,7 +5,7 @@ import type { Request } from '../lib/http/request';
 import { kMounted } from '../lib/routing/layer';
 import { Router } from '../lib/routing/router';
 import type { RoutingRules } from '../lib/routing/rules';
-import { takes } from '../lib/routing/takes';
+import { takes } from '../lib/routing/route-finder';
 import { isDisputed } from '../lib/target/target';
 import { referenceMatch, referencePrefix, type ReferenceRules } from './support/reference-matcher';
 import { routed, rulesOf } from './support/routed';

@@ -3,7 +3,7 @@ import { HttpError } from '../lib/errors';
 import { kMounted } from '../lib/routing/layer';
 import { Path, type PathRules } from '../lib/routing/patterns/path';
 import { parsePattern, parsePrefix } from '../lib/routing/patterns/pattern';
-import { takes } from '../lib/routing/takes';
+import { takes } from '../lib/routing/route-finder';
 import { referenceMatch, type ReferenceResult } from './support/reference-matcher';
 import { rulesOf } from './support/routed';
 

@@ -464,7 +464,7 @@ describe('a request that is held', () => {
     const host = await own(app);
     const upgraded = once(host.server, 'upgrade');
     const wire = await Wire.open(host.port);
-    wire.write(gets(targets(10)) + head('GET /upgrade', { Connection: 'Upgrade', Upgrade: 'echo' }));
+    wire.write(gets(targets(10)) + head('GET /upgrade', { Connection: 'Upgrade', Upgrade: 'websocket' }));
     await upgraded;
     for (const [index, target] of targets(10).entries()) {
       await gate.until(index + 1);

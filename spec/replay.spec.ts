@@ -118,7 +118,7 @@ describe('with a replay store, a signature', () => {
     const app = createServer({ env: 'test', logging: { level: 'silent' }, ...single(store) });
     app.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: close\r\n\r\n'));
     const port = await running.start(app);
-    const request = head('GET /socket', { ...headersOf('GET', '/socket'), Connection: 'Upgrade', Upgrade: 'chat' });
+    const request = head('GET /socket', { ...headersOf('GET', '/socket'), Connection: 'Upgrade', Upgrade: 'websocket' });
     const answers = await Promise.all(Array.from({ length: 10 }, () => Wire.tell(port, request)));
     expect(answers.map((text) => text.slice(9, 12)).sort()).toEqual(['101', ...Array<string>(9).fill('401')]);
   });
@@ -183,7 +183,7 @@ describe('a replay store', () => {
       socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n');
     });
     const port = await running.start(app);
-    const text = await Wire.tell(port, head('GET /socket', { ...headersOf('GET', '/socket'), Connection: 'Upgrade', Upgrade: 'chat' }));
+    const text = await Wire.tell(port, head('GET /socket', { ...headersOf('GET', '/socket'), Connection: 'Upgrade', Upgrade: 'websocket' }));
     expect(text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
     expect(text.endsWith(JSON.stringify(UNAVAILABLE))).toBe(true);
     expect(runs).toBe(0);

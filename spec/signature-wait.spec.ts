@@ -72,7 +72,7 @@ async function start(config: RequestSignatureConfig, options: CreateServerOption
 }
 
 const never = (): Promise<never> => new Promise(() => undefined);
-const upgrade = { Connection: 'Upgrade', Upgrade: 'chat' };
+const upgrade = { Connection: 'Upgrade', Upgrade: 'websocket' };
 
 describe('what never answers', () => {
   const waits: [string, Partial<RequestSignatureConfig>][] = [

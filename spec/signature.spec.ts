@@ -403,7 +403,7 @@ describe('scope', () => {
     const ran = jest.fn();
     app.on('upgrade', ran);
     const port = portOf(await app.start(0));
-    const asked = { ...sign('POST', '/ws'), Connection: 'Upgrade', Upgrade: 'h2c', 'Content-Length': 4 };
+    const asked = { ...sign('POST', '/ws'), Connection: 'Upgrade', Upgrade: 'websocket', 'Content-Length': 4 };
     expect(await Wire.tell(port, `${head('POST /ws', asked)}evil`)).toMatch(/^HTTP\/1\.1 401 /);
     expect(ran).not.toHaveBeenCalled();
     await app.close();
@@ -416,7 +416,7 @@ describe('scope', () => {
     const app = createServer({ logging: { level: 'silent' } });
     app.on('upgrade', listener);
     const port = portOf(await app.start(0));
-    expect(await Wire.tell(port, head('GET /', { Connection: 'Upgrade', Upgrade: 'x' }))).toBe('');
+    expect(await Wire.tell(port, head('GET /', { Connection: 'Upgrade', Upgrade: 'websocket' }))).toBe('');
     await app.close();
   });
 

@@ -27,7 +27,7 @@ const UPGRADES: Record<string, string> = {
 };
 
 function upgrade(path: string, headers: Record<string, string> = {}): string {
-  return head(`GET ${path}`, { Connection: 'Upgrade', Upgrade: 'echo', ...headers });
+  return head(`GET ${path}`, { Connection: 'Upgrade', Upgrade: 'websocket', ...headers });
 }
 
 /** What is answered before, all of the same length, once the request to switch has been read. */
@@ -49,7 +49,7 @@ async function serve(act: (res: Response) => unknown, options: CreateServerOptio
   app.get('/', (_req, res) => void act(res));
   app.on('upgrade', (req, socket: Duplex) => {
     taken.push(req.url);
-    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   });
   return { port: await running.start(app), taken };
 }

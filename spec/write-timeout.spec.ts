@@ -87,7 +87,7 @@ describe('a client that stops reading', () => {
     expect(read).toEqual(Object.keys(answers).map((name) => [name, 0, true]));
   });
 
-  const upgrade = head('GET /upgrade', { Connection: 'Upgrade', Upgrade: 'echo' });
+  const upgrade = head('GET /upgrade', { Connection: 'Upgrade', Upgrade: 'websocket' });
 
   describe.each([false, true])('TLS %s', (secure) => {
     test.each<[string, string, string]>([

@@ -9,10 +9,10 @@ import type { LineLevel } from '../log/logger';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { SafeLog } from '../log/safe-log';
 
-/** Marks a response whose line will be written, so that of several applications the outermost writes it. */
+/** Marks a response with a pending line: of nested applications only the outermost writes one. */
 const kLine = Symbol('waypost.response.accessLine');
 
-/** Writes one line for each request, when it is over. */
+/** Writes one log line for each finished request. */
 export class AccessLog {
   readonly #logger: SafeLog;
   readonly #level: LineLevel;
@@ -22,7 +22,7 @@ export class AccessLog {
     this.#level = level;
   }
 
-  /** Takes note that a request has begun; costs a look at the logger's level where that is not written. */
+  /** Follows a request from its begin, unless the logger's level leaves the line out. */
   begin(req: Request, res: Response & { [kLine]?: true }): void {
     if (!this.#logger.writes(this.#level) || res[kLine] === true || !(res instanceof EventEmitter)) return;
     res[kLine] = true;
@@ -30,31 +30,31 @@ export class AccessLog {
   }
 
   #follow(req: Request, res: Response): void {
-    const begun = performance.now();
+    const startTime = performance.now();
     /** Null while the response waits behind another in a pipeline. */
     let socket: Socket | null = null;
-    /** Bytes that the connection had sent before this response. */
-    let before = 0;
+    /** Bytes sent on the connection before this response. */
+    let bytesBefore = 0;
     const connect = (given: Socket): void => {
       socket = given;
-      before = given.bytesWritten;
+      bytesBefore = given.bytesWritten;
     };
     const write = (): void => {
-      // Not by what a program may have put in its place, whose throw nobody would catch here.
+      // By the prototype's method: a throw of a replacement would be uncaught here.
       EventEmitter.prototype.removeListener.call(res, 'finish', write);
-      EventEmitter.prototype.removeListener.call(res, 'finish', writeAtHome);
-      EventEmitter.prototype.removeListener.call(res, 'close', writeAtHome);
-      this.#write(req, res, performance.now() - begun, socket === null ? 0 : socket.bytesWritten - before);
+      EventEmitter.prototype.removeListener.call(res, 'finish', writeInContext);
+      EventEmitter.prototype.removeListener.call(res, 'close', writeInContext);
+      this.#write(req, res, performance.now() - startTime, socket === null ? 0 : socket.bytesWritten - bytesBefore);
     };
-    // In the async context in which the application was called: what has waited behind another response ends in that one's, what is aborted in none.
-    const writeAtHome = AsyncResource.bind(write, 'waypost.accessLine');
-    // None at all where a test has made the response.
+    // Runs in the application's async context: a pipelined response ends in another's, an aborted one in none.
+    const writeInContext = AsyncResource.bind(write, 'waypost.accessLine');
+    // Undefined for a response of a test.
     const { socket: current } = res as { socket: Socket | null | undefined };
     if (current === null) res.once('socket', connect);
     else if (current !== undefined) connect(current);
-    // Before Node's own listener, which gives the connection to the next response.
-    res.prependOnceListener('finish', current === null ? writeAtHome : write);
-    res.once('close', writeAtHome);
+    // Runs before Node's own listener, which gives the connection to the next response.
+    res.prependOnceListener('finish', current === null ? writeInContext : write);
+    res.once('close', writeInContext);
   }
 
   #write(req: Request, res: Response, ms: number, bytes: number): void {

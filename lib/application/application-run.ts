@@ -3,13 +3,13 @@ import type { Response } from '../http/response';
 import { kJsonAsXJson } from '../http/response-state';
 import { asError } from '../routing/call';
 import type { NextFunction } from '../routing/handler';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest } from '../routing/caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type RemovedPrefix, restorePrefix, type RoutedRequest } from '../routing/caller';
 import type { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import type { RequestWatch } from '../routing/watch';
 import type { SignatureHook } from '../signature/hook';
 
-/** What a request has passed of signature checks; one for all applications that have it. */
+/** The signature checks that a request has passed, shared by nested applications. */
 interface Admission {
   isPending: boolean;
   readonly passed: SignatureHook[];
@@ -18,18 +18,18 @@ interface Admission {
 /** The application of a run. */
 export interface RunHost {
   readonly rules: RoutingRules;
-  /** Whether it checks signatures. */
+  /** True if it checks signatures. */
   readonly isChecking: boolean;
-  /** Asks the scope of its checks; calls back when the request has what the target needs. */
+  /** Checks the signatures that the target needs; calls back once the request is admitted. */
   ask(run: ApplicationRun, method: string, target: string | null, admitted: () => void): void;
   prepareBody(run: ApplicationRun, done: (error: unknown) => void): void;
-  /** Called when nothing registered has taken the request, or with the error that is left. */
+  /** Called when no handler took the request, or with an unhandled error. */
   ended(run: ApplicationRun, error: unknown): void;
-  /** Answers with an error, or logs it where an answer has been sent. */
+  /** Answers with an error, or logs it after an answer. */
   failed(run: ApplicationRun, error: unknown): void;
 }
 
-/** One request's way through one application, in which its routers run. */
+/** The run of one request through one application and its routers. */
 export class ApplicationRun implements ApplicationRoot {
   readonly root: ApplicationRun;
   readonly req: RoutedRequest;
@@ -39,20 +39,20 @@ export class ApplicationRun implements ApplicationRoot {
   readonly rules: RoutingRules;
   readonly watch: RequestWatch | null;
   readonly isChecked: boolean;
-  readonly entered: Removed | null;
+  readonly entered: RemovedPrefix | null;
   readonly admission: Admission;
   admittedMethod: string | undefined = undefined;
   admittedTarget: string | undefined = undefined;
   reached: { readonly reachedRoute: string } | undefined = undefined;
   isStopped = false;
   hasBody = false;
-  /** Goes on with what the application has not taken; undefined for the outermost. */
+  /** Passes an unhandled request on; undefined for the outermost application. */
   readonly outer: NextFunction | undefined;
-  /** Whether that is a function of the program, or another framework's. */
-  readonly isHandedOut: boolean;
-  /** Called by the router at its end. */
+  /** True if `outer` belongs to the program or another framework. */
+  readonly isForeignNext: boolean;
+  /** Called at the end of the router. */
   readonly next: NextFunction;
-  /** The URL as it was handed in. */
+  /** The URL at entry. */
   get enteredUrl(): string {
     return this.#url;
   }
@@ -62,10 +62,10 @@ export class ApplicationRun implements ApplicationRoot {
   readonly #mount: Pattern | undefined;
   #url: string;
   readonly #method: string;
-  /** The URL as sent where it was routed without the suffix `.xJson`. */
-  #suffixed: string | null = null;
+  /** The URL with the suffix `.xJson`, if it is routed without. */
+  #suffixedUrl: string | null = null;
 
-  /** @param next As the caller gave it. @param outer The same, which gives request and response back before. */
+  /** @param next As the caller gave it. @param outer Calls `next` after it has restored request and response. */
   constructor(host: RunHost, req: RoutedRequest, res: Response, next: NextFunction | undefined, outer: NextFunction | undefined, watch: RequestWatch | null) {
     const { [kRun]: parent } = req;
     this.root = this;
@@ -74,17 +74,17 @@ export class ApplicationRun implements ApplicationRoot {
     this.res = res;
     this.outer = outer;
     this.parent = parent;
-    this.isHandedOut = next !== parent?.next;
+    this.isForeignNext = next !== parent?.next;
     this.rules = host.rules;
     this.watch = watch;
     this.#url = req.url;
     this.#method = req.method;
     this.#baseUrl = typeof req.baseUrl === 'string' ? req.baseUrl : '';
     this.#mount = parent?.pattern;
-    this.entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
-    const around = parent?.root as ApplicationRun | null | undefined;
-    this.isChecked = host.isChecking || around?.isChecked === true;
-    this.admission = around?.admission ?? { isPending: false, passed: [] };
+    this.entered = parent === undefined ? NO_PREFIX : parent.enteredBy(req, this.#baseUrl);
+    const outerRun = parent?.root as ApplicationRun | null | undefined;
+    this.isChecked = host.isChecking || outerRun?.isChecked === true;
+    this.admission = outerRun?.admission ?? { isPending: false, passed: [] };
     this.next = ApplicationRun.#done.bind(undefined, this);
     req[kRun] = this;
   }
@@ -113,14 +113,14 @@ export class ApplicationRun implements ApplicationRoot {
     return this.req.url;
   }
 
-  enteredBy({ url }: Request, baseUrl: string): Removed | null {
-    // Another URL is the application's own target.
-    if (baseUrl === this.#baseUrl) return NOTHING;
+  enteredBy({ url }: Request, baseUrl: string): RemovedPrefix | null {
+    // A rewritten URL is the application's own target.
+    if (baseUrl === this.#baseUrl) return NO_PREFIX;
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === this.#url;
-    // A base that was not taken off the URL tells nothing.
-    return isSlashAdded || restored(url, { prefix, isSlashAdded }) === this.#url ? { prefix, isSlashAdded } : null;
+    const isSlashAdded = restorePrefix(url, { prefix, isSlashAdded: true }) === this.#url;
+    // A base that was not removed from the URL gives no prefix.
+    return isSlashAdded || restorePrefix(url, { prefix, isSlashAdded }) === this.#url ? { prefix, isSlashAdded } : null;
   }
 
   readonly isBeneath = false;
@@ -130,7 +130,7 @@ export class ApplicationRun implements ApplicationRoot {
   readonly cursor = 0;
 
   fail(error: unknown): void {
-    // Of the target that was made within nothing outside is to hear.
+    // A rewrite within the application is undone for the outer handlers.
     this.req.url = this.#url;
     this.req.method = this.#method;
     this.next(error);
@@ -151,15 +151,15 @@ export class ApplicationRun implements ApplicationRoot {
 
   /** Routes the request without its suffix (INTERFACE section 4.3). */
   cutSuffix(url: string): void {
-    this.#suffixed = this.#url;
+    this.#suffixedUrl = this.#url;
     this.#url = this.req.url = url;
     this.res[kJsonAsXJson] = true;
   }
 
-  /** Gives the request its suffix back, for who takes it now. */
+  /** Restores the suffix for the next handler. */
   restoreSuffix(): void {
-    if (this.#suffixed === null || this.req.url !== this.#url) return;
-    this.req.url = this.#suffixed;
+    if (this.#suffixedUrl === null || this.req.url !== this.#url) return;
+    this.req.url = this.#suffixedUrl;
     this.res[kJsonAsXJson] = false;
   }
 }

@@ -41,7 +41,7 @@ import { type UpgradeListener, Upgrades } from './upgrade';
 
 /** How `Application.close` drains. */
 export interface CloseOptions {
-  /** How long requests in flight may take to end, in milliseconds, and as long again listeners of `close`. @default 10000 */
+  /** Timeout for requests in flight, in milliseconds, and again for listeners of `close`. @default 10000 */
   timeout?: number | undefined;
 }
 
@@ -54,7 +54,7 @@ interface SettingGetter {
   (name: string): Unchecked;
 }
 
-/** What an application is made of. */
+/** The parts of an application. */
 interface Parts {
   readonly options: ResolvedOptions;
   /** The logger as it was given. */
@@ -78,7 +78,7 @@ const kParts = Symbol('waypost.application.parts');
 export interface Application extends IRouter {
   (req: IncomingMessage, res: ServerResponse, next?: (error?: unknown) => void): void;
   /**
-   * Registers handlers of GET requests, and of HEAD requests unless the route has handlers of its own for them. With the name of a setting alone, its value.
+   * Registers handlers of GET, and of HEAD for a route without HEAD handlers. With the name of a setting alone, its value.
    * @example
    * app.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
    */
@@ -93,7 +93,7 @@ export interface Application extends IRouter {
   on(event: string | symbol, listener: (...given: Unchecked[]) => void): this;
 }
 
-/** What of an emitter's may change whether anybody listens for upgrades. */
+/** Emitter methods that may add or remove listeners of upgrades. */
 const LISTENING = ['addListener', 'off', 'on', 'prependListener', 'removeAllListeners', 'removeListener'] as const;
 
 /** An application (INTERFACE section 1): registers, listens and ends. */
@@ -130,7 +130,7 @@ export class Application extends ConfiguredApplication {
     return this[kParts].listener.server;
   }
 
-  /** What its requests inherit from, as in Express: what is put there they all have. */
+  /** Prototype of its requests, as in Express. */
   get request(): object {
     return this[kParts].adoption.request;
   }
@@ -142,7 +142,7 @@ export class Application extends ConfiguredApplication {
     else this[kParts].adoption.replace(request, this[kParts].adoption.response);
   }
 
-  /** What its responses inherit from. */
+  /** Prototype of its responses. */
   get response(): object {
     return this[kParts].adoption.response;
   }
@@ -215,8 +215,8 @@ export class Application extends ConfiguredApplication {
   }
 
   /**
-   * Hands every request that nothing took to a listener of plain `node:http`,
-   * its body unread, so that a program can move route by route.
+   * Passes every unhandled request to a listener of plain `node:http`, with its
+   * body unread. So a program can move route by route.
    */
   fallback(listener: FallbackListener): this {
     if (typeof listener !== 'function') throw new TypeError(`fallback() needs a function (req, res), got ${typeof listener}`);
@@ -238,7 +238,7 @@ export class Application extends ConfiguredApplication {
     return describeRoutes(listRegistered(this[kMounted], this[kRules]));
   }
 
-  /** Serves a request, as calling the application does; `next` goes on with what it has not taken. A program may put its own in the place of this. */
+  /** Serves a request, as calling the application does; an unhandled one goes to `next`. A program may replace it. */
   handle(message: IncomingMessage, response: ServerResponse, next?: NextFunction): void {
     this[kParts].way.take(message as RoutedRequest, response as Response, next);
   }
@@ -301,7 +301,7 @@ function use(this: Application, ...given: unknown[]): Application {
     router.use(path as Path, mounting(handler));
     const isForeign = !(handler instanceof Application);
     if (!isForeign) {
-      // As in Express, requests and responses of a mounted application inherit from those of the one around.
+      // As in Express, a mounted application's prototypes inherit from those of its parent.
       const { classes } = (handler)[kParts];
       Object.setPrototypeOf(classes.Request.prototype, this.request);
       Object.setPrototypeOf(classes.Response.prototype, this.response);
@@ -363,7 +363,7 @@ class MountedApplication implements Mounted {
   }
 }
 
-/** As in Express by the application as it was called: what stands around one is called for each request. */
+/** As in Express, the server calls `app` itself, which may be a wrapper. */
 function listen(app: Application, call: ListenCall): NodeServer {
   announce(app);
   const { options: { env, hints }, logger } = app[kParts];
@@ -371,7 +371,7 @@ function listen(app: Application, call: ListenCall): NodeServer {
   return app[kParts].listener.listen(call, app);
 }
 
-/** Warns of what is registered here and in the applications mounted here, each with its own logger. */
+/** Warns of suspicious registrations, here and in mounted applications, each by its own logger. */
 function announce(outermost: Application): void {
   const announced = new Map<Application, string>([[outermost, '']]);
   // A map hands on what is added meanwhile: those that are mounted in one that is mounted.

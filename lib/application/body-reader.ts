@@ -10,7 +10,7 @@ import { kBodyLimit, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ResolvedOptions } from '../options/resolved';
 
-/** Captures the bodies that the routes of an application can take. */
+/** Captures request bodies for the routes of an application. */
 export class BodyReader {
   readonly #isParsing: boolean;
   readonly #parse: ParseOptions;
@@ -21,27 +21,27 @@ export class BodyReader {
   }
 
   /**
-   * Captures the bytes of a body whose type is one that is parsed, then goes on; at once where there is nothing to capture.
-   * @param isTaken Whether a route can take the request.
+   * Captures the bytes of a body of a parsed type, then continues; at once if there is nothing to capture.
+   * @param hasRoute Returns true if a route can take the request.
    */
-  read(req: Request, res: Response, isTaken: () => boolean, goOn: () => void): void {
-    this.invite({ req, res });
-    // Not asked of the request: an Express application around may have put its own prototype on.
+  read(req: Request, res: Response, hasRoute: () => boolean, proceed: () => void): void {
+    this.sendContinue({ req, res });
+    // Not a method of the request, whose prototype an outer Express application may have replaced.
     announceClose(req, res, this.#optionsFor(req).limit);
-    this.#capture(req, isTaken, goOn);
+    this.#capture(req, hasRoute, proceed);
   }
 
-  #capture(req: Request, isTaken: () => boolean, goOn: () => void): void {
-    if (!this.#isParsing || !isUnparsed(req) || bodyKind(req.headers['content-type']) === undefined || !isTaken()) {
-      this.pass(req);
-      return goOn();
+  #capture(req: Request, hasRoute: () => boolean, proceed: () => void): void {
+    if (!this.#isParsing || !isUnparsed(req) || bodyKind(req.headers['content-type']) === undefined || !hasRoute()) {
+      this.release(req);
+      return proceed();
     }
     const options = this.#optionsFor(req);
-    // Bound, no closure: one that stands on what it captures costs each request.
-    startCapture(req, options.limit, BodyReader.#captured.bind(undefined, options, goOn));
+    // Bound, since V8 would allocate a closure's context for every request.
+    startCapture(req, options.limit, BodyReader.#captured.bind(undefined, options, proceed));
   }
 
-  /** Captures it where a rewrite, or a router that is called by hand, has led to a route; inflates and parses it, and calls back with the error that it came to. */
+  /** Captures, inflates and parses the body, and calls back with an error. A rewrite, or a router called directly, may reach a route uncaptured. */
   prepare(req: Request, res: Response, done: (error: unknown) => void): void {
     const parse = (): void => BodyReader.#parsed(req, done);
     if (req[kBody] !== undefined) parse();
@@ -55,29 +55,29 @@ export class BodyReader {
     else if (body.parse(() => done(body.takeError()))) done(body.takeError());
   }
 
-  /** By the limit of a webhook that has signed the body, where that is more. */
+  /** Options with the limit of the webhook that signed the body, if that is higher. */
   #optionsFor({ [kBodyLimit]: limit }: Request): ParseOptions {
     return limit === undefined || limit <= this.#parse.limit ? this.#parse : { ...this.#parse, limit };
   }
 
   /** Sends 100 Continue to a client that waits for it. */
-  invite({ req, res }: { readonly req: Request; readonly res: Response }): void {
+  sendContinue({ req, res }: { readonly req: Request; readonly res: Response }): void {
     if (req[kExpectsContinue]) res.writeContinue();
   }
 
-  /** Leaves a request as it is: there is nothing to capture. */
-  pass(req: Request): void {
+  /** Releases a request without a body to capture. */
+  release(req: Request): void {
     if (this.#isParsing) giveOwnBody(req);
     letFlow(req);
   }
 
-  static #captured(this: void, options: ParseOptions, goOn: () => void, req: Request, outcome: CaptureOutcome): void {
+  static #captured(this: void, options: ParseOptions, proceed: () => void, req: Request, outcome: CaptureOutcome): void {
     if (outcome === 'aborted') return letFlow(req);
     const raw = req[kRawBody];
     if (outcome === 'complete' && raw !== undefined && raw.length > 0) RequestBody.of(req, raw, options);
     else giveOwnBody(req);
     if (outcome === 'tooLarge') RequestBody.failed(req, options, tooLarge(options.limit));
     letFlow(req);
-    goOn();
+    proceed();
   }
 }

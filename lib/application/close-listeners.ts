@@ -5,25 +5,25 @@ import type { SafeLog } from '../log/safe-log';
 export type CloseListener = () => unknown;
 
 /**
- * Calls what listens for an application's end, in order, and waits for what is
- * returned, all together. What fails or is late is logged; never rejected.
+ * Calls the `close` listeners of an application in order, and awaits all
+ * returned promises. Logs failures and timeouts; never rejects.
  * @param timeout In milliseconds.
  */
 export async function callCloseListeners(app: object, listeners: readonly CloseListener[], timeout: number, logger: SafeLog): Promise<void> {
-  let left = listeners.length;
-  const ends = listeners.map(async (listener) => {
+  let remaining = listeners.length;
+  const calls = listeners.map(async (listener) => {
     try {
       await listener.call(app);
     } catch (error) {
       logger.error({ err: error }, 'A listener of "close" failed');
     }
-    left--;
+    remaining--;
   });
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
+  const timedOut = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, Math.min(timeout, LONGEST_DELAY));
   });
-  await Promise.race([Promise.all(ends), late]);
+  await Promise.race([Promise.all(calls), timedOut]);
   clearTimeout(timer);
-  if (left > 0) logger.warn({ listeners: left, timeout }, 'Listeners of "close" were not done by the end of the close timeout');
+  if (remaining > 0) logger.warn({ listeners: remaining, timeout }, 'Listeners of "close" were not done by the end of the close timeout');
 }

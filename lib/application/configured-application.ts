@@ -13,16 +13,16 @@ import type { ViewEngine } from './view';
 import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
 import type { Paths } from '../routing/given-path';
 
-/** What an application goes by. */
+/** The configuration of an application. */
 export interface Configuration {
   readonly options: ResolvedOptions;
   readonly logger: SafeLog;
-  /** Whether the settings, and routers without options, mean what they mean in Express. */
+  /** True if settings, and routers without options, behave as in Express. */
   readonly asExpress: boolean;
   readonly settings: Settings;
-  /** How paths are compared; null where a setting has changed since. */
+  /** Rules for comparing paths; null after a change of a setting. */
   rules: RoutingRules | null;
-  /** Made when it is first asked for: by then the settings are read, as in Express. */
+  /** Made at the first access, with the settings of that time, as in Express. */
   router: Router | null;
 }
 
@@ -38,39 +38,39 @@ export interface ConfiguredApplication extends EventEmitter {
 }
 
 /**
- * What an application is besides a listener: a router with settings, an
- * emitter, and a place in the application that it is mounted in, as in Express.
+ * The base of an application, as in Express: an emitter with a router,
+ * settings, and a parent when mounted.
  */
 export abstract class ConfiguredApplication implements ViewHost {
-  /** Values for the whole application. `settings` are there too. */
+  /** Values for the whole application, `settings` included. */
   declare locals: Express.Locals & Record<string, Unchecked>;
-  /** The path, or the paths, that it is mounted at in another; `/` where it is not. */
+  /** The mount path, or several; `/` for an unmounted application. */
   declare mountpath: Paths;
-  /** The application that it is mounted in. */
+  /** The parent application, if mounted. */
   declare parent: ConfiguredApplication | undefined;
-  /** The engines of views by extension, dot included. */
+  /** View engines by extension, dot included. */
   declare engines: Record<string, ViewEngine>;
-  /** The views that were rendered with `cache`, by name. */
+  /** Views rendered with `cache`, by name. */
   declare cache: Record<string, RenderableView>;
-  /** The router that all is registered in, as in Express. */
+  /** The router of all registrations, as in Express. */
   declare readonly router: Router;
   /** @internal */
   declare readonly [kConfiguration]: Configuration;
 
-  /** @internal Configures a function that has this class's methods by now. */
+  /** @internal Configures a function that already has this class's methods. */
   [kConfigure](options: ResolvedOptions, logger: SafeLog, asExpress: boolean): void {
     const settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress, {
-      vet: (name, value) => vet(this, name, value),
-      wrote: () => {
+      validate: (name, value) => validate(this, name, value),
+      changed: () => {
         configuration.rules = null;
       },
     });
     const configuration: Configuration = { options, logger, asExpress, settings, rules: null, router: null };
     Object.defineProperty(this, kConfiguration, { value: configuration });
     Object.defineProperty(this, 'router', { configurable: true, enumerable: true, get: () => (configuration.router ??= makeRouter(this)) });
-    EventEmitter.prototype.on.call(this, 'mount', (parent: unknown) => mountedIn(this, parent));
+    EventEmitter.prototype.on.call(this, 'mount', (parent: unknown) => inheritFrom(this, parent));
     Object.assign(this, {
-      locals: Object.assign(Object.create(null) as object, { settings: settings.shown }),
+      locals: Object.assign(Object.create(null) as object, { settings: settings.exposed }),
       mountpath: '/',
       parent: undefined,
       engines: Object.create(null) as object,
@@ -78,7 +78,7 @@ export abstract class ConfiguredApplication implements ViewHost {
     });
   }
 
-  /** @internal How the application compares paths, by the options, and in `createServer` by the settings. */
+  /** @internal Rules for comparing paths, by the options, and in `createServer` by the settings. */
   get [kRules](): RoutingRules {
     const configuration = this[kConfiguration];
     if (configuration.rules !== null) return configuration.rules;
@@ -89,27 +89,27 @@ export abstract class ConfiguredApplication implements ViewHost {
     return (configuration.rules = makeRules({ ...compared, asExpress, answersOptions: asExpress && !routing.methodNotAllowed, isSigned: signed }));
   }
 
-  /** The settings as they stand. To change one, {@link set} it: what is written here counts as it stands, and `etag` makes no `etag fn`. */
+  /** The current settings. Use {@link set} to change one: values written here are not processed, so `etag` makes no `etag fn`. */
   get settings(): Record<string, Unchecked> {
-    return this[kConfiguration].settings.shown;
+    return this[kConfiguration].settings.exposed;
   }
 
-  /** An object's settings are written over those that stand; anything else is the program's own. */
+  /** Merges an object into the settings; any other value replaces the property. */
   set settings(given: Record<string, Unchecked>) {
     if (typeof given === 'object' && (given as unknown) !== null) Object.assign(this.settings, given);
     else assign(this, 'settings', given);
   }
 
-  /** @internal What the settings mean for requests and responses. */
+  /** @internal Settings as read by requests and responses. */
   get [kShared](): SharedSettings {
     return this[kConfiguration].settings.shared;
   }
 
   /**
    * Changes a setting, or with the name alone returns it. Those in
-   * {@link KnownSettings} have an effect at once, also on applications that are
-   * mounted here; other names are the program's own.
-   * @throws TypeError for a value that the setting can't have.
+   * {@link KnownSettings} take effect at once, also on mounted applications;
+   * other names are the program's own.
+   * @throws TypeError for an invalid value.
    */
   set<Name extends keyof KnownSettings>(name: Name, value: KnownSettings[Name]): this;
   set(name: string, value: unknown): this;
@@ -134,24 +134,24 @@ export abstract class ConfiguredApplication implements ViewHost {
     return this.set(name, false);
   }
 
-  /** Whether a setting is truthy. */
+  /** True for a truthy setting. */
   enabled(name: string): boolean {
     return Boolean(this[kConfiguration].settings.values[name]);
   }
 
-  /** Whether a setting is falsy. */
+  /** True for a falsy setting. */
   disabled(name: string): boolean {
     return !this.enabled(name);
   }
 
-  /** The path of the application as mounted, from the outermost on; empty where it is not mounted. */
+  /** The full mount path, from the outermost application on; empty for an unmounted one. */
   path(): string {
     return this.parent === undefined ? '' : this.parent.path() + String(this.mountpath);
   }
 
   /**
-   * Has views with an extension rendered by a function. Without one, the package of the extension's name is loaded.
-   * @throws TypeError for what is no function.
+   * Registers the engine of an extension. The default engine is the package named as the extension.
+   * @throws TypeError for an engine that is no function.
    */
   engine(extension: string, engine: ViewEngine): this {
     addEngine(this, extension, engine);
@@ -159,8 +159,8 @@ export abstract class ConfiguredApplication implements ViewHost {
   }
 
   /**
-   * Renders a view (see the settings `views` and `view engine`) with the locals of the application and the options.
-   * @throws Error where it is not known which engine renders it, or that can't be loaded; what else fails the callback is told.
+   * Renders a view with the application's locals and the options. See the settings `views` and `view engine`.
+   * @throws Error for an unknown engine, or one that can't be loaded; other errors go to the callback.
    */
   render(name: string, callback: RenderCallback): void;
   render(name: string, options: object | null | undefined, callback: RenderCallback): void;
@@ -176,8 +176,8 @@ function makeRouter(app: ConfiguredApplication): Router {
   return router;
 }
 
-/** @throws TypeError for a setting that changes how paths are compared, where the scope of a signature check was worked out by the options. */
-function vet(app: ConfiguredApplication, name: string | symbol, value: unknown): void {
+/** @throws TypeError for a setting that would change path comparison under a signature check. */
+function validate(app: ConfiguredApplication, name: string | symbol, value: unknown): void {
   if (name !== 'case sensitive routing' && name !== 'strict routing') return;
   if (Boolean(value) === app.enabled(name) || !isSigned(app[kConfiguration].options)) return;
   const option = name === 'strict routing' ? `ignoreTrailingSlash: ${String(!value)}` : `caseSensitive: ${String(Boolean(value))}`;
@@ -188,12 +188,12 @@ function isSigned({ security }: ResolvedOptions): boolean {
   return security.requestSignature !== undefined || security.webhooks.length > 0;
 }
 
-/** As in Express, an application that is mounted takes on settings and engines: the event is how it is told. */
-function mountedIn(app: ConfiguredApplication, parent: unknown): void {
+/** Listener of `mount`: as in Express, the application inherits settings and engines. */
+function inheritFrom(app: ConfiguredApplication, parent: unknown): void {
   const configuration = app[kConfiguration];
-  const around = (parent as Partial<ConfiguredApplication>)[kConfiguration];
+  const parentConfiguration = (parent as Partial<ConfiguredApplication>)[kConfiguration];
   const { settings, engines } = parent as { readonly settings?: unknown; readonly engines?: unknown };
-  if (around !== undefined) configuration.settings.inherit(around.settings);
+  if (parentConfiguration !== undefined) configuration.settings.inherit(parentConfiguration.settings);
   else if (typeof settings === 'object' && settings !== null) configuration.settings.inheritForeign(settings);
   if (typeof engines === 'object' && engines !== null) Object.setPrototypeOf(app.engines, engines);
   configuration.rules = null;
@@ -202,5 +202,5 @@ function mountedIn(app: ConfiguredApplication, parent: unknown): void {
 for (const name of Object.getOwnPropertyNames(EventEmitter.prototype)) {
   if (name !== 'constructor') Object.defineProperty(ConfiguredApplication.prototype, name, Object.getOwnPropertyDescriptor(EventEmitter.prototype, name) as PropertyDescriptor);
 }
-// `call`, `apply` and what else a function has: Node and others call it by these.
+// Gives it `call`, `apply` and the other methods of functions, which Node and others use.
 Object.setPrototypeOf(ConfiguredApplication.prototype, Function.prototype);

@@ -1,11 +1,11 @@
 import { assign } from '../http/assignable';
 
 /**
- * What programs write for other frameworks, and what to write here. Left out is
- * what packages look for to tell frameworks apart, and would take an
- * application for one of another's: `callback` (Koa's), `fetch` (Hono's).
+ * Methods of other frameworks, and the replacement here. Names by which
+ * packages detect a framework are left out: `callback` (Koa's), `fetch`
+ * (Hono's).
  */
-const HABITS: Readonly<Record<string, readonly [framework: string, instead: string]>> = {
+const FOREIGN_METHODS: Readonly<Record<string, readonly [framework: string, instead: string]>> = {
   register: ['Fastify', 'write app.use(path, router), with what the plugin registers in a Router()'],
   decorate: ['Fastify', 'write app.locals.name = value'],
   decorateRequest: ['Fastify', 'set it in middleware above the routes: app.use((req, res, next) => { req.name = value; next(); })'],
@@ -24,21 +24,21 @@ const HABITS: Readonly<Record<string, readonly [framework: string, instead: stri
   basePath: ['Hono', 'write app.use(path, router), with the routes in a Router()'],
 };
 
-/** What to warn of in what an application is asked to listen for. @throws TypeError for a route, as Hono registers it. */
+/** The warning for a listener that is never called. @throws TypeError for a route, as Hono registers it. */
 export function warningOf(event: unknown, listener: unknown): string | undefined {
   if (typeof listener === 'string') throw new TypeError('app.on() takes an event and a function: write app.get(path, handler) for Hono\'s app.on(method, path, handler)');
   return event === 'error' ? 'app.on("error", …) hears nothing, other than in Koa: write error middleware below the routes, app.use((error, req, res, next) => …)' : undefined;
 }
 
-const METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(HABITS).map(([name, [framework, instead]]) => {
+const THROWING_METHODS: PropertyDescriptorMap = Object.fromEntries(Object.entries(FOREIGN_METHODS).map(([name, [framework, instead]]) => {
   const method = (): never => { throw new TypeError(`app.${name}() is ${framework}'s: ${instead}`); };
   return [name, { configurable: true, get: () => method, set(this: object, value: unknown) { assign(this, name, value); } }];
 }));
 
 /**
- * Has an application answer such calls with a TypeError, by its own properties:
- * packages look for some of these names on the prototype of Express's applications.
+ * Makes such calls throw a TypeError. Uses own properties, since packages look
+ * for some of these names on the prototype of Express's applications.
  */
 export function answerHabits<App extends object>(app: App): App {
-  return Object.defineProperties(app, METHODS);
+  return Object.defineProperties(app, THROWING_METHODS);
 }

@@ -13,7 +13,7 @@ const SLOW_AFTER = 10_000;
 /** Requests of a second that are watched for hints alone where nobody has named an environment: more than an author sends by hand, few enough to cost a busy server nothing. */
 const SAMPLE = 100;
 
-/** Warns of requests that nobody answers, and answers in the place of handlers that take too long. */
+/** Warns of unanswered requests, and answers for handlers that exceed the timeout. */
 export class HandlerTimeout implements Watchman {
   readonly #watchesAll: boolean;
   /** Requests that are still watched within this second. */
@@ -23,10 +23,10 @@ export class HandlerTimeout implements Watchman {
   readonly #hints: boolean;
   readonly #logger: SafeLog;
   readonly #answer: (watch: RequestWatch, error: HttpError) => void;
-  /** What has been warned of: once for each place. */
+  /** Places already warned of. */
   readonly #told = new Set<string>();
 
-  /** @param answer Answers with the error in the place of what has the request. */
+  /** @param answer Answers with the error instead of the handlers. */
   constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
     this.#slowAfter = logging.slowAfter ?? (hints ? SLOW_AFTER : 0);
     this.#limit = server.handlerTimeout;
@@ -85,7 +85,7 @@ export class HandlerTimeout implements Watchman {
   #late(watch: RequestWatch): void {
     if (watch.isAnswered) return;
     const error = HttpError.of('HANDLER_TIMEOUT', `No answer has begun within server.handlerTimeout (${this.#limit} ms): ${stateOf(watch.holder)}`);
-    watch.standIn(() => this.#answer(watch, error));
+    watch.runInHandlerContext(() => this.#answer(watch, error));
   }
 
   #warn(run: HandlerTrace | undefined, text: string, fields: object = {}): void {
@@ -96,7 +96,7 @@ export class HandlerTimeout implements Watchman {
   }
 }
 
-/** Who has a request, and what it has come to. */
+/** The current handler of a request, and its state. */
 function stateOf(run: HandlerTrace | undefined): string {
   if (run === undefined) return 'no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback';
   if (run.state === 'running') return `the ${String(run)} has it, and still waits`;
@@ -107,7 +107,7 @@ function cameTo({ state }: HandlerTrace): string {
   return state === 'resolved' ? 'resolved to' : 'returned';
 }
 
-/** What to write instead of a value that nobody sends; undefined where the value may be but a sign of something under way. */
+/** Advice for a returned value that is not sent; undefined for a sign of pending work. */
 function adviceFor(run: HandlerTrace): string | undefined {
   try {
     const { value } = run;
@@ -140,7 +140,7 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype || Array.isArray(value);
 }
 
-/** Whether it looks like `(req, res, next)`: what takes back a subscription has no parameters. */
+/** True for the form `(req, res, next)`: an unsubscribe function has no parameters. */
 function isMiddleware(value: unknown): boolean {
   return typeof value === 'function' && value.length >= 2 && value.length <= 4;
 }

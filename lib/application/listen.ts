@@ -1,53 +1,53 @@
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net';
 import { inspect } from 'node:util';
 
-/** Where to listen; see `Application.start`. */
+/** Options of `Application.start` and `listen`. */
 export interface ListenOptions {
   /** Port to listen on; 0 picks a free one. @default `server.port`, else PORT, else 3000 */
   port?: number | undefined;
   /** Address to listen on. @default `server.host`, else every address */
   host?: string | undefined;
-  /** A Unix domain socket, or a pipe of Windows, in place of a port. @default none */
+  /** Path of a Unix domain socket or a Windows pipe, instead of a port. @default none */
   path?: string | undefined;
-  /** A descriptor that is open already, as from systemd, in place of a port. @default none */
+  /** An open descriptor, as from systemd, instead of a port. @default none */
   fd?: number | undefined;
-  /** Most connections that wait to be accepted. @default 511 */
+  /** Most connections waiting to be accepted. @default 511 */
   backlog?: number | undefined;
-  /** Whether the processes of a cluster do not share the port. @default false */
+  /** Keeps the processes of a cluster from sharing the port. @default false */
   exclusive?: boolean | undefined;
-  /** Whether an IPv6 address takes no IPv4 connections. @default false */
+  /** Refuses IPv4 connections on an IPv6 address. @default false */
   ipv6Only?: boolean | undefined;
-  /** Whether every user may read from the socket at `path`. @default false */
+  /** Lets every user read from the socket at `path`. @default false */
   readableAll?: boolean | undefined;
-  /** Whether every user may write to the socket at `path`. @default false */
+  /** Lets every user write to the socket at `path`. @default false */
   writableAll?: boolean | undefined;
-  /** Closes the server when it is aborted. @default none */
+  /** Signal that closes the server. @default none */
   signal?: AbortSignal | undefined;
 }
 
-/** Called when the server listens, or with the error that kept it from doing so. */
+/** Called when the server listens, or with the error of a failed listen. */
 export type StartCallback = (error?: Error) => void;
 
-/** What a call of `start` or `listen` asks for. */
+/** Parsed arguments of `start` or `listen`. */
 export interface ListenCall {
-  /** For Node's `server.listen`. */
+  /** Options of Node's `server.listen`. */
   readonly target: NodeListenOptions;
-  /** Most connections that wait to be accepted, where it is no part of the target. */
+  /** Most connections waiting to be accepted, if not part of the target. */
   readonly backlog: number | undefined;
   readonly callback: StartCallback | undefined;
 }
 
-/** Where to listen when a call does not say. */
+/** Default port and host. */
 export interface ListenDefaults {
   readonly port: number;
   readonly host: string | undefined;
 }
 
 /**
- * Reads the arguments of `start` and `listen`. They are Node's, but that the
- * port is the application's own where none is given. Text that is no number
- * names a socket for `listen` alone, as it does in Express.
- * @throws TypeError for what is no port, host or path.
+ * Parses the arguments of `start` and `listen`. They are Node's, with the
+ * application's own port as default. A text that is no number names a socket
+ * for `listen` alone, as in Express.
+ * @throws TypeError for an invalid port, host or path.
  */
 export function readListenArguments(given: readonly unknown[], defaults: ListenDefaults, name: 'listen' | 'start'): ListenCall {
   const last = given[given.length - 1];
@@ -61,12 +61,12 @@ export function readListenArguments(given: readonly unknown[], defaults: ListenD
   return { target: portTarget(first, host, defaults, name), backlog, callback };
 }
 
-/** Options, or what listens already: another server, a handle, a descriptor. Those and paths are for Node to judge. */
+/** Options, or an open server, handle or descriptor. Node itself checks the latter and paths. */
 function objectTarget(given: object, defaults: ListenDefaults, name: string): NodeListenOptions {
   const { port, host, path, fd } = given as ListenOptions;
-  const elsewhere = path !== undefined || fd !== undefined || '_handle' in given || 'handle' in given;
-  if (elsewhere && (port === undefined || port === null)) return given as NodeListenOptions;
-  // By name: they may be inherited, or getters of a class.
+  const hasOtherTarget = path !== undefined || fd !== undefined || '_handle' in given || 'handle' in given;
+  if (hasOtherTarget && (port === undefined || port === null)) return given as NodeListenOptions;
+  // Read by name: they may be inherited, or getters of a class.
   const { backlog, exclusive, ipv6Only, reusePort, signal } = given as NodeListenOptions & { readonly reusePort?: boolean };
   const others = { backlog, exclusive, ipv6Only, reusePort, signal };
   return { ...others, ...portTarget(port, host, defaults, name) };
@@ -83,7 +83,7 @@ function portTarget(given: unknown, givenHost: unknown, defaults: ListenDefaults
   return { port: port as number, host };
 }
 
-/** Calls back once, with the server as its `this`, as Node does: when the server listens, or with the error for which it never will. */
+/** Calls back once, with the server as `this` like Node: when it listens, or with the error that prevents it. */
 export function whenListening(server: Server, done: (error?: Error) => void): void {
   const settle = (error?: Error): void => {
     server.removeListener('listening', listens);
@@ -92,7 +92,7 @@ export function whenListening(server: Server, done: (error?: Error) => void): vo
     if (error === undefined) done.call(server);
     else done.call(server, error);
   };
-  // Bun's server hands on a null.
+  // Bun's server passes a null.
   const listens = (): void => settle();
   const closed = (): void => settle(new Error('the server was closed before it listened'));
   server.once('listening', listens);

@@ -5,10 +5,10 @@ import type { Paths } from '../routing/given-path';
 import type { FallbackListener, Handler } from '../routing/handler';
 import { kMounted } from '../routing/layer';
 
-/** By this symbol a function that calls an application leads to it. */
+/** Key of the application that a mount handler calls. */
 const kApplication = Symbol('waypost.mounted.application');
 
-/** What Express takes for an application. */
+/** An application by Express's definition. */
 export interface MountableApplication {
   (...given: never[]): unknown;
   handle(...given: unknown[]): unknown;
@@ -21,22 +21,22 @@ export interface MountableApplication {
   readonly settings?: object;
 }
 
-/** Whether Express takes it for an application. */
+/** True for an application by Express's definition. */
 export function isApplication(given: unknown): given is MountableApplication {
   return typeof given === 'function' && typeof (given as Partial<MountableApplication>).handle === 'function' && typeof (given as Partial<MountableApplication>).set === 'function';
 }
 
-/** Calls an application as Express calls one that is mounted, and gives request and response back as they were to what stands behind it. */
+/** Calls a mounted application as Express does, and restores request and response for `next`. */
 export function mounting(app: MountableApplication): Handler {
   const handler: Handler = function mounted_app(req, res, next) {
-    // An application of waypost gives them back by itself.
+    // An application of waypost restores them by itself.
     if (kMounted in app) return void app.handle(req, res, next);
-    const [ofRequest, ofResponse] = [prototypeOf(req), prototypeOf(res)];
-    const takeBack = isOfExpress4(app) ? lend(app, req) : undefined;
+    const [requestPrototype, responsePrototype] = [prototypeOf(req), prototypeOf(res)];
+    const restoreQuery = isOfExpress4(app) ? giveQuery(app, req) : undefined;
     app.handle(req, res, (error: unknown) => {
-      takeBack?.();
-      Object.setPrototypeOf(req, ofRequest);
-      Object.setPrototypeOf(res, ofResponse);
+      restoreQuery?.();
+      Object.setPrototypeOf(req, requestPrototype);
+      Object.setPrototypeOf(res, responsePrototype);
       next(error);
     });
   };
@@ -44,10 +44,10 @@ export function mounting(app: MountableApplication): Handler {
   return Object.defineProperty(handler, kApplication, { value: app });
 }
 
-/** Calls an application of another framework that takes what nothing else has taken. */
+/** Calls another framework's application as fallback. */
 export function handling(app: MountableApplication): FallbackListener {
   return (req, res) => {
-    if (isOfExpress4(app)) lend(app, req as Request);
+    if (isOfExpress4(app)) giveQuery(app, req as Request);
     app.handle(req, res);
   };
 }
@@ -58,30 +58,30 @@ export function mountedApplication(handler: object): MountableApplication | unde
 }
 
 /**
- * Tells an application where it is mounted. Of one of Express's the requests and responses keep what they inherit: by itself it would
- * lose methods of its own, such as another `render`.
+ * Emits `mount` on an application. Express's own listener replaces the prototypes of its `request` and `response`; this restores them,
+ * so that it keeps its own methods, such as another `render`.
  */
 export function announceMount(app: MountableApplication, path: Paths, parent: object, isForeign: boolean): void {
   app.mountpath = path;
   app.parent = parent;
   const { request, response } = app;
-  const [forRequests, forResponses] = [request && prototypeOf(request), response && prototypeOf(response)];
+  const [requestPrototype, responsePrototype] = [request && prototypeOf(request), response && prototypeOf(response)];
   app.emit?.('mount', parent);
   if (!isForeign) return;
-  if (request !== undefined) Object.setPrototypeOf(request, forRequests ?? null);
-  if (response !== undefined) Object.setPrototypeOf(response, forResponses ?? null);
+  if (request !== undefined) Object.setPrototypeOf(request, requestPrototype ?? null);
+  if (response !== undefined) Object.setPrototypeOf(response, responsePrototype ?? null);
 }
 
-/** In an application of Express 5, or of waypost, requests inherit it. */
+/** True for Express 4: elsewhere requests inherit `query`. */
 function isOfExpress4({ request }: MountableApplication): boolean {
   return typeof request === 'object' && !('query' in request);
 }
 
 /**
- * An application of Express 4 makes its query a property of the request, once, and puts things into it; where there is one, as here on
- * the prototype, it makes none, and takes off the prototype.
+ * Gives a request an own `query` for Express 4. Its middleware writes to `req.query` and makes none if one exists, as here on the
+ * prototype, which it then replaces.
  */
-function lend({ settings }: MountableApplication, req: Request): () => void {
+function giveQuery({ settings }: MountableApplication, req: Request): () => void {
   const { 'query parser fn': parse } = (settings ?? {}) as { readonly 'query parser fn'?: QueryParser };
   return lendQuery(req, typeof parse === 'function' ? parse : parseQuery);
 }

@@ -6,27 +6,27 @@ import { Response } from '../http/response';
 import { kSettings as kResponseSettings } from '../http/response-state';
 import type { SharedSettings } from './settings';
 
-/** The classes that an application's own servers make requests and responses of, and whose prototypes others' get. */
+/** The request and response classes of an application; others' requests get their prototypes. */
 export interface OwnClasses {
   readonly Request: new (socket: Socket) => Request;
   readonly Response: typeof Response;
 }
 
-/** Makes an application's own subclasses: they know its settings, and responses fail by the `next` of their request. */
+/** Makes an application's own subclasses with its settings. A response reports errors to the `next` of its request. */
 export function ownClasses(settings: SharedSettings, settingsOf: (app: unknown) => SharedSettings | undefined): OwnClasses {
   const classes = {
     Request: class extends Request {},
     Response: class extends Response {},
   };
-  share(classes.Request.prototype, kRequestSettings, settings);
-  share(classes.Response.prototype, kResponseSettings, settings);
+  defineHidden(classes.Request.prototype, kRequestSettings, settings);
+  defineHidden(classes.Response.prototype, kResponseSettings, settings);
   showApplication(classes.Request.prototype, kRequestSettings, settingsOf);
   showApplication(classes.Response.prototype, kResponseSettings, settingsOf);
   hideApplication(classes.Request.prototype);
   return classes as unknown as OwnClasses;
 }
 
-/** Where a program makes another application the `app` of a request or response, the settings of that count from then on, as in Express. */
+/** Defines `app`: assigning another application switches to its settings, as in Express. */
 function showApplication(prototype: object, key: symbol, settingsOf: (app: unknown) => SharedSettings | undefined): void {
   Object.defineProperty(prototype, 'app', {
     configurable: true,
@@ -34,17 +34,17 @@ function showApplication(prototype: object, key: symbol, settingsOf: (app: unkno
       return (Reflect.get(this, key) as SharedSettings).app;
     },
     set(this: object, value: unknown) {
-      const others = settingsOf(value);
-      if (others !== undefined) share(this, key, others);
+      const otherSettings = settingsOf(value);
+      if (otherSettings !== undefined) defineHidden(this, key, otherSettings);
       assign(this, 'app', value);
     },
   });
 }
 
 /**
- * On the prototype itself there is no `app`: light-my-request, given an
- * application that is the `app` of its own `request`, puts its classes beneath
- * those of Express, and from then on no server of the process works.
+ * Hides `app` on the prototype itself. Given an application that is the `app`
+ * of its own `request`, light-my-request changes Express's prototypes, and no
+ * server of the process works any more.
  */
 function hideApplication(prototype: object): void {
   const accessor = Object.getOwnPropertyDescriptor(prototype, 'app') as PropertyDescriptor;
@@ -56,14 +56,14 @@ function hideApplication(prototype: object): void {
   });
 }
 
-function share(owner: object, key: symbol, value: unknown): void {
+function defineHidden(owner: object, key: symbol, value: unknown): void {
   Object.defineProperty(owner, key, { value, writable: true, configurable: true });
 }
 
 /**
- * What requests or responses inherit from where a program has assigned it in the place of an application's own prototype; null
- * for what is no request or response, and the program's own. What it is made of other than that prototype gets it beneath:
- * settings, and the way of errors, are there.
+ * The prototype for an assigned `app.request` or `app.response`; null for an object that is no request or response, which
+ * is the program's own. The application's prototype, with its settings and error handling, is inserted beneath the assigned
+ * one if missing.
  */
 export function inheriting(given: unknown, own: object): object | null {
   const isRequest = own instanceof Request;
@@ -73,11 +73,11 @@ export function inheriting(given: unknown, own: object): object | null {
   if (given === own || isBeneath(own, given)) return given;
   let top = given;
   for (let next = Object.getPrototypeOf(top) as object; next !== base; next = Object.getPrototypeOf(top) as object) top = next;
-  // Made of another application's, which is not to be changed.
+  // Another application's prototype must not change.
   if (Object.hasOwn(top, key)) {
-    const apart = Object.create(given) as object;
-    share(apart, key, Reflect.get(own, key));
-    return apart;
+    const extended = Object.create(given) as object;
+    defineHidden(extended, key, Reflect.get(own, key));
+    return extended;
   }
   Object.setPrototypeOf(top, own);
   return given;

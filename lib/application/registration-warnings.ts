@@ -7,16 +7,16 @@ import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
 import type { SignatureHook } from '../signature/hook';
 
-/** What is registered and does not do what it looks like: a text for each. */
+/** Warnings for registrations that do not do what they seem to. */
 export function registrationWarnings(all: readonly Registered[], rules: RoutingRules, hooks: readonly SignatureHook[]): string[] {
   const routes = listRoutes(all);
   const covered = routes.flatMap(({ description: { method, path, coveredBy } }) => {
     return coveredBy === undefined ? [] : [`The route ${method} ${path} is covered by ${coveredBy}, registered before it`];
   });
   const unmet = findUnmetMiddleware(all, routes, rules).map(describeUnmet);
-  // A router that is mounted twice has everything twice.
+  // A router mounted twice would give each warning twice.
   const suspects = new Set(findSuspects(all).map(describeSuspect));
-  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsigned(all, hooks), ...unseen(all, hooks)])];
+  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsignedWarnings(all, hooks), ...expressRouterWarnings(all, hooks)])];
 }
 
 function describeSuspect(suspect: Suspect): string {
@@ -32,21 +32,21 @@ function describeSuspect(suspect: Suspect): string {
     + 'Error middleware is told by its four parameters: write (err, req, res, next)';
 }
 
-/** How many routes a text names; of more it says how many. */
-const NAMED = 3;
+/** Most routes named in a warning; the others are counted. */
+const MAX_NAMED = 3;
 
 function describeUnmet({ paths, written, routes }: UnmetMiddleware): string {
   const names = [...routes].map(({ method, path }) => `${method} ${path}`);
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
   const instead = written === null ? 'app.use(…)' : `app.use(${written}, …)`;
-  return `The middleware at ${[...paths].join(', ')} of one router does not run for ${names.slice(0, NAMED).join(', ')}${more}, which belong to routers beside it. `
+  return `The middleware at ${[...paths].join(', ')} of one router does not run for ${names.slice(0, MAX_NAMED).join(', ')}${more}, which belong to routers beside it. `
     + `If it guards them, write ${instead}, or keep it in a Router without routes; if not, mount their routers before its own`;
 }
 
-function unsigned(all: readonly Registered[], hooks: readonly SignatureHook[]): string[] {
+function unsignedWarnings(all: readonly Registered[], hooks: readonly SignatureHook[]): string[] {
   const named = all.flatMap(({ layer: { route }, patterns }) => {
-    // What stands under a path routes beneath it by itself.
-    if (route === undefined) return patterns.filter(({ segments }) => segments.length > 0).map((pattern) => ({ method: null, pattern: beneath(pattern), name: `What is mounted at ${pattern.text}` }));
+    // A handler mounted at a path has its own routing beneath it.
+    if (route === undefined) return patterns.filter(({ segments }) => segments.length > 0).map((pattern) => ({ method: null, pattern: subtreeOf(pattern), name: `What is mounted at ${pattern.text}` }));
     const methods = [...new Set(route.stack.map(({ method }) => method?.toUpperCase() ?? null))];
     return methods.flatMap((method) => patterns.map((pattern) => ({ method, pattern, name: `${method ?? 'ALL'} ${pattern.text}` })));
   });
@@ -54,20 +54,20 @@ function unsigned(all: readonly Registered[], hooks: readonly SignatureHook[]): 
   return [...names].map((name) => `${name} lies beneath an included path but is not covered by the signature check`);
 }
 
-/** Warns of what Express routes within itself: a target that is rewritten there is not seen. */
-function unseen(all: readonly Registered[], hooks: readonly SignatureHook[]): string[] {
-  const patterns = all.filter(({ layer }) => layer.route === undefined && routesByItself(layer.origin)).flatMap((each) => each.patterns);
-  const names = new Set(patterns.filter((pattern) => hooks.some(({ scope }) => scope.divides(beneath(pattern)))).map(({ text }) => text));
+/** Warnings for Express's own routers, whose rewrites of the target the check does not see. */
+function expressRouterWarnings(all: readonly Registered[], hooks: readonly SignatureHook[]): string[] {
+  const patterns = all.filter(({ layer }) => layer.route === undefined && isExpressRouter(layer.origin)).flatMap((each) => each.patterns);
+  const names = new Set(patterns.filter((pattern) => hooks.some(({ scope }) => scope.divides(subtreeOf(pattern)))).map(({ text }) => text));
   return [...names].map((name) => `What Express has at ${name} may rewrite the URL or the method by itself, which the signature check does not see: include all paths that lead into it, or rewrite above it`);
 }
 
-/** Whether it is an application or a router of Express, which finds its routes by itself. */
-function routesByItself(origin: object): boolean {
+/** True for an application or router of Express, which does its own routing. */
+function isExpressRouter(origin: object): boolean {
   const { handle, stack, set } = (mountedApplication(origin) ?? origin) as { readonly handle?: unknown; readonly stack?: unknown; readonly set?: unknown };
   return typeof handle === 'function' && (typeof set === 'function' || Array.isArray(stack)) && !(kMounted in (mountedApplication(origin) ?? origin));
 }
 
-/** Everything beneath a pattern; where it takes the rest of a path by an expression, itself. */
-function beneath(pattern: Pattern): Pattern {
+/** The pattern of all paths beneath a pattern; itself for one with a tail expression. */
+function subtreeOf(pattern: Pattern): Pattern {
   return pattern.tail !== undefined ? pattern : new Pattern(`${pattern.text}/**`, [...pattern.segments, { kind: 'deep' }]);
 }

@@ -28,7 +28,7 @@ import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
-import { methodsFor, takes } from '../routing/takes';
+import { methodsFor, takes } from '../routing/route-finder';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
@@ -36,14 +36,14 @@ import { SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
 import { isDisputed, pathEnd, pathOf, pathStart } from '../target/target';
 
-/** The application whose way it is. */
+/** The application of a request way. */
 export interface WayApplication extends Mounted {
   readonly rules: RoutingRules;
   /** Runs the application's router. */
   run(req: Request, res: Response, done: NextFunction): void;
 }
 
-/** What a way takes from its application. */
+/** The parts that a way takes from its application. */
 export interface RequestWayParts {
   readonly options: ResolvedOptions;
   readonly logger: SafeLog;
@@ -52,16 +52,16 @@ export interface RequestWayParts {
   readonly hooks: readonly SignatureHook[];
 }
 
-/** The suffix that asks for `res.xJson` (INTERFACE section 4.3). */
+/** The suffix that selects `res.xJson` (INTERFACE section 4.3). */
 const SUFFIX = '.xJson';
 
 /**
- * A request's way through an application: adopted, checked for its signature
- * (headers, then bytes), its body captured when a route can take it, then
- * routed; what is left is an error, the fallback, or not found.
+ * The way of requests through an application: adoption, signature check
+ * (headers, then bytes), capture of the body if a route can take it, routing;
+ * then error, fallback, or not found.
  */
 export class RequestWay implements RunHost {
-  /** Takes what nothing registered has taken. */
+  /** Listener for unhandled requests. */
   fallback: FallbackListener | null = null;
   readonly isChecking: boolean;
   readonly #app: WayApplication;
@@ -71,11 +71,11 @@ export class RequestWay implements RunHost {
   readonly #adoption: Adoption;
   readonly #signatures: SignatureCheck;
   readonly #bodies: BodyReader;
-  /** Null where no request is to be logged. */
+  /** Null if requests are not logged. */
   readonly #accessLog: AccessLog | null;
   readonly #handlerTimeout: HandlerTimeout;
   readonly #hosts = new HostCheck();
-  /** Whether OpenTelemetry is there, as far as is known: to look for it costs more than a request should. */
+  /** Caches the search for OpenTelemetry, which is too slow for every request; null for unknown. */
   #isInstrumented: boolean | null = null;
 
   constructor(app: WayApplication, { options, logger, listener, adoption, hooks }: RequestWayParts) {
@@ -86,44 +86,44 @@ export class RequestWay implements RunHost {
     this.#adoption = adoption;
     this.isChecking = hooks.length > 0;
     this.#bodies = new BodyReader(options.body);
-    this.#signatures = new SignatureCheck(hooks, options.body.limit, { invite: (request) => this.#bodies.invite(request), failed: ({ req, res }, error) => this.#failed(req, res, error) });
+    this.#signatures = new SignatureCheck(hooks, options.body.limit, { sendContinue: (request) => this.#bodies.sendContinue(request), failed: ({ req, res }, error) => this.#failed(req, res, error) });
     const { requests } = options.logging;
     this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
-    this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerInstead(watch, error));
+    this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerForHandlers(watch, error));
   }
 
   get rules(): RoutingRules {
     return this.#app.rules;
   }
 
-  /** To be called when something has been registered. */
+  /** Called after each registration. */
   changed(): void {
     this.#isInstrumented = null;
   }
 
-  /** Takes a request, as calling the application does; `next` goes on with what it has not taken. */
+  /** Serves a request, as calling the application does; an unhandled one goes to `next`. */
   take(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
-    if (res.socket === null && req[kOriginalUrl] === undefined) this.#wait(req, res, next);
+    if (res.socket === null && req[kOriginalUrl] === undefined) this.#waitInPipeline(req, res, next);
     else this.#begin(req, res, next);
   }
 
-  /** Apart from `take`, which would make room for the closure at each request. */
-  #wait(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
+  /** Separate from `take`, where V8 would allocate the closure's context for every request. */
+  #waitInPipeline(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     beginInPipeline(req, res, this.#options.server.pipelining, () => this.#begin(req, res, next));
   }
 
   #begin(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
     const parent = req[kRun];
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
-    // An object that inherits from a request has lost its URL with its prototype: as in Express no layer matches.
+    // An object that inherited its URL from a request has lost it by adoption: as in Express no layer matches.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
     if (!this.#listener.carriesOut(req, res)) return;
     let watch: RequestWatch | null | undefined;
     req.res = res;
     if (res.req !== req) leadTo(req, res);
     if (req[kOriginalUrl] === undefined) {
-      // What has been answered is this very request: its connection may close behind that, and whoever handed it on late wants it to go on.
+      // An ended response is this request's own: a late caller expects `next` even while the connection closes.
       if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {
         req.resume();
         return;
@@ -153,7 +153,7 @@ export class RequestWay implements RunHost {
     const run = new ApplicationRun(this, req, res, next, leave, watch);
     if (req.url.includes(SUFFIX) && parent === undefined) this.#cutSuffix(run);
     if (!run.isChecked) return this.#enter(run);
-    // What is refused is answered before anything looks at the body.
+    // A refusal comes before the body is read, so the close is announced here.
     if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
     this.#ask(run);
   }
@@ -166,25 +166,25 @@ export class RequestWay implements RunHost {
     return this.#handlerTimeout.takes() ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
   }
 
-  /** Routes a path that ends in the suffix, and that no route takes, without it. What a mounted application does not take, the one around judges by itself. */
+  /** Routes a path without its suffix if no route takes it as sent. An outer application decides for itself. */
   #cutSuffix(run: ApplicationRun): void {
     const { method, url } = run.req;
     if (!pathOf(url).endsWith(SUFFIX) || this.#takes(method, url)) return;
     const end = pathEnd(url, pathStart(url));
-    const bare = url.slice(0, end - SUFFIX.length) + url.slice(end);
-    if (!isDisputed(bare) && (run.outer === undefined || this.#takes(method, bare))) run.cutSuffix(bare);
+    const unsuffixed = url.slice(0, end - SUFFIX.length) + url.slice(end);
+    if (!isDisputed(unsuffixed) && (run.outer === undefined || this.#takes(method, unsuffixed))) run.cutSuffix(unsuffixed);
   }
 
   #takes(method: string, url: string): boolean {
     return takes(this.#app, method, pathOf(url), this.rules);
   }
 
-  /** Reads the body where a route can take it, and runs what is registered. */
+  /** Reads the body if a route can take it, then runs the router. */
   #enter(run: ApplicationRun): void {
     const { req } = run;
     run.hasBody = hasBody(req);
     if (run.hasBody) return this.#readBody(run);
-    this.#bodies.pass(req);
+    this.#bodies.release(req);
     this.#route(run);
   }
 
@@ -197,7 +197,7 @@ export class RequestWay implements RunHost {
     try {
       this.#app.run(run.req, run.res, run.next);
     } catch (error) {
-      // What was registered and can't be, or a router of the program's own.
+      // The throw of an invalid registration, or of a program's own router.
       this.ended(run, error);
     }
   }
@@ -215,57 +215,57 @@ export class RequestWay implements RunHost {
     const { req, res, outer } = run;
     if (outer !== undefined) this.#handBack(run, outer, error);
     else if (error) this.#failed(req, res, error);
-    else this.#untaken(run);
+    else this.#unmatched(run);
   }
 
   #handBack(run: ApplicationRun, outer: NextFunction, error: unknown): void {
     const { req, parent } = run;
-    const handOn = (): void => {
+    const callNext = (): void => {
       run.restoreSuffix();
       if (parent?.root != null) parent.root.reached = run.reached ?? parent.root.reached;
       req[kRun] = parent;
       run.watch?.leave(this.#handlerTimeout);
       outer(error || undefined);
     };
-    if (!run.isChecked) handOn();
-    else if (run.isHandedOut) admitBehind(run, run.enteredUrl, handOn);
-    // A router around asks its own application, if that checks anything.
-    else admit(run, handOn);
+    if (!run.isChecked) callNext();
+    else if (run.isForeignNext) admitBehind(run, run.enteredUrl, callNext);
+    // An outer router asks its own application, if that checks signatures.
+    else admit(run, callNext);
   }
 
   failed({ req, res }: ApplicationRun, error: unknown): void {
     this.#failed(req, res, error);
   }
 
-  #untaken(run: ApplicationRun): void {
+  #unmatched(run: ApplicationRun): void {
     const { req, res } = run;
-    // A handler has answered, or is about to, and called next() besides.
+    // A handler has answered, or is about to, and also called next().
     if (res.headersSent || res[kAnswering]) return;
     if (this.fallback === null) {
       answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? methodsFor(this.#app, pathOf(req.url), this.rules) : null);
       return;
     }
-    // It takes the target as sent, of which the scope may think otherwise than of the one without its suffix.
+    // The fallback gets the target as sent, on which the scope may decide differently.
     run.restoreSuffix();
     req[kRun] = run;
-    if (run.isChecked) admit(run, () => this.#fall(run));
-    else this.#fall(run);
+    if (run.isChecked) admit(run, () => this.#callFallback(run));
+    else this.#callFallback(run);
   }
 
-  #fall({ req, res, watch }: ApplicationRun): void {
+  #callFallback({ req, res, watch }: ApplicationRun): void {
     const listener = this.fallback as FallbackListener;
-    watch?.begins();
+    watch?.beforeCall();
     guardedCall(() => listener(req, res), (error) => this.#failed(req, res, error));
   }
 
-  /** Answers with an error in the place of the handlers that have the request; what they still do is too late. */
-  #answerInstead({ request, response }: RequestWatch, error: unknown): void {
+  /** Answers with an error instead of the current handlers, whose later output is ignored. */
+  #answerForHandlers({ request, response }: RequestWatch, error: unknown): void {
     for (let run = (request as RoutedRequest)[kRun]?.root; run instanceof ApplicationRun; run = run.parent?.root) run.isStopped = true;
     takeOver(response);
     this.#failed(request, response, error);
   }
 
-  /** Answers with an error, whatever a program has left on request and response: it may come from a timer, where a throw would end the process. */
+  /** Answers with an error, and never throws: it may run in a timer, where a throw ends the process. */
   #failed(req: Request, res: Response, error: unknown): void {
     RequestWatch.over(req)?.failed(error);
     try {
@@ -273,7 +273,7 @@ export class RequestWay implements RunHost {
         this.#logger.error({ err: error, ...loggedRequest(req), ...hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
         return;
       }
-      // An Express application that the request was handed to meanwhile has put its own on.
+      // A mounted Express application may have replaced the prototypes.
       this.#adoption.reclaim(req, res);
       answerError(res, error);
     } catch (failure) {

@@ -13,9 +13,10 @@ import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
 import { https as nodeHttps } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
+import { isUpgradeTaken } from './upgrade';
 import { WriteTimeout } from './write-timeout';
 
-/** What an application listens with: Node's own server, plain or with TLS. */
+/** Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
 
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -27,7 +28,7 @@ function urlOf(address: AddressInfo | string | null, isSecure: boolean): string 
   return `http${isSecure ? 's' : ''}://${host}:${address.port}`;
 }
 
-/** How long `close` waits for the request of a connection that has asked for nothing yet, in milliseconds: it may be under way. */
+/** Grace of `close` for a first request under way on a new connection, in milliseconds. */
 const UNASKED = 500;
 
 /** How long `close` lets requests end, in milliseconds. */
@@ -44,11 +45,11 @@ export class Listener {
   readonly #keep = keeping(this.#sockets);
   readonly #keepBeneath = keeping(this.#beneath);
   readonly #writeTimeout: WriteTimeout;
-  /** Whether each has said that it listens; `server.listening` says so a turn too early. */
+  /** Servers, with true once one has emitted `listening`; `server.listening` is set a turn earlier. */
   readonly #servers = new Map<NodeServer, boolean>();
   readonly #closeListeners: () => readonly CloseListener[];
   #closing: Promise<void> | null = null;
-  /** Whether they were called since a server was made last. */
+  /** True if they were called since the last server was made. */
   #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
@@ -69,7 +70,7 @@ export class Listener {
     return first;
   }
 
-  /** Whether the application's work on a request is to go on: not for what comes behind the last that a connection is drained of. */
+  /** False for requests behind the last response of a drained connection. */
   carriesOut(req: IncomingMessage, res: ServerResponse): boolean {
     return this.#closing === null || !this.#sockets.has(req.socket) || isCarriedOut(req, res);
   }
@@ -121,13 +122,13 @@ export class Listener {
 
   #make(listener: RequestListener): NodeServer {
     const { http, https, properties } = this.#settings;
-    const options = { ...http, ...this.#classes };
-    const server = https === undefined
+    const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
+    const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...https, ...options }, listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-      // Who listens besides decides alone, as on a server of Node: what it refuses must not reach a handler.
+      // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
       const isAlone = server.listenerCount('checkContinue') === 1;
       // The body is asked for when it is wanted: a refused request need not send it. Where there is none, Node would close the connection behind an answer without.
       if (!isAlone || (hasBody(req) && isOnlyListener(server, listener))) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
@@ -210,7 +211,7 @@ export class Listener {
     // Not yet: while something kept the loop a client may have asked for more, and closed with that unread the connection would be reset, answers that it still reads included.
     closeIdle(this.#sockets, () => true, () => {
       for (const server of running) {
-        // Otherwise the program, or its signal, closes it already, and the connections are waited for all the same.
+        // Otherwise the program, or its signal, closes it already; its connections are awaited too.
         if (server.listening) server.close();
       }
     });
@@ -225,7 +226,7 @@ export class Listener {
     clearTimeout(timer);
   }
 
-  /** One connection must not keep the others from being drained, whatever a program has left on its response. */
+  /** Drains one connection; an error on its response must not stop the others. */
   #drainOne(socket: Connection): void {
     try {
       if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
@@ -252,7 +253,7 @@ function keeping<T extends Socket>(sockets: Set<T>): (socket: T) => void {
   };
 }
 
-/** Whether a connection has sent no byte of a request yet. Of TLS, the handshake does not count. */
+/** True for a connection without a byte of a request. A TLS handshake does not count. */
 function isUnasked(socket: Socket): boolean {
   return socket.bytesRead === 0;
 }
@@ -270,12 +271,12 @@ function destroyUnasked(socket: Socket): void {
   const destroy = (): void => {
     if (isUnasked(socket)) socket.destroy();
   };
-  // By then, what has come while something kept the loop is read.
+  // After that delay, data that arrived during a blocked event loop has been read.
   const timer = setTimeout(() => setImmediate(destroy), UNASKED);
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** Whether nothing else is given a server's requests, which would read a body without asking for it. */
+/** True for a server without other `request` listeners, which could read a body unasked. */
 function isOnlyListener(server: NodeServer, listener: RequestListener): boolean {
   const listeners = server.rawListeners('request');
   return listeners.length === 1 && listeners[0] === listener;

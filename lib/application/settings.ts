@@ -12,19 +12,19 @@ import { qs } from '../packages';
 import { View } from './view';
 import type { ViewClass } from './views';
 
-/** The settings that have an effect, by Express's names. Any other name may be set too, for the program's own use. */
+/** Settings with an effect, by Express's names. Any other name may be set for the program's own use. */
 export interface KnownSettings {
-  /** Whether an absolute name of a view may lead out of the directories in `views`. @default false, in `express()` true */
+  /** Lets an absolute name of a view lead out of the directories in `views`. @default false, in `express()` true */
   'absolute views': boolean | undefined;
-  /** Whether `/A` and `/a` are two paths. In `express()` it counts where it is set before the first path is registered. Can't be changed where request signatures are checked. @default `routing.caseSensitive` */
+  /** Makes `/A` and `/a` two paths. In `express()` it must be set before the first path is registered. Can't be changed where request signatures are checked. @default `routing.caseSensitive` */
   'case sensitive routing': boolean | undefined;
   /** Name of the environment; in `development` error details reach a client. @default `env` */
   env: string;
-  /** ETag on responses made by `send`, `json` and their kin, or what makes it of a body. @default `etag` */
+  /** ETag on responses of `send`, `json` and their kin, or a function of the body. @default `etag` */
   etag: boolean | 'weak' | 'strong' | ((body: Buffer) => string | undefined);
-  /** What `etag` has become; undefined for none. */
+  /** The function made of `etag`; undefined for none. */
   'etag fn': ((body: Buffer) => string | undefined) | undefined;
-  /** Whether `res.json` writes `<`, `>` and `&` as escapes. @default undefined: as they are */
+  /** Escapes `<`, `>` and `&` in `res.json`. @default undefined: as they are */
   'json escape': boolean | undefined;
   /** Second argument of `JSON.stringify` in `res.json`. @default undefined: none */
   'json replacer': JsonReplacer | undefined;
@@ -32,77 +32,77 @@ export interface KnownSettings {
   'json spaces': number | string | undefined;
   /** Name of the query parameter that names the function which `res.jsonp` calls. @default 'callback' */
   'jsonp callback name': string;
-  /** How `req.query` is made: flat, with brackets (the package qs), not at all, or by a function of what follows the `?`. @default 'simple' */
+  /** Parser of `req.query`: flat, with brackets (the package qs), none, or a function of the text after the `?`. @default 'simple' */
   'query parser': boolean | 'simple' | 'extended' | QueryParser;
-  /** What `query parser` has become; undefined for none. */
+  /** The function made of `query parser`; undefined for none. */
   'query parser fn': QueryParser | undefined;
-  /** Whether `/a/` and `/a` are two paths. In `express()` as `case sensitive routing`. Can't be changed where request signatures are checked. @default not `routing.ignoreTrailingSlash` */
+  /** Makes `/a/` and `/a` two paths. In `express()` as `case sensitive routing`. Can't be changed where request signatures are checked. @default not `routing.ignoreTrailingSlash` */
   'strict routing': boolean | undefined;
-  /** How many labels of the host name are no subdomain. @default 2 */
+  /** Number of host name labels that are no subdomain. @default 2 */
   'subdomain offset': number;
-  /** Whose `X-Forwarded-*` headers are believed; an application that is mounted takes its parent's unless it has its own. @default `server.trustProxy` */
+  /** Proxies whose `X-Forwarded-*` headers are trusted; a mounted application without its own takes its parent's. @default `server.trustProxy` */
   'trust proxy': TrustProxy | undefined;
-  /** What `trust proxy` has become. */
+  /** The function made of `trust proxy`. */
   'trust proxy fn': TrustFunction;
-  /** What makes views of their names. @default waypost's own */
+  /** Class of views. @default waypost's own */
   view: ViewClass;
-  /** Whether views are looked up once, and engines told to keep what they have compiled. @default true where `env` is `production`, else undefined */
+  /** Caches looked-up views, and tells engines to cache compiled templates. @default true where `env` is `production`, else undefined */
   'view cache': boolean | undefined;
   /** Extension of views whose names have none. @default undefined: none */
   'view engine': string | undefined;
-  /** The directory that views stand in, or several. @default 'views' in the directory that the program was started in */
+  /** The directory of views, or several. @default 'views' in the directory that the program was started in */
   views: string | readonly string[];
   /** No effect: the header is never sent. @default false */
   'x-powered-by': boolean | undefined;
 }
 
-/** Environments in which an Express program's errors are shown: its own tests look at them. Express shows them in all but `production`. */
-const SHOWING: readonly string[] = ['development', 'test'];
+/** Environments that show error details in `express()`, since tests read them. Express shows them in all but `production`. */
+const DETAILED_ENVIRONMENTS: readonly string[] = ['development', 'test'];
 
-/** Whose settings they are. */
+/** The owner of settings. */
 export interface SettingsHost {
-  /** @throws TypeError for a value that the setting can't have here. */
-  vet(name: string | symbol, value: unknown): void;
-  /** Told what was written; null for any. */
-  wrote(name: string | symbol | null): void;
+  /** @throws TypeError for a value that this owner can't have. */
+  validate(name: string | symbol, value: unknown): void;
+  /** Called with a written name; null for any. */
+  changed(name: string | symbol | null): void;
 }
 
-/** What requests and responses look at: one object that stands on their prototypes, changed in place. */
+/** Settings as read by requests and responses: one object on their prototypes, changed in place. */
 export type SharedSettings = RequestSettings & ResponseSettings;
 
-/** What follows from the settings that a program changes. */
-type Meaning = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'>;
+/** Values derived from the changeable settings. */
+type DerivedSettings = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'>;
 
 /**
- * The settings of one application, by name. What they mean for requests is
- * worked out when they are set, so that no request has to ask.
+ * The settings of one application, by name. Values for requests are derived
+ * when a setting changes, never per request.
  */
 export class Settings {
-  /** As set; names that are not set here are looked up in the parent's, by the prototype. */
+  /** Values as set; the parent's are the prototype. */
   readonly values: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  /** The same for a program, which may write to it: as in Express that counts as it stands, and makes nothing else of it. */
-  readonly shown: Record<string, unknown>;
+  /** A writable view for the program: as in Express, written values are not processed. */
+  readonly exposed: Record<string, unknown>;
   readonly shared: SharedSettings;
   readonly #children = new Set<Settings>();
-  /** Whether `trust proxy` is only the default, and gives way to a parent's. */
+  /** True while `trust proxy` is the default, which a parent's replaces. */
   #trustsByDefault: boolean;
-  /** Whether an application of Express stands around. */
-  #asks = false;
-  /** Whether `etag` is more than the default. */
+  /** True if an outer application is Express's, which does not report changes. */
+  #derivesOnRead = false;
+  /** True once `etag` was set. */
   #setsEtag = false;
-  readonly #showing: readonly string[];
+  readonly #detailedEnvironments: readonly string[];
   readonly #host: SettingsHost;
 
-  /** @param fixed What no setting changes. @param asExpress Whether what `createServer` decides otherwise than Express is decided as Express does. */
+  /** @param fixed Values that no setting changes. @param asExpress True for Express's defaults instead of those of `createServer`. */
   constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'logger'>, asExpress: boolean, host: SettingsHost) {
     this.#host = host;
-    this.shown = this.#show();
-    this.#showing = asExpress ? SHOWING : ['development'];
+    this.exposed = this.#expose();
+    this.#detailedEnvironments = asExpress ? DETAILED_ENVIRONMENTS : ['development'];
     this.#trustsByDefault = server.trustsByDefault;
     Object.assign(this.values, {
       env,
       etag,
-      'etag fn': entityTagOf(etag),
+      'etag fn': compileETag(etag),
       'jsonp callback name': 'callback',
       'query parser': 'simple',
       'query parser fn': parseQuery,
@@ -114,93 +114,93 @@ export class Settings {
       'x-powered-by': false,
     });
     if (env === 'production') this.values['view cache'] = true;
-    // As in Express what is not asked for is a parent's to say.
+    // As in Express a parent decides on unset settings.
     if (!asExpress || routing.caseSensitive) this.values['case sensitive routing'] = routing.caseSensitive;
     if (!asExpress || !routing.ignoreTrailingSlash) this.values['strict routing'] = !routing.ignoreTrailingSlash;
-    this.shared = { ...fixed, asExpress, files: new KnownFiles(), ...this.#meaning() };
+    this.shared = { ...fixed, asExpress, files: new KnownFiles(), ...this.#derive() };
   }
 
-  /** @throws TypeError for a value that the setting can't have; nothing has changed then. */
+  /** @throws TypeError for an invalid value, before any change. */
   set(name: string, value: unknown): void {
     if (name === 'subdomain offset' && !(Number.isInteger(value) && Number(value) >= 0)) {
       throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
     }
-    const make = MAKERS.get(name);
-    const made = make?.(value);
-    this.#host.vet(name, value);
-    if (make !== undefined) this.values[`${name} fn`] = made;
+    const compile = COMPILERS.get(name);
+    const compiled = compile?.(value);
+    this.#host.validate(name, value);
+    if (compile !== undefined) this.values[`${name} fn`] = compiled;
     if (name === 'trust proxy') this.#trustsByDefault = false;
     this.values[name] = value;
-    this.#wrote(name);
+    this.#changed(name);
   }
 
-  #show(): Record<string, unknown> {
-    const done = (name: string | symbol | null, isDone: boolean): boolean => {
-      if (isDone) this.#wrote(name);
-      return isDone;
+  #expose(): Record<string, unknown> {
+    const notify = (name: string | symbol | null, isChanged: boolean): boolean => {
+      if (isChanged) this.#changed(name);
+      return isChanged;
     };
     return new Proxy(this.values, {
       defineProperty: (values, name, descriptor) => {
-        this.#host.vet(name, 'value' in descriptor ? descriptor.value : values[name as string]);
-        return done(name, Reflect.defineProperty(values, name, descriptor));
+        this.#host.validate(name, 'value' in descriptor ? descriptor.value : values[name as string]);
+        return notify(name, Reflect.defineProperty(values, name, descriptor));
       },
       deleteProperty: (values, name) => {
-        this.#host.vet(name, undefined);
-        return done(name, Reflect.deleteProperty(values, name));
+        this.#host.validate(name, undefined);
+        return notify(name, Reflect.deleteProperty(values, name));
       },
-      setPrototypeOf: (values, prototype) => done(null, Reflect.setPrototypeOf(values, prototype)),
+      setPrototypeOf: (values, prototype) => notify(null, Reflect.setPrototypeOf(values, prototype)),
     });
   }
 
-  #wrote(name: string | symbol | null): void {
+  #changed(name: string | symbol | null): void {
     if (name === 'etag') this.#setsEtag = true;
-    this.#share();
-    this.#host.wrote(name);
+    this.#update();
+    this.#host.changed(name);
   }
 
-  /** Takes on what a parent has set and this one has not, from now on. */
+  /** Inherits a parent's settings for all unset ones, from now on. */
   inherit(parent: Settings): void {
     parent.#children.add(this);
-    if (this.#trustsByDefault) this.#forgetTrust();
+    if (this.#trustsByDefault) this.#deleteTrust();
     Object.setPrototypeOf(this.values, parent.values);
-    if (parent.#asks) this.#ask();
-    else this.#share();
+    if (parent.#derivesOnRead) this.#deriveOnRead();
+    else this.#update();
   }
 
-  /** The same of an application of Express. What is set there later nobody tells: it is asked whenever it counts, as in Express. */
+  /** The same for an application of Express. It does not report changes, so its settings are read at each use. */
   inheritForeign(values: object): void {
-    if (this.#trustsByDefault && typeof (values as Record<string, unknown>)['trust proxy fn'] === 'function') this.#forgetTrust();
+    if (this.#trustsByDefault && typeof (values as Record<string, unknown>)['trust proxy fn'] === 'function') this.#deleteTrust();
     Object.setPrototypeOf(this.values, values);
-    this.#ask();
+    this.#deriveOnRead();
   }
 
-  #forgetTrust(): void {
+  #deleteTrust(): void {
     delete this.values['trust proxy'];
     delete this.values['trust proxy fn'];
   }
 
-  #ask(): void {
-    this.#asks = true;
-    for (const name of Object.keys(this.#meaning()) as (keyof Meaning)[]) {
-      Object.defineProperty(this.shared, name, { get: () => this.#meaning()[name], enumerable: true, configurable: true });
+  #deriveOnRead(): void {
+    this.#derivesOnRead = true;
+    for (const name of Object.keys(this.#derive()) as (keyof DerivedSettings)[]) {
+      Object.defineProperty(this.shared, name, { get: () => this.#derive()[name], enumerable: true, configurable: true });
     }
-    for (const child of this.#children) child.#ask();
+    for (const child of this.#children) child.#deriveOnRead();
   }
 
-  /** Tells requests and responses of the settings, here and in what is mounted here. */
-  #share(): void {
-    if (this.#asks) return;
-    Object.assign(this.shared, this.#meaning());
-    for (const child of this.#children) child.#share();
+  /** Updates the shared settings, here and in mounted applications. */
+  #update(): void {
+    if (this.#derivesOnRead) return;
+    Object.assign(this.shared, this.#derive());
+    for (const child of this.#children) child.#update();
   }
 
-  #meaning(): Meaning {
+  #derive(): DerivedSettings {
     const { values } = this;
-    const made = values['etag fn'];
+    const compiled = values['etag fn'];
     return {
-      development: this.#showing.includes(values['env'] as string),
-      etag: typeof made === 'function' ? entityTagBy(made as EntityTag) : undefined,
-      // False by default with `createServer`, where it is of what is made anew each time.
+      development: this.#detailedEnvironments.includes(values['env'] as string),
+      etag: typeof compiled === 'function' ? withBytes(compiled as EntityTag) : undefined,
+      // Unset, `etag` is false with `createServer`, but only for generated bodies.
       fileEtag: !this.#setsEtag || Boolean(values['etag']),
       stringify: jsonWriter(values['json replacer'] as JsonReplacer | undefined, values['json spaces'] as number | string | undefined, Boolean(values['json escape'])),
       jsonpCallback: String(values['jsonp callback name']),
@@ -211,7 +211,7 @@ export class Settings {
   }
 }
 
-function entityTagOf(given: unknown): EntityTag | undefined {
+function compileETag(given: unknown): EntityTag | undefined {
   switch (given) {
     case true:
     case 'weak':
@@ -226,18 +226,18 @@ function entityTagOf(given: unknown): EntityTag | undefined {
   }
 }
 
-/** As in Express, a function of the program's gets bytes, whatever was sent. */
-function entityTagBy(made: EntityTag): EntityTag {
-  if (made === weakEntityTag || made === strongEntityTag) return made;
-  return (body) => made(typeof body === 'string' ? Buffer.from(body) : body);
+/** As in Express, a function of the program always gets bytes. */
+function withBytes(compiled: EntityTag): EntityTag {
+  if (compiled === weakEntityTag || compiled === strongEntityTag) return compiled;
+  return (body) => compiled(typeof body === 'string' ? Buffer.from(body) : body);
 }
 
-function trustOf(given: unknown): TrustFunction {
-  // As in Express, nothing at all trusts nobody.
+function compileTrust(given: unknown): TrustFunction {
+  // As in Express, a falsy value trusts no proxy.
   return resolveOptions({ server: { trustProxy: given || false } }, {}).server.trusts;
 }
 
-/** One function for all: applications by which queries are read alike have one query in common. */
+/** One function for all applications, so that those with equal parsers share `req.query`. */
 function parseExtended(text: string): Record<string, unknown> {
   return qs().parse(text, { allowPrototypes: true });
 }
@@ -246,7 +246,7 @@ function parseNone(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
 }
 
-function queryParserOf(given: unknown): QueryParser | undefined {
+function compileQueryParser(given: unknown): QueryParser | undefined {
   if (typeof given === 'function') return given as QueryParser;
   switch (given) {
     case true:
@@ -261,16 +261,16 @@ function queryParserOf(given: unknown): QueryParser | undefined {
   }
 }
 
-/** By setting, what checks its value and makes the function that the setting of the name with ` fn` holds. */
-const MAKERS: ReadonlyMap<string, (given: unknown) => unknown> = new Map<string, (given: unknown) => unknown>([
-  ['etag', entityTagOf], ['query parser', queryParserOf], ['trust proxy', trustOf],
+/** For each setting, the check of its value that makes the function of `<name> fn`. */
+const COMPILERS: ReadonlyMap<string, (given: unknown) => unknown> = new Map<string, (given: unknown) => unknown>([
+  ['etag', compileETag], ['query parser', compileQueryParser], ['trust proxy', compileTrust],
 ]);
 
 function defaultViews(): string {
   try {
     return resolve('views');
   } catch {
-    // The working directory is gone.
+    // The working directory no longer exists.
     return 'views';
   }
 }

@@ -12,34 +12,53 @@ import type { SentTarget, SignatureHook } from '../signature/hook';
 import { TargetViews } from '../signature/scope/target-views';
 import { guardedPart } from '../target/target';
 
-/** A listener for requests to switch protocols, as that of Node's `upgrade` event. */
+/** A listener of upgrade requests, as of Node's `upgrade` event. Its property `protocols` may name others than `websocket`. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
 
-/** A request to switch protocols on its way through the listeners. */
+/** A listener and the protocols that it names; `once` wraps it. */
+interface Named {
+  readonly protocols?: readonly string[];
+  readonly listener?: Named;
+}
+
+/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
+export function isUpgradeTaken({ headers: { upgrade = '' } }: IncomingMessage, listeners: readonly unknown[]): boolean {
+  if (listeners.length === 0) return false;
+  const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];
+  const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
+  return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));
+}
+
+function namesOf(listeners: readonly unknown[]): string[] {
+  return (listeners as readonly Named[]).flatMap(({ protocols, listener }) => protocols ?? listener?.protocols ?? []);
+}
+
+/** An upgrade request in progress. */
 interface Upgrade {
   readonly req: Request;
   readonly socket: Duplex;
   readonly head: Buffer;
   readonly sent: SentTarget;
-  /** The hooks that have let it through. */
+  /** The hooks that it has passed. */
   readonly passed: SignatureHook[];
 }
 
-/** The listeners of an application for requests to switch protocols, behind its checks of signatures. */
+/** The upgrade listeners of an application, behind its signature checks. */
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
   readonly #logger: SafeLog;
   readonly #hosts = new HostCheck();
   readonly #listeners: () => readonly UpgradeListener[];
 
-  /** @param listeners Returns those that listen by now. */
+  /** @param listeners Returns the current listeners. */
   constructor(hooks: readonly SignatureHook[], logger: SafeLog, listeners: () => readonly UpgradeListener[]) {
     this.#hooks = hooks;
     this.#logger = logger;
     this.#listeners = listeners;
+    Object.defineProperty(this.take, 'protocols', { get: () => namesOf(listeners()) });
   }
 
-  /** As Node's `upgrade` event calls it. */
+  /** Listener of Node's `upgrade` event. */
   readonly take = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
@@ -50,13 +69,13 @@ export class Upgrades {
     const upgrade: Upgrade = { req, socket, head, sent: { method: req.method, url: req.url }, passed: [] };
     this.#check(upgrade, () => {
       const listeners = this.#listeners();
-      // They may have gone while the signature was checked: nobody else would answer, or close the socket.
+      // Without listeners, removed during the check, only this would close the socket.
       if (listeners.length === 0) socket.destroy();
       this.#call(upgrade, listeners, 0);
     });
   };
 
-  /** Calls back once the hooks let it through that its target needs, as it is by then. */
+  /** Calls back once every hook that its current target needs has admitted it. */
   #check(upgrade: Upgrade, admitted: () => void): void {
     const { req, socket, sent, passed } = upgrade;
     const views = new TargetViews(guardedPart(req.url));
@@ -65,22 +84,22 @@ export class Upgrades {
       admitted();
       return;
     }
-    const goOn = (passes: boolean): void => {
+    const proceed = (passes: boolean): void => {
       if (!passes) return;
       passed.push(hook);
       this.#check(upgrade, admitted);
     };
     const admission = hook.admitsUpgrade(req, socket, sent);
-    if (typeof admission === 'boolean') goOn(admission);
-    else admission.then(goOn).catch(() => socket.destroy());
+    if (typeof admission === 'boolean') proceed(admission);
+    else admission.then(proceed).catch(() => socket.destroy());
   }
 
   #call(upgrade: Upgrade, listeners: readonly UpgradeListener[], from: number): void {
     const { req, socket, head } = upgrade;
-    const sentTo = { url: req.url, method: req.method };
+    const before = { url: req.url, method: req.method };
     for (let index = from; index < listeners.length; index++) {
-      // The one before has made another target of it.
-      if (isOther(req, sentTo)) {
+      // The listener before has rewritten the target.
+      if (isRewritten(req, before)) {
         guardedCall(() => this.#check(upgrade, () => this.#call(upgrade, listeners, index)), (error) => this.#failed(upgrade, error));
         return;
       }
@@ -94,11 +113,11 @@ export class Upgrades {
   }
 }
 
-function isOther(req: Request, { url, method }: SentTarget): boolean {
+function isRewritten(req: Request, { url, method }: SentTarget): boolean {
   try {
     return req.url !== url || req.method !== method;
   } catch {
-    // To be read again, where the error has somewhere to go.
+    // The guarded check reads it again, and handles the error.
     return true;
   }
 }

@@ -1,12 +1,12 @@
 import { posix } from 'node:path';
 import { inspect } from 'node:util';
 import type { HostApplication, RenderCallback } from '../http/host-application';
-import { dotted, missingView, type View, type ViewEngine, type ViewOptions } from './view';
+import { lookupError, type View, type ViewEngine, type ViewOptions, withDot } from './view';
 
-/** What a class in the setting `view` makes: where there is no `path`, there is no such view. */
+/** An instance of the class in the setting `view`; without a `path` the view is missing. */
 export type RenderableView = Partial<Pick<View, 'path' | 'root'>> & Pick<View, 'render'>;
 
-/** What the setting `view` holds. */
+/** The class in the setting `view`. */
 export type ViewClass = new (name: string, options: ViewOptions) => RenderableView;
 
 /** Views by name, and engines by extension. */
@@ -15,14 +15,14 @@ export interface ViewHost extends HostApplication {
   readonly cache: Record<string, RenderableView>;
 }
 
-/** @throws TypeError for what is no extension, or no function. */
+/** @throws TypeError for an invalid extension or engine. */
 export function addEngine(host: ViewHost, extension: string, engine: ViewEngine): void {
   if (typeof extension !== 'string' || extension === '') throw new TypeError(`engine() needs an extension such as "html", got ${inspect(extension)}`);
   if (typeof engine !== 'function') throw new TypeError(`engine(${inspect(extension)}, …) got ${inspect(engine)}: callback function required, such as (path, options, callback) => …`);
-  host.engines[dotted(extension)] = engine;
+  host.engines[withDot(extension)] = engine;
 }
 
-/** Renders a view with the application's locals, those of a response under `_locals`, and the options, the later before the earlier. */
+/** Renders a view. Options override a response's locals (`_locals`), which override the application's. */
 export function renderView(host: ViewHost, name: string, options: object | null | undefined, done: RenderCallback | undefined): void {
   if (typeof name !== 'string') throw new TypeError(`render() needs the name of a view, got ${inspect(name)}`);
   if (typeof done !== 'function') throw new TypeError(`render(${inspect(name)}, …) needs a callback (error, html), got ${inspect(done)}`);
@@ -36,10 +36,10 @@ export function renderView(host: ViewHost, name: string, options: object | null 
     absolute: host.enabled('absolute views'),
   });
   if (!view.path) {
-    failed(missingView(view, name));
+    failed(lookupError(view, name));
     return;
   }
-  if (locals['cache'] && isPlain(name)) host.cache[name] = view;
+  if (locals['cache'] && isNormalized(name)) host.cache[name] = view;
   try {
     view.render(locals, done);
   } catch (error) {
@@ -47,8 +47,8 @@ export function renderView(host: ViewHost, name: string, options: object | null 
   }
 }
 
-/** Whether a name is the usual one of its view: a client that gives names could fill the memory with the others, `a/../a/../index`. */
-function isPlain(name: string): boolean {
+/** True for a normalized name. Only these are cached, so that a client's `a/../a/../index` takes no memory. */
+function isNormalized(name: string): boolean {
   const plain = posix.normalize(name);
   return name === plain || name === `./${plain}`;
 }

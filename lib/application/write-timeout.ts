@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { currentResponse } from '../http/node/connection-work';
 import { queued } from '../http/node/write-queue';
 
-/** What is asked of a server, plain or with TLS. */
-type Timed = Pick<Server, 'timeout'>;
+/** A server, plain or with TLS. */
+type TimedServer = Pick<Server, 'timeout'>;
 
-/** How often it is looked at the connections within the time that a client has. */
-const LOOKS = 4;
+/** Checks of the connections within one timeout. */
+const CHECKS_PER_TIMEOUT = 4;
 
-/** How far a client has read, and since when it has read no further. */
+/** The client's reading position, and the time of its last progress. */
 interface Progress {
   readonly sent: number;
   readonly queued: number | undefined;
@@ -17,8 +17,8 @@ interface Progress {
 }
 
 /**
- * Closes the connections of clients that stop reading: a response that waits for one stays in memory, and Node has
- * no limit for it. A socket's own time-out would end handlers that take their time, and count what a client sends.
+ * Closes the connections of clients that stop reading: an unread response stays in memory, and Node has no limit
+ * for it. A socket's own timeout would end slow handlers, and restart with each byte that the client sends.
  */
 export class WriteTimeout {
   readonly #limit: number;
@@ -26,16 +26,16 @@ export class WriteTimeout {
   readonly #stalled = new WeakMap<Socket, Progress>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param limit in milliseconds; 0 is none. */
+  /** @param limit In milliseconds; 0 for none. */
   constructor(limit: number, sockets: Iterable<Socket>) {
     this.#limit = limit;
     this.#sockets = sockets;
   }
 
   /** @param server The first of an application's; the others are made by the same options. */
-  start(server: Timed): void {
+  start(server: TimedServer): void {
     if (this.#limit === 0 || this.#timer !== undefined) return;
-    this.#timer = setInterval(() => this.#look(server), Math.ceil(this.#limit / LOOKS)).unref();
+    this.#timer = setInterval(() => this.#check(server), Math.ceil(this.#limit / CHECKS_PER_TIMEOUT)).unref();
   }
 
   stop(): void {
@@ -43,7 +43,7 @@ export class WriteTimeout {
     this.#timer = undefined;
   }
 
-  #look(server: Timed): void {
+  #check(server: TimedServer): void {
     const now = performance.now();
     for (const socket of this.#sockets) {
       const before = this.#stalled.get(socket);
@@ -55,8 +55,8 @@ export class WriteTimeout {
   }
 }
 
-/** Whether bytes of a response wait for a client. Not where a program has set a time-out of its own, or has handed a stream to the server in a socket's place. */
-function isStalled(socket: Socket, server: Timed): boolean {
+/** True while bytes of a response wait for a client. False with a program's own socket timeout, or a stream instead of a socket. */
+function isStalled(socket: Socket, server: TimedServer): boolean {
   const { timeout = 0 } = socket;
   return socket.writableLength > 0 && currentResponse(socket) !== undefined
     && typeof (socket as Partial<Socket>).setTimeout === 'function' && (timeout === 0 || timeout === server.timeout);

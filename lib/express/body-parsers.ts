@@ -6,7 +6,7 @@ import type { Handler } from '../routing/handler';
 
 /** Options that all body parsers share. */
 export interface BodyParserOptions {
-  /** Whether gzip, deflate and br are inflated; if not, such a body is answered by 415. @default true */
+  /** Inflates gzip, deflate and br; if not, such a body is answered by 415. @default true */
   inflate?: boolean | undefined;
   /** Longest body, in bytes, or text such as `'5mb'`; beyond it 413. @default '100kb' */
   limit?: number | string | undefined;
@@ -20,7 +20,7 @@ export interface BodyParserOptions {
 export interface JsonParserOptions extends BodyParserOptions {
   /** Second argument of `JSON.parse`. @default none */
   reviver?(this: unknown, key: string, value: unknown): unknown;
-  /** Whether only objects and arrays are taken. @default true */
+  /** Accepts only objects and arrays. @default true */
   strict?: boolean | undefined;
 }
 
@@ -32,24 +32,24 @@ export interface TextParserOptions extends BodyParserOptions {
 
 /** Options of {@link urlencoded}. */
 export interface UrlencodedParserOptions extends BodyParserOptions {
-  /** Whether names with brackets make objects and arrays. @default false */
+  /** Parses names with brackets as objects and arrays. @default false */
   extended?: boolean | undefined;
   /** Most parameters; beyond it 413. @default 1000 */
   parameterLimit?: number | undefined;
-  /** How deep brackets may nest with `extended`; beyond it 400. @default 32 */
+  /** Most levels of brackets with `extended`; beyond it 400. @default 32 */
   depth?: number | undefined;
   /** Charset where the Content-Type names none. @default 'utf-8' */
   defaultCharset?: 'utf-8' | 'iso-8859-1' | undefined;
-  /** Whether a `utf8` parameter may name the charset. @default false */
+  /** Lets a `utf8` parameter name the charset. @default false */
   charsetSentinel?: boolean | undefined;
-  /** Whether numeric character references are decoded in iso-8859-1. @default false */
+  /** Decodes numeric character references in iso-8859-1. @default false */
   interpretNumericEntities?: boolean | undefined;
 }
 
 /**
  * Middleware that reads JSON bodies with body-parser, as `express.json` does.
  * An application parses JSON by itself; this is for other limits and rules,
- * which then count for what stands below.
+ * which then count for later handlers.
  */
 export function json(options?: JsonParserOptions): Handler {
   return marking(bodyParser().json(options));
@@ -71,29 +71,29 @@ export function raw(options?: BodyParserOptions): Handler {
 }
 
 /**
- * The same parser, which marks errors as it hands them on: who calls it may change what tells one of `verify` or `reviver`, and nothing tells
- * what somebody has raised on the request while it was read. Its name stays, by which an application knows a parser.
+ * The same parser, which marks errors as it hands them on: its caller may change what tells an error of `verify` or `reviver`, and nothing
+ * tells one that was raised on the request while it was read. Its name stays, by which an application knows a parser.
  */
 function marking(parser: Handler): Handler {
   const marked: Handler = (req, res, next) => {
     let isRaised = false;
-    const hear = (): void => {
+    const onError = (): void => {
       isRaised = true;
     };
     // A test may call it with an object of its own.
     const request = req as Partial<typeof req>;
-    request.on?.('error', hear);
-    const goOn = (error?: unknown): void => {
-      request.removeListener?.('error', hear);
+    request.on?.('error', onError);
+    const done = (error?: unknown): void => {
+      request.removeListener?.('error', onError);
       if (error === undefined) return next();
       if (isRaised) hide(error);
       else noteParserCallback(error);
       next(error);
     };
     try {
-      parser(req, res, goOn);
+      parser(req, res, done);
     } catch (error) {
-      request.removeListener?.('error', hear);
+      request.removeListener?.('error', onError);
       throw error;
     }
   };

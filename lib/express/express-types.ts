@@ -8,8 +8,8 @@ export type { ParamHandler as RequestParamHandler } from '../routing/handler';
 /** An application by the name that Express's types give it. */
 export type Express = Application;
 
-/** What `res.locals` and `app.locals` hold, by the name that Express's types give it. */
+/** Members of `res.locals` and `app.locals`, by the name that Express's types give them. */
 export type Locals = Express.Locals & Record<string, Unchecked>;
 
-/** What sends a body, as Express's types have it. */
+/** A function that sends a body, as Express's types have it. */
 export type Send<ResBody = Unchecked, Sent = unknown> = (body?: ResBody) => Sent;

@@ -37,7 +37,7 @@ express.Router = Router;
 express.Route = Route;
 markFactory(express, 'express()');
 
-/** What all applications, requests and responses inherit from: what a program puts there they all have. */
+/** Prototypes of all applications, requests and responses: they all have what a program puts there. */
 express.application = OwnApplication.prototype;
 express.request = OwnRequest.prototype as OwnRequest;
 express.response = OwnResponse.prototype as OwnResponse;

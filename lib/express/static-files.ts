@@ -21,13 +21,13 @@ export interface StaticOptions {
   acceptRanges?: boolean | undefined;
   /** Sets Cache-Control. @default true */
   cacheControl?: boolean | undefined;
-  /** What a path with a name beginning in a dot gets: the file, 403 or 404. @default 'ignore' (404) */
+  /** Response to a path with a name beginning in a dot: the file, 403 or 404. @default 'ignore' (404) */
   dotfiles?: 'allow' | 'deny' | 'ignore' | undefined;
   /** Sets ETag. @default true */
   etag?: boolean | undefined;
   /** Extensions to try, without a dot, when there is no file of that name. @default false: none */
   extensions?: string[] | false | undefined;
-  /** Whether what is no file goes on to the next handler; if not, it is an error. @default true */
+  /** Passes what is no file on to the next handler; if not, it is an error. @default true */
   fallthrough?: boolean | undefined;
   /** Adds `immutable` to Cache-Control. @default false */
   immutable?: boolean | undefined;
@@ -37,14 +37,14 @@ export interface StaticOptions {
   lastModified?: boolean | undefined;
   /** max-age of Cache-Control, in milliseconds or as text (`'1d'`). @default 0 */
   maxAge?: number | string | undefined;
-  /** Whether a directory without a slash at its end redirects to it with one. @default true */
+  /** Redirects from a directory without a slash at its end to it with one. @default true */
   redirect?: boolean | undefined;
   /** Called before the head is sent, to set more fields. @default none */
   setHeaders?(res: ServerResponse, path: string, stat: Stats): unknown;
 }
 
 /**
- * Middleware that serves the files of a directory, as `express.static` does; exported as `static`. It stands in applications of Express and
+ * Middleware that serves the files of a directory, as `express.static` does; exported as `static`. It works in applications of Express and
  * under `node:http` as well.
  * @param root The directory.
  * @throws TypeError for a root or a `setHeaders` that is none.
@@ -67,7 +67,7 @@ class ServedDirectory {
   readonly #fallsThrough: boolean;
   readonly #redirects: boolean;
   readonly #setHeaders: StaticOptions['setHeaders'];
-  /** For responses of another framework. */
+  /** Files of responses of another framework. */
   readonly #files = new KnownFiles();
 
   constructor(root: unknown, given: StaticOptions & { readonly maxage?: StaticOptions['maxAge'] } & Pick<SendOptions, 'end' | 'start'>) {
@@ -84,7 +84,7 @@ class ServedDirectory {
 
   serve(req: FileRequest, res: StaticResponse, next: NextFunction): void {
     if (req.method !== 'GET' && req.method !== 'HEAD') return this.#fallsThrough ? next() : refuseMethod(res);
-    // Under another framework nobody has asked: a guard there may have read another path.
+    // A guard of another framework may have read another path.
     if (isDisputed(req.url ?? '')) return next(this.#fallsThrough ? undefined : HttpError.of('DISPUTED_PATH'));
     let isStarting = true;
     let isLeft = false;
@@ -121,14 +121,14 @@ class ServedDirectory {
       files: res[kSettings]?.files ?? this.#files,
       addHead: (path, stats, file) => {
         const result: unknown = this.#setHeaders === undefined ? undefined : Reflect.apply(this.#setHeaders, file, [res, path, stats]);
-        // Not waited for, as in Express.
+        // Express does not wait for it either.
         if (typeof result === 'object' && result !== null) Promise.resolve(result).catch((error: unknown) => {
           transfer.fail(asError(error));
           leave(asError(error));
         });
       },
       takeDirectory: (file) => {
-        // Behind a sent head nothing can be redirected.
+        // A sent head rules out a redirect.
         if (this.#redirects && !file.hasTrailingSlash() && !res.headersSent) redirectToDirectory(req, res);
         else file.error(404);
       },
@@ -140,7 +140,7 @@ class ServedDirectory {
   }
 }
 
-/** Whether it says that there is no such file to be had, and no more. */
+/** True for an error that says that there is no such file, and no more. */
 function hasRefusalStatus({ statusCode }: Error & { readonly statusCode?: unknown }): boolean {
   return typeof statusCode === 'number' && statusCode < 500;
 }
@@ -155,12 +155,12 @@ function pathBelow(req: FileRequest): string {
   return path === '/' && !pathOf(originalTarget(req)).endsWith('/') ? '' : path;
 }
 
-/** As Express answers, word for word. */
+/** Redirects as Express does, word for word. */
 function redirectToDirectory(req: FileRequest, res: ServerResponse): void {
   const target = originalTarget(req);
   const start = pathStart(target);
   const end = pathEnd(target, start);
-  // Of several slashes, either way round, a client would take what follows for another host.
+  // A client would take what follows several slashes, either way round, for another host.
   const path = `${target.slice(start, end)}/`.replace(/^[/\\]+/, '/');
   const location = encodeUrl()(target.slice(0, start) + path + target.slice(end));
   const page = [

@@ -10,12 +10,12 @@ interface PinoPretty {
   prettyFactory(options: object): (fields: object) => string;
 }
 
-/** What a terminal obeys in place of showing it: control characters, ends of lines, marks that turn the order of letters round. */
+/** Characters that a terminal obeys: control characters, ends of lines, marks that reverse the order of letters. */
 const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /**
- * Makes the text that a terminal shows of pino's lines of JSON: by the package pino-pretty, where the program has
- * it, else a line of level, message and fields. Control characters that a client has sent are escapes in it.
+ * Formats pino's lines of JSON for a terminal: by the package pino-pretty where it is installed, else as level,
+ * message and fields. Control characters that a client has sent become escapes.
  */
 export function lineFormat(terminal: Pick<WriteStream, 'hasColors'>): (line: string) => string {
   const format = prettyFormat(terminal) ?? plainText;
@@ -44,7 +44,7 @@ function plainText({ level, msg = '', err, ...given }: Line): string {
   return `${pino().levels.labels[level] ?? level}: ${msg}${fields.join('')}\n${err?.stack === undefined ? '' : `${err.stack.replaceAll(/^/gm, '    ')}\n`}`;
 }
 
-/** A copy without what a terminal obeys; the lines of a stack stay lines. */
+/** A copy with such characters escaped; the lines of a stack stay lines. */
 function harmless(name: string, value: unknown): unknown {
   if (typeof value === 'string') return name === 'stack' ? value.split('\n').map(escaped).join('\n') : escaped(value);
   if (Array.isArray(value)) return value.map((entry) => harmless('', entry));
@@ -52,7 +52,7 @@ function harmless(name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [escaped(key), harmless(key, entry)]));
 }
 
-/** JSON has escapes for most such characters, and none for those of C1 and the marks. */
+/** Escapes as JSON does, and by number C1 and the marks, which JSON leaves. */
 function escaped(text: string): string {
   return text.replace(OBEYED, (character) => (character < ' ' ? JSON.stringify(character).slice(1, -1) : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
 }

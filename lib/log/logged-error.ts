@@ -2,22 +2,22 @@ import { pino, safeStableStringify } from '../packages';
 
 /** Most text of one error in a line of the log, in UTF-16 units; each value counts for some of it. */
 const MOST_TEXT = 100_000;
-const FOR_A_VALUE = 8;
+const VALUE_COST = 8;
 /** Longest text of one value, in UTF-16 units. */
 const LONGEST = 10_000;
-/** Most members of a list or object that are shown, and how many objects within one another. */
+/** Most members of a list or object that are shown, and most levels of nesting. */
 const LIMITS = { maximumBreadth: 100, maximumDepth: 8, deterministic: false, circularValue: '[Circular]' };
 
 /**
- * What a line of the log shows of an error: what pino's serializer does, without its `body`, which may be a
- * client's, and no more than a line should hold: a client may say how much an error carries, such as one error
- * for each member of its list.
+ * An error as a line of the log shows it: by pino's serializer, without its `body`, which may be a client's,
+ * and cut to length, since a client may decide how much an error carries, such as one error for each member
+ * of its list.
  */
 export function loggedError(error: unknown): unknown {
   const shown = pino().stdSerializers.err(withFewErrors(error) as Error) as unknown;
   let left = MOST_TEXT;
   const text = safeStableStringify().configure(LIMITS)(shown, (name, value: unknown) => {
-    left -= FOR_A_VALUE + name.length;
+    left -= VALUE_COST + name.length;
     if (left <= 0 || (name === 'body' && shown !== error)) return undefined;
     if (typeof value === 'bigint') return String(value).slice(0, LONGEST);
     if (typeof value !== 'string') return value;

@@ -86,7 +86,7 @@ export class LatePino extends LevelMethods {
     this.#makeDestination = makeDestination;
   }
 
-  /** pino itself, for whom its whole surface is meant. */
+  /** pino itself, with its whole surface. */
   get whole(): Logger & { readonly levelVal: number } {
     return (this.#pino ??= pino()({ level: this.#level, serializers: { err: loggedError } }, this.#makeDestination()));
   }
@@ -110,7 +110,7 @@ export class LatePino extends LevelMethods {
  * terminal as text where hints are logged.
  *
  * @param options The level and logger of `logging`, and whether hints are logged, checked before.
- * @param destination Where pino writes. @default standard output
+ * @param destination pino's destination. @default standard output
  */
 export function createLogger(
   options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly hints?: boolean } = {},
@@ -130,7 +130,7 @@ function outputOf(hints: boolean): LogDestination {
 /**
  * Returns the value if it has every method of a {@link Logger}.
  *
- * @param name How the option is called in the error.
+ * @param name Name of the option in the error.
  * @throws TypeError that names the methods it lacks.
  */
 export function checkLogger(value: unknown, name: string): Logger {
@@ -142,7 +142,7 @@ export function checkLogger(value: unknown, name: string): Logger {
   return candidate as Logger;
 }
 
-/** Whether a line at that level would be written; a logger that does not tell is asked to. */
+/** True where the logger writes lines of that level, or does not tell. */
 export function logs(logger: Logger, level: LineLevel): boolean {
   const { levelVal } = logger as { levelVal?: unknown };
   const rank = NUMBERS[level];

@@ -17,7 +17,7 @@ export class SafeLog extends LevelMethods {
     this.#logger = logger;
   }
 
-  /** Whether a line at that level would be written. */
+  /** True where the logger writes lines of that level. */
   writes(level: LineLevel): boolean {
     try {
       return logs(this.#logger, level);
@@ -28,7 +28,7 @@ export class SafeLog extends LevelMethods {
 
   protected override write(level: LineLevel, fields: object | string, message: string | undefined): void {
     if (this.#tries(level, fields, message) || typeof fields === 'string') return;
-    if (this.#tries(level, inWords(fields), message)) return;
+    if (this.#tries(level, withStacks(fields), message)) return;
     this.#tries(level, `${message ?? 'A line'} (its fields could not be logged)`, undefined);
   }
 
@@ -44,8 +44,8 @@ export class SafeLog extends LevelMethods {
   }
 }
 
-/** Nothing but an error's stack is told of what can't be written: other members may be hidden by what has failed. */
-function inWords(fields: object): object {
+/** Replaces each object by its stack alone: any other member may be what has failed. */
+function withStacks(fields: object): object {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'object' || typeof value === 'function' ? stackOf(value) : value]));
 }
 

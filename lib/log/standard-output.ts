@@ -1,19 +1,19 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { pino } from '../packages';
 
-/** Where the built-in logger writes: each line is one call. */
+/** Destination of the built-in logger: each line is one call. */
 export interface LogDestination {
   write(line: string): void;
 }
 
 /** Most text that waits for standard output, in bytes. */
 const MOST_HELD = 1_048_576;
-/** Pause before what waits is tried again, in milliseconds. */
+/** Pause before waiting text is tried again, in milliseconds. */
 const PAUSE = 100;
 /** Tries at the exit, each behind a pause of pino's of 100 ms. */
 const LAST_TRIES = 10;
 
-/** What is made of pino's for all of a process, with the first line. */
+/** pino's destination, one for a process, made with the first line. */
 let stream: LogDestination | undefined;
 
 /**
@@ -28,7 +28,7 @@ export function standardOutput(): LogDestination {
     // Its `flushSync`, which pino calls for `fatal`, is not given away: it tries a full disk for ever.
     write(line) {
       const { stdout } = process;
-      // Who puts a `write` of their own there wants to hear of every line.
+      // A `write` of the program's own receives every line.
       if (stdout.write === (Object.getPrototypeOf(stdout) as typeof stdout).write) own.write(line);
       else stdout.write(line);
     },
@@ -39,22 +39,22 @@ function makeStream(): LogDestination {
   let tries = 0;
   let lost = 0;
   let isWaiting = false;
-  const stream = pino().destination({ dest: opened(), sync: true, maxLength: MOST_HELD, retryEAGAIN: () => tries-- > 0 });
+  const stream = pino().destination({ dest: openOutput(), sync: true, maxLength: MOST_HELD, retryEAGAIN: () => tries-- > 0 });
   const report = (): void => {
     stream.write(`${JSON.stringify({ level: 40, time: Date.now(), msg: `${lost} ${lost === 1 ? 'line of the log was' : 'lines of the log were'} lost: standard output took none` })}\n`);
     lost = 0;
   };
-  const leave = (): void => {
+  const flushAtExit = (): void => {
     tries = LAST_TRIES;
     stream.write('');
   };
   stream.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (isWaiting || code === 'EPIPE') return;
     isWaiting = true;
-    process.once('exit', leave);
+    process.once('exit', flushAtExit);
     setTimeout(() => {
       isWaiting = false;
-      process.removeListener('exit', leave);
+      process.removeListener('exit', flushAtExit);
       stream.write('');
     }, PAUSE).unref();
   });
@@ -65,16 +65,16 @@ function makeStream(): LogDestination {
 }
 
 /**
- * Standard output, never waiting. Of a pipe it is opened anew where the system
- * allows that: whether a write waits is said of all who share what was opened,
- * and a child process that is given it has it wait, for ever if nobody reads.
+ * Opens standard output without blocking. A pipe is opened anew where the system
+ * allows that: the mode belongs to all who share the open file, and a child
+ * process that is given it makes it block, for ever if nobody reads.
  */
-function opened(): number {
+function openOutput(): number {
   try {
-    // In numbers, as for itself, Node 20 and 22 would take the pipe for a part of the next path that `require` resolves.
+    // Numbers would mislead Node 20 and 22: `require` would take the pipe for a part of the next path it resolves.
     if (fstatSync(1, { bigint: true }).isFIFO()) return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Another system than Linux, or nobody reads any more.
+    // The system is not Linux, or nobody reads any more.
   }
   return 1;
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
 import { nearestOf, partOf, synonymOf, type UnknownOption } from './hint';
 
-/** What is to be logged at start: a sentence, or a key of which all the options tell where it belongs. */
+/** A warning logged at start: a sentence, or an unknown key, whose place all the options tell. */
 export type Warning = string | UnknownOption;
 
 /** Reads one option: returns its value, or its default where nothing was given, or throws a TypeError. */
@@ -20,7 +20,7 @@ export function describe(given: unknown): string {
   return describeKind(given);
 }
 
-/** Says what a value is, not which: all that may be told of a value that could be a secret. */
+/** Names the kind of a value, never the value, which could be a secret. */
 export function describeKind(given: unknown): string {
   if (given === null || given === undefined) return String(given);
   if (given === '') return 'an empty string';
@@ -28,7 +28,7 @@ export function describeKind(given: unknown): string {
   return `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`;
 }
 
-/** A field that takes a value as it stands when the test holds; the test vouches for T. */
+/** A field that returns a value unchanged when the test holds; the test vouches for T. */
 export function matching<T>(expected: string, test: (given: unknown) => boolean, tell = describe): Field<T> {
   return (given, name) => (test(given) ? (given as T) : refuse(name, expected, tell(given)));
 }
@@ -74,7 +74,7 @@ export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = no
     const prefix = name === ROOT ? '' : `${name}.`;
     for (const key of Object.keys(source)) {
       if (Object.hasOwn(fields, key)) continue;
-      judgeUnknown(key, prefix, known, homeOf, isGuard);
+      checkUnknown(key, prefix, known, homeOf, isGuard);
       warnings.push({ prefix, key });
     }
     const resolved: Partial<T> = {};
@@ -85,7 +85,7 @@ export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = no
   };
 }
 
-/** Whether an option is given: undefined is not, nor what a polluted Object.prototype has. */
+/** True for an option that is given: undefined is not, nor what a polluted Object.prototype has. */
 export function isGiven(source: unknown, key: string): boolean {
   return Object.hasOwn(source as object, key) && (source as Record<string, unknown>)[key] !== undefined;
 }
@@ -98,7 +98,7 @@ function plainObject(given: unknown, name: string): Record<string, unknown> {
   return plain ? (given as Record<string, unknown>) : refuse(name, 'a plain object', 'an instance of a class');
 }
 
-function judgeUnknown(key: string, prefix: string, known: readonly string[], homeOf: HomeOf, isGuard: boolean): void {
+function checkUnknown(key: string, prefix: string, known: readonly string[], homeOf: HomeOf, isGuard: boolean): void {
   const { name, edits } = nearestOf(key, known);
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
   const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
@@ -112,7 +112,7 @@ function judgeUnknown(key: string, prefix: string, known: readonly string[], hom
   if (whole !== undefined) throw misspelt(whole);
 }
 
-/** Whether it may name a header (RFC 9110 section 5.1). */
+/** True for the name of a header (RFC 9110 section 5.1). */
 export function isHeaderName(given: unknown): boolean {
   try {
     validateHeaderName(given as string);

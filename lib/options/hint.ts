@@ -1,7 +1,7 @@
-/** The names of the options by the path of the section that they stand in, such as `'server.https.'`; `''` for those at the top. */
+/** Names of options by the path of their section, such as `'server.https.'`; `''` for the top. */
 export type Sections = Readonly<Record<string, object>>;
 
-/** A key that is no option where it stands. */
+/** A key that is no option of its section. */
 export interface UnknownOption {
   /** Path of its section, with a dot at its end; `''` at the top. */
   readonly prefix: string;
@@ -16,7 +16,7 @@ export function synonymOf(key: string, names: readonly string[]): string | undef
   return names.find((name) => Object.hasOwn(SYNONYMS, key) && name === SYNONYMS[key]);
 }
 
-/** Says that a key is no option, and where it belongs or what may have been meant; no more where nothing is near. */
+/** Reports an unknown option, with its place or a suggestion where one is near. */
 export function tellUnknown({ prefix, key }: UnknownOption, sections: Sections): string {
   return `unknown option ${JSON.stringify(prefix + key)}${hintFor(key, prefix, sections)}`;
 }
@@ -43,13 +43,13 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
-/** The name that takes the fewest edits to come to from the key, whatever the case of either. */
+/** The name nearest to the key by edit distance, ignoring case. */
 export function nearestOf(key: string, names: readonly string[]): { readonly name: string; readonly edits: number } {
   const ranked = names.map((name) => ({ name, edits: editDistance(key.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.edits - b.edits);
   return ranked[0] ?? { name: '', edits: Infinity };
 }
 
-/** The name that the key is a part of, or the other way round, whatever the case; undefined for none. */
+/** The name that contains the key or is contained in it, ignoring case; undefined for none. */
 export function partOf(key: string, names: readonly string[]): string | undefined {
   const folded = key.toLowerCase();
   return folded.length < 4 ? undefined : names.find((name) => name.toLowerCase().includes(folded) || folded.includes(name.toLowerCase()));

@@ -8,36 +8,36 @@ export interface CreateServerOptions {
   env?: string | undefined;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong' | undefined;
-  /** What is logged, and where; `false` turns the log off. */
+  /** Contents and destination of the log; `false` turns it off. */
   logging?: LoggingOptions | false | undefined;
-  /** How exactly a path must match its pattern. */
+  /** Rules by which a path matches its pattern. */
   routing?: RoutingOptions | undefined;
-  /** How request bodies are read; `false` turns parsing off. */
+  /** Reading of request bodies; `false` turns parsing off. */
   body?: BodyOptions | false | undefined;
-  /** Where and how the application listens. */
+  /** Address, limits and timeouts of the HTTP server. */
   server?: ServerSettings | undefined;
-  /** What guards the routes. */
+  /** Guards of the routes. */
   security?: SecurityOptions | undefined;
 }
 
-/** `logging`: what the application logs, and where (INTERFACE section 2.6). */
+/** `logging`: contents and destination of the log (INTERFACE section 2.6). */
 export interface LoggingOptions {
   /** Lowest level that the built-in logger writes; a given `logger` keeps its own. @default 'info' */
   level?: LogLevel | undefined;
   /** A logger in pino's shape. @default pino on standard output */
   logger?: Logger | undefined;
   /**
-   * Whether requests have `req.id` and `req.log`, a logger that adds it to its lines as `reqId`. A text is the name of the
-   * header whose value is taken; `true` stands for `X-Request-Id`. @default false
+   * Gives requests `req.id` and `req.log`, a logger that adds it to its lines as `reqId`. A text names the header
+   * whose value is taken; `true` means `X-Request-Id`. @default false
    */
   requestId?: boolean | string | RequestIdOptions | undefined;
-  /** At which level each request is logged when it is over; `true` means `'info'`. @default 'debug' */
+  /** Level of the line of each finished request; `true` means `'info'`. @default 'debug' */
   requests?: boolean | LineLevel | undefined;
-  /** Time that a request may be open without an answer before a warning says who has it, in milliseconds; 0 is never. @default 10000 where hints are logged, else 0 */
+  /** Time before a warning names the holder of an unanswered request, in milliseconds; 0 is never. @default 10000 where hints are logged, else 0 */
   slowAfter?: number | undefined;
 }
 
-/** `logging.requestId`: where the id of a request comes from. An id has 1 to 200 characters: letters, digits and `_.~:;=+/@-`. */
+/** `logging.requestId`: the source of a request's id. An id has 1 to 200 characters: letters, digits and `_.~:;=+/@-`. */
 export interface RequestIdOptions {
   /** Name of the header whose value is the id, whoever sent it; false for none. @default X-Request-Id */
   header?: string | false | undefined;
@@ -45,25 +45,25 @@ export interface RequestIdOptions {
   generate?: ((req: IncomingMessage) => string) | undefined;
 }
 
-/** `routing`: how exactly a path must match its pattern (INTERFACE section 4.2). */
+/** `routing`: rules by which a path matches its pattern (INTERFACE section 4.2). */
 export interface RoutingOptions {
-  /** Whether `/A` and `/a` are two paths. @default true */
+  /** Takes `/A` and `/a` as two paths. @default true */
   caseSensitive?: boolean | undefined;
-  /** Whether `/a/` is taken as `/a`. @default false */
+  /** Takes `/a/` as `/a`. @default false */
   ignoreTrailingSlash?: boolean | undefined;
-  /** Whether `//a` is taken as `/a`. @default false */
+  /** Takes `//a` as `/a`. @default false */
   ignoreDuplicateSlashes?: boolean | undefined;
-  /** Whether a wrong method is answered by 405 with `Allow`, and OPTIONS by the framework, instead of 404. @default false */
+  /** Answers a wrong method by 405 with `Allow` instead of 404; the framework answers OPTIONS. @default false */
   methodNotAllowed?: boolean | undefined;
 }
 
-/** `body`: how request bodies are read. */
+/** `body`: reading of request bodies. */
 export interface BodyOptions {
-  /** Longest body that is read, in bytes, or text such as `'100kb'` (units b, kb, mb, gb of 1024). @default 1048576 (1 MiB) */
+  /** Longest body that is read, in bytes, or text such as `'100kb'`; units are b, kb, mb, gb of 1024. @default 1048576 (1 MiB) */
   limit?: number | string | undefined;
   /** Most arrays and objects of a JSON body; beyond it 413. @default 50000, or a twentieth of the limit in bytes where that is more */
   containerLimit?: number | undefined;
-  /** Whether integers beyond 2^53 in JSON become BigInt; one of more than 4,300 digits is answered by 400. @default false */
+  /** Parses integers beyond 2^53 in JSON as BigInt; one of more than 4,300 digits is answered by 400. @default false */
   bigint?: boolean | undefined;
 }
 
@@ -77,7 +77,7 @@ export interface HttpServerOptions {
   keepAliveTimeout?: number | undefined;
   /** Time added to `keepAliveTimeout` before the socket closes, in milliseconds. @default Node's */
   keepAliveTimeoutBuffer?: number | undefined;
-  /** How often the two request timeouts are looked at, in milliseconds. @default 30000 */
+  /** Interval between checks of the two request timeouts, in milliseconds. @default 30000 */
   connectionsCheckingInterval?: number | undefined;
   /** Inactivity after which a socket is closed, in milliseconds; 0 is never. @default 0 */
   timeout?: number | undefined;
@@ -87,22 +87,26 @@ export interface HttpServerOptions {
   maxHeaderSize?: number | undefined;
   /** Most requests on one connection; 0 is no limit. @default 0 */
   maxRequestsPerSocket?: number | undefined;
-  /** Whether malformed headers are let in. @default false */
+  /** Accepts malformed headers. @default false */
   insecureHTTPParser?: boolean | undefined;
-  /** Whether repeated headers are joined by `, ` rather than dropped. @default false */
+  /** Joins repeated headers by `, ` rather than dropping them. @default false */
   joinDuplicateHeaders?: boolean | undefined;
   /** Buffer size of request and response streams, in bytes. @default Node's */
   highWaterMark?: number | undefined;
-  /** Whether Nagle's algorithm is off. @default true */
+  /** Turns Nagle's algorithm off. @default true */
   noDelay?: boolean | undefined;
-  /** Whether TCP keep-alive probes are sent. @default false */
+  /** Sends TCP keep-alive probes. @default false */
   keepAlive?: boolean | undefined;
   /** Idle time before the first probe, in milliseconds. @default 0 */
   keepAliveInitialDelay?: number | undefined;
-  /** Whether an HTTP/1.1 request without `Host` is answered by 400. @default true */
+  /** Answers an HTTP/1.1 request without `Host` by 400. @default true */
   requireHostHeader?: boolean | undefined;
-  /** Whether writing a body to a response that has none throws. @default false */
+  /** Throws when a body is written to a response that has none. @default false */
   rejectNonStandardBodyWrites?: boolean | undefined;
+  /** Says whether a request that offers another protocol is an upgrade, from Node 24.9 on; it is an ordinary request else. @default `websocket`, and what listeners of `upgrade` name as their `protocols` */
+  shouldUpgradeCallback?: ((request: IncomingMessage) => boolean) | undefined;
+  /** Begins a request without a body with an ended stream, from Node 24.12 on: listeners of its `end` are not called. @default false */
+  optimizeEmptyRequests?: boolean | undefined;
   /** Response headers that are sent once, their values joined by `; `. @default none */
   uniqueHeaders?: string[] | undefined;
 }
@@ -110,10 +114,10 @@ export interface HttpServerOptions {
 /** Says whether the proxy at that address, `hop` steps away, is trusted. */
 export type TrustFunction = (address: string, hop: number) => boolean;
 
-/** Whose forwarded headers are believed: all, none, a number of hops, addresses or subnets, or a function. */
+/** Proxies whose forwarded headers are trusted: all, none, a number of hops, addresses or subnets, or a function. */
 export type TrustProxy = boolean | number | string | readonly string[] | TrustFunction;
 
-/** `server`: where and how the application listens (INTERFACE section 2.6). */
+/** `server`: address, limits and timeouts of the HTTP server (INTERFACE section 2.6). */
 export interface ServerSettings extends HttpServerOptions {
   /** Address to listen on. @default Node's: every address */
   host?: string | undefined;
@@ -125,15 +129,15 @@ export interface ServerSettings extends HttpServerOptions {
    */
   pipelining?: number | undefined;
   /**
-   * Time that a client may take to read on while bytes of a response wait for it, in milliseconds; then its connection
-   * is closed. 0 is no limit. @default 60000
+   * Time for a client to read on while bytes of a response wait, in milliseconds; then its connection is closed.
+   * 0 is no limit. @default 60000
    */
   writeTimeout?: number | undefined;
-  /** Time that middleware and handlers may take to begin an answer, in milliseconds; then 503, and the log says which of them had the request. 0 is no limit. @default 0 */
+  /** Time for middleware and handlers to begin an answer, in milliseconds; then 503, and the log names the holder of the request. 0 is no limit. @default 0 */
   handlerTimeout?: number | undefined;
-  /** Whether SIGINT and SIGTERM close the application. @default false */
+  /** Closes the application on SIGINT and SIGTERM. @default false */
   handleSignals?: boolean | undefined;
-  /** Whose `X-Forwarded-*` headers are believed; a text may list several, separated by commas. @default false */
+  /** Proxies whose `X-Forwarded-*` headers are trusted; a text may list several, separated by commas. @default false */
   trustProxy?: TrustProxy | undefined;
   /** Serves HTTPS with these. @default none: plain HTTP */
   https?: HttpsOptions | undefined;
@@ -142,7 +146,7 @@ export interface ServerSettings extends HttpServerOptions {
 /** `server.https`: the contents of key and certificate in PEM, and Node's other TLS options by their own names. */
 export type HttpsOptions = Pick<TlsOptions, HttpsName>;
 
-/** `security`: what guards the routes (INTERFACE section 5). */
+/** `security`: guards of the routes (INTERFACE section 5). */
 export interface SecurityOptions {
   /**
    * Turns the check of request signatures on. @default none: no check
@@ -150,30 +154,30 @@ export interface SecurityOptions {
    * createServer({ security: { requestSignature: { secret: process.env.SIGNING_SECRET } } });
    */
   requestSignature?: RequestSignatureConfig | undefined;
-  /** To which requests a guard applies. */
+  /** Requests that a guard applies to. */
   routeConfig?: RouteConfig | undefined;
   /** Paths that take webhooks of other services, and how those sign them. @default none */
   webhooks?: readonly WebhookConfig[] | undefined;
 }
 
-/** `security.routeConfig`: to which requests a guard applies. */
+/** `security.routeConfig`: requests that a guard applies to. */
 export interface RouteConfig {
-  /** To which requests the check of signatures applies. @default every request */
+  /** Requests whose signatures are checked. @default every request */
   requestSignature?: SignatureRoutes | undefined;
 }
 
-/** `security.routeConfig.requestSignature`: to which requests the check of signatures applies (INTERFACE section 5). */
+/** `security.routeConfig.requestSignature`: requests whose signatures are checked (INTERFACE section 5). */
 export interface SignatureRoutes {
-  /** What is checked. @default every request */
+  /** Routes that are checked. @default every request */
   includeRoutes?: readonly ScopeEntry[] | undefined;
-  /** What is taken away from it. @default nothing */
+  /** Routes that are exempt from the check. @default nothing */
   excludeRoutes?: readonly ScopeEntry[] | undefined;
 }
 
 /** A route pattern, for all methods or for some. */
 export type ScopeEntry = string | { readonly path: string; readonly methods?: readonly string[] };
 
-/** `security.requestSignature`: how requests are signed (INTERFACE section 2.5). */
+/** `security.requestSignature`: the signing of requests (INTERFACE section 2.5). */
 export interface RequestSignatureConfig {
   /** The shared secret, or several while one replaces another; 32 bytes or more each. A function returns those of a key id. */
   secret: string | readonly string[] | SecretLookup;
@@ -181,42 +185,39 @@ export interface RequestSignatureConfig {
   keyIdHeaderName?: string | undefined;
   /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). A server takes one of them. @default 1 */
   version?: 1 | 2 | undefined;
-  /** Whether the steps of each check are logged, without secrets or signatures. @default false */
+  /** Logs what is accepted, and why a request is refused, at level `info`; no secrets or signatures. @default false */
   debug?: boolean | undefined;
   /** Hash of the HMAC. @default 'sha256' */
   algorithm?: SignatureAlgorithm | undefined;
-  /** How old a signature may be, in milliseconds. @default 300000 (5 minutes) */
+  /** Greatest age of a signature, in milliseconds. @default 300000 (5 minutes) */
   maxAge?: number | undefined;
   /** Name of the header that carries the signature. @default 'Svc-Request-Sig' */
   headerName?: string | undefined;
   /** Name of the header that carries the timestamp. @default 'X-Timestamp' */
   timestampHeaderName?: string | undefined;
-  /** Whether the body is signed. @default true */
+  /** Includes the body in the signature. @default true */
   includeBody?: boolean | undefined;
-  /** Whether the query is signed. @default true */
+  /** Includes the query in the signature. @default true */
   includeQuery?: boolean | undefined;
-  /** How far ahead the sender's clock may be, in milliseconds. @default 30000 (30 seconds) */
+  /** Greatest lead of the sender's clock, in milliseconds. @default 30000 (30 seconds) */
   clockSkew?: number | undefined;
-  /**
-   * What to do with a body that could have been the end of the URL, on methods other than GET, HEAD and DELETE; on those
-   * three it is always refused. @default 'accept'
-   */
+  /** Treatment of a body that could have ended the URL; GET, HEAD and DELETE always refuse it. @default 'accept' */
   ambiguousBody?: 'accept' | 'reject' | undefined;
-  /** With version 2: what every request must sign besides, names of headers, `'@authority'` or `'@request-target'`. @default none */
+  /** Components that every request must sign besides, with version 2: names of headers, `'@authority'` or `'@request-target'`. @default none */
   covers?: readonly string[] | undefined;
   /** Lets each signature through once. @default none: a signature holds until it is too old */
   replay?: ReplayOptions | undefined;
-  /** How long a function given as `secret` and the replay store may take together, in milliseconds; then 503. @default 5000 (5 seconds) */
+  /** Time for a function given as `secret` and the replay store together, in milliseconds; then 503. @default 5000 (5 seconds) */
   timeout?: number | undefined;
 }
 
 /** Returns the secrets of a key id; undefined or null where nobody has such a key. */
 export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswer>;
 
-/** What a {@link SecretLookup} returns. */
+/** The return value of a {@link SecretLookup}. */
 export type SecretAnswer = string | readonly string[] | null | undefined;
 
-/** `security.requestSignature.replay`: that each signature is used once. Applications that share a store and a secret have the same `maxAge`. */
+/** `security.requestSignature.replay`: single use of each signature. Applications that share a store and a secret have the same `maxAge`. */
 export interface ReplayOptions {
   /** Remembers which signatures were used. */
   store: ReplayStore;
@@ -229,7 +230,7 @@ export interface ReplayStore {
    * every other until then. If it throws or rejects, the request is answered by
    * 503: it is not known whether the signature was used.
    * @param digest Names the signature: its own bytes, as hexadecimal text; of a webhook with `webhook:` and the path before it.
-   * @param expires Until when it is to be remembered, in milliseconds since the epoch.
+   * @param expires The end of its time in the store, in milliseconds since the epoch.
    */
   claim(digest: string, expires: number): boolean | Promise<boolean>;
 }
@@ -241,21 +242,21 @@ export type WebhookPreset = 'standard' | 'stripe' | 'github' | 'slack';
 export interface WebhookConfig {
   /** Route pattern of the path; `security.requestSignature` leaves it alone. */
   path: string;
-  /** Who signs: `standard` is Standard Webhooks. */
+  /** Service that signs; `standard` is Standard Webhooks. */
   preset: WebhookPreset;
   /** The secret as that service shows it, or several while one replaces another. */
   secret: string | readonly string[];
   /** Longest body that the path takes, in bytes, or text such as `'25mb'`; beyond it 413. @default body.limit */
   limit?: number | string | undefined;
-  /** How old a signature may be, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
+  /** Greatest age of a signature, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
   maxAge?: number | undefined;
-  /** How far ahead the sender's clock may be, in milliseconds; not with `github`. @default 300000 (5 minutes) */
+  /** Greatest lead of the sender's clock, in milliseconds; not with `github`. @default 300000 (5 minutes) */
   clockSkew?: number | undefined;
-  /** Whether each check is logged, without secrets or signatures. @default false */
+  /** Logs each check, without secrets or signatures. @default false */
   debug?: boolean | undefined;
   /** Lets each signature through once; not with `github`, which signs no time. @default none: a signature holds until it is too old */
   replay?: ReplayOptions | undefined;
-  /** How long the replay store may take, in milliseconds; then 503. @default 5000 (5 seconds) */
+  /** Time for the replay store, in milliseconds; then 503. @default 5000 (5 seconds) */
   timeout?: number | undefined;
 }
 

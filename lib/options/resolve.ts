@@ -37,7 +37,7 @@ const LOGGING: Fields<ResolvedOptions['logging']> = {
   slowAfter: optional(milliseconds),
 };
 
-/** What holds unless it is given otherwise, where Express and `createServer` differ. */
+/** Defaults in which Express and `createServer` differ. */
 interface Defaults extends Pick<ResolvedOptions, 'etag'>, Pick<ResolvedOptions['body'], 'parse'>, Pick<ResolvedOptions['routing'], 'caseSensitive' | 'ignoreTrailingSlash'> {}
 
 const EXACT: Defaults = { etag: false, parse: true, caseSensitive: true, ignoreTrailingSlash: false };
@@ -99,7 +99,7 @@ const SECTIONS: Sections = {
  * Checks what was given to `createServer` or `express` once, and fills in every default.
  * @param given The options; `undefined` means none (INTERFACE sections 2.5 and 2.6).
  * @param environment NODE_ENV is the default of `env`, PORT that of `server.port`; empty text counts as unset.
- * @param ofExpress Whether defaults are Express's.
+ * @param ofExpress True for Express's defaults.
  * @throws TypeError that names the option, what was given (of a secret only its kind) and what it must be.
  */
 export function resolveOptions(given: unknown, environment: Readonly<NodeJS.ProcessEnv>, ofExpress = false): ResolvedOptions {

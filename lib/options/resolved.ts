@@ -12,11 +12,11 @@ export interface ResolvedOptions {
   readonly etag: false | 'weak' | 'strong';
   readonly logging: ResolvedLogging;
   readonly routing: Readonly<Required<RoutingOptions>>;
-  /** `limit` also bounds what is discarded, and what a signature is checked over, when `parse` is false. */
+  /** `limit` also bounds discarded bytes and signed bytes when `parse` is false. */
   readonly body: { readonly parse: boolean; readonly limit: number; readonly containerLimit: number | undefined; readonly bigint: boolean };
   readonly server: ResolvedServer;
   readonly security: ResolvedSecurity;
-  /** What is to be logged at start: unknown keys, short secrets, options without effect. */
+  /** Messages to log at start: unknown keys, short secrets, options without effect. */
   readonly warnings: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface ResolvedLogging {
 
 /** `logging.requestId`, resolved. */
 export interface ResolvedRequestId {
-  /** In lower case. */
+  /** Name in lower case. */
   readonly header: string | false;
   readonly generate: ((req: IncomingMessage) => string) | undefined;
 }
@@ -46,16 +46,16 @@ export interface ResolvedServer {
   readonly writeTimeout: number;
   readonly handlerTimeout: number;
   readonly handleSignals: boolean;
-  /** As given. */
+  /** Value as given. */
   readonly trustProxy: TrustProxy;
-  /** Whether none was given. */
+  /** True when none was given. */
   readonly trustsByDefault: boolean;
   /** `trustProxy` as a test. */
   readonly trusts: TrustFunction;
   readonly https: Readonly<HttpsOptions> | undefined;
-  /** For `http.createServer`; holds only what was given. */
+  /** Options of `http.createServer` that were given. */
   readonly http: Readonly<Omit<HttpServerOptions, ServerProperty>>;
-  /** To assign to the server, whose constructor doesn't take these; holds only what was given. */
+  /** Properties of the server that were given; its constructor doesn't take them. */
   readonly properties: Readonly<Pick<HttpServerOptions, ServerProperty>>;
 }
 

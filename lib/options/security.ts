@@ -10,16 +10,16 @@ import type { ResolvedSecurity, ResolvedSignature, ResolvedWebhook } from './res
 /** The guards under `security`. */
 const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks'];
 
-/** Where a guard belongs that stands beside `security`, well or badly spelt. */
+/** Path of a guard that was given beside `security`, well or badly spelt. */
 export const guardHome: HomeOf = (key) => {
   const { name, edits } = nearestOf(key, GUARDS);
   return edits <= 2 ? `security.${name}` : undefined;
 };
 
-/** Where a guard belongs that stands in a section which is none. */
+/** Path of a guard that was given in a section which is none. */
 export const strayHome: HomeOf = (key) => (nearestOf(key, ['security']).edits <= 2 ? 'security' : guardHome(key));
 
-/** Where an option of the signature check belongs, if the key is one. */
+/** Path of an option of the signature check, if the key is one. */
 function homeOf(key: string): string | undefined {
   const folded = key.toLowerCase();
   const among = (fields: object): string | undefined => Object.keys(fields).find((name) => name.toLowerCase() === folded);
@@ -34,7 +34,7 @@ function guard<T extends object>(fields: Fields<T>, home: HomeOf = homeOf): Fiel
   return section(fields, home, true);
 }
 
-// HMAC pads a short key with NULs, so a secret of nothing else is the empty one.
+// HMAC pads a short key with NULs: a secret of nothing else is the empty one.
 const secretText = matching<string>('a non-empty string', (given) => typeof given === 'string' && !/^\0*$/.test(given), (given) => (
   typeof given === 'string' && given !== '' ? 'nothing but NUL characters' : describeKind(given)
 ));
@@ -51,29 +51,29 @@ const secrets: Field<readonly string[]> = (given, name, warnings) => {
 const secret: Field<readonly string[] | SecretLookup> = (given, name, warnings) =>
   typeof given === 'function' ? (given as SecretLookup) : secrets(given, name, warnings);
 
-const TAKEN: ReadonlySet<string> = new Set([
-  // Sent twice, Node keeps the first of them (its docs, `message.headers`), and who passes the request on perhaps the last.
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  // Node keeps the first of two such headers (its docs, `message.headers`); a proxy may keep the last.
   'age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since', 'if-unmodified-since', 'last-modified',
   'location', 'max-forwards', 'proxy-authorization', 'referer', 'retry-after', 'server', 'user-agent',
-  // It joins these in another way, or acts on them.
+  // Node joins these in another way, or acts on them.
   'connection', 'cookie', 'expect', 'set-cookie', 'trailer', 'transfer-encoding', 'upgrade',
 ]);
 const headerName = matching<string>(
   'a header name (RFC 9110 section 5.1) that nothing else uses',
   // Names that every object has would be found in any request.
-  (given) => isHeaderName(given) && !TAKEN.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
+  (given) => isHeaderName(given) && !RESERVED_HEADERS.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
 );
 const maxAge = matching<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
 const clockSkew = matching<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
 
 const timeout = integer(1, LONGEST_DELAY, ' of milliseconds');
 
-/** What can be asked to be covered beside what always is; the digest of a body is covered where there is one. */
-const UNASKED: ReadonlySet<string> = new Set(['content-digest', 'signature', 'signature-input']);
+/** Headers that `covers` must not name; the digest of a body is covered where there is one. */
+const UNCOVERABLE: ReadonlySet<string> = new Set(['content-digest', 'signature', 'signature-input']);
 const component = refined(
   matching<string>(
     'the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target"',
-    (given) => given === '@authority' || given === '@request-target' || (isHeaderName(given) && !UNASKED.has(String(given).toLowerCase())),
+    (given) => given === '@authority' || given === '@request-target' || (isHeaderName(given) && !UNCOVERABLE.has(String(given).toLowerCase())),
   ),
   (given) => given.toLowerCase(),
 );
@@ -104,13 +104,13 @@ const SIGNATURE: Fields<ResolvedSignature> = {
   timeout: otherwise(5000, timeout),
 };
 
-/** What RFC 9421 and RFC 9530 settle by themselves. */
-const SETTLED_BY_VERSION_2 = ['headerName', 'timestampHeaderName', 'keyIdHeaderName', 'ambiguousBody'] as const;
+/** Options of version 1 alone: RFC 9421 and RFC 9530 settle them. */
+const VERSION_1_OPTIONS = ['headerName', 'timestampHeaderName', 'keyIdHeaderName', 'ambiguousBody'] as const;
 
 const signature: Field<ResolvedSignature> = (given, name, warnings) => {
   const settings = guard(SIGNATURE)(given, name, warnings);
   if (settings.version === 2) {
-    const settled = SETTLED_BY_VERSION_2.find((key) => isGiven(given, key));
+    const settled = VERSION_1_OPTIONS.find((key) => isGiven(given, key));
     if (settled !== undefined) refuse(`${name}.${settled}`, 'left out with version: 2, where RFC 9421 settles it', describe((given as Record<string, unknown>)[settled]));
     if (settings.algorithm !== 'sha256') refuse(`${name}.algorithm`, '"sha256" with version: 2 (RFC 9421 section 3.3.3 knows no other HMAC)', describe(settings.algorithm));
   } else if (isGiven(given, 'covers')) {
@@ -155,7 +155,7 @@ const WEBHOOK: Fields<Omit<ResolvedWebhook, 'secrets'> & { secret: readonly stri
 const webhook: Field<ResolvedWebhook> = (given, name, warnings) => {
   const found: Warning[] = [];
   const { secret: held, ...settings } = guard(WEBHOOK, () => undefined)(given, name, found);
-  // Of the length of secrets nobody need be warned: the service has made them.
+  // Drops warnings of short secrets: the service has made them.
   warnings.push(...found.filter((warning) => typeof warning !== 'string'));
   const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => isGiven(given, key));
   if (settings.preset === 'github' && timed !== undefined) {
@@ -170,7 +170,7 @@ const webhooks = refined(listOf(webhook, 'an array of webhooks { path, preset, s
   return list;
 });
 
-/** For hints. Those of a webhook stand in an entry of a list, which has no path that could be named. */
+/** Sections for hints. A webhook's options lie in an entry of a list, which has no path to name. */
 export const SECURITY_SECTIONS: Sections = {
   'security.': Object.fromEntries(GUARDS.map((name) => [name, name])),
   'security.requestSignature.': SIGNATURE,

@@ -9,7 +9,7 @@ import type { HttpsOptions, TrustFunction, TrustProxy } from './options';
 import type { ResolvedServer } from './resolved';
 import { strayHome } from './security';
 
-/** What http.createServer ignores and the server takes as properties. */
+/** Options that http.createServer ignores and the server takes as properties. */
 const PROPERTIES: Fields<ResolvedServer['properties']> = {
   timeout: optional(milliseconds),
   maxHeadersCount: optional(count),
@@ -31,10 +31,12 @@ const HTTP: Fields<ResolvedServer['http']> = {
   keepAliveInitialDelay: optional(milliseconds),
   requireHostHeader: optional(flag),
   rejectNonStandardBodyWrites: optional(flag),
+  shouldUpgradeCallback: optional(callback),
+  optimizeEmptyRequests: optional(flag),
   uniqueHeaders: optional(matching('an array of header names', (given) => Array.isArray(given) && given.every(isHeaderName))),
 };
 
-/** A path in place of the contents is the usual slip, and TLS would report it only at the first start. */
+/** Tells PEM from a path: TLS would report that usual slip only at the first start. */
 function isPem(given: unknown): boolean {
   if (Array.isArray(given)) return given.length > 0 && given.every((entry: unknown) => isPem((entry as { pem?: unknown } | null)?.pem ?? entry));
   if (types.isUint8Array(given)) return Buffer.from(given.buffer, given.byteOffset, given.byteLength).includes('-----BEGIN ');
@@ -86,7 +88,7 @@ const https: Field<Readonly<HttpsOptions>> = refined(section(HTTPS), (tls, name)
   return onlyGiven(tls, HTTPS);
 });
 
-/** Those of the fields that were given; lists are copied, so that they can be frozen. */
+/** The fields that were given; lists are copied, so that they can be frozen. */
 function onlyGiven<T extends object>(options: T, fields: Fields<T>): Readonly<T> {
   const given = Object.entries(options).filter(([name, value]) => value !== undefined && Object.hasOwn(fields, name));
   return Object.freeze(Object.fromEntries(given.map(([name, value]) => [name, Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : (value as unknown)])) as T);
@@ -94,7 +96,7 @@ function onlyGiven<T extends object>(options: T, fields: Fields<T>): Readonly<T>
 
 const TRUST = "a boolean, a number of hops, addresses or subnets (such as 'loopback, 10.0.0.0/8'), or a function";
 
-/** Whether an address is trusted, by the rules of Express's "trust proxy". */
+/** Compiles `trustProxy` to a test of addresses, by the rules of Express's "trust proxy". */
 function trustFunction(given: TrustProxy, name: string): TrustFunction {
   if (typeof given === 'function') return given;
   if (typeof given === 'boolean') return () => given;

@@ -4,7 +4,7 @@ import type { Response } from '../http/response';
 import { forgetRefusedHead } from '../http/default-answer';
 import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
 
-/** Calls a function of the program; what it throws, or the promise that it returns is rejected with, goes to `next`. @param error Falsy for none. */
+/** Calls a function of the program; an error that it throws, or rejects with, goes to `next`. @param error Falsy for none. */
 export function callHandler(handle: AnyHandler, error: unknown, req: Request, res: Response, next: NextFunction): void {
   let result: unknown;
   try {
@@ -22,14 +22,14 @@ export function callHandler(handle: AnyHandler, error: unknown, req: Request, re
   if (typeof result === 'object' && result !== null && result !== res) followResult(result, next);
 }
 
-/** Takes a rejection for an error. */
+/** Passes a rejection to `next`. */
 export function followResult(result: object, next: NextFunction): void {
   if (!(result instanceof Promise) && typeof (result as Partial<PromiseLike<unknown>>).then !== 'function') return;
   // A `then` that throws, or calls back twice, comes to one rejection.
   Promise.resolve(result).then(undefined, (reason: unknown) => next(asError(reason) ?? new Error('Rejected promise')));
 }
 
-/** Returns what `next` takes for an error; undefined for a falsy value, and for the words that leave a route or a router. */
+/** Returns an error given to `next`; undefined for a falsy value, `'route'` and `'router'`. */
 export function asError(given: unknown): unknown {
   return given && given !== 'route' && given !== 'router' ? given : undefined;
 }

@@ -13,111 +13,111 @@ export const kRun = Symbol('waypost.request.run');
 /** A request on its way. */
 export type RoutedRequest = Request & { [kRun]?: Caller | undefined };
 
-/** A prefix that was taken off a URL. */
-export interface Removed {
+/** A prefix that was removed from a URL. */
+export interface RemovedPrefix {
   readonly prefix: string;
-  /** Whether a slash was put in its place. */
+  /** True when a slash replaced it. */
   readonly isSlashAdded: boolean;
-  /** Whether it was taken off the URL from the application on, as routes of `createServer` see it. */
+  /** True when it was removed from the whole URL, as routes of `createServer` see it. */
   readonly isWhole?: boolean;
-  /** The one URL of which the prefix can be told, where a caller may have taken more off than the base says, as connect does. */
-  readonly onlyOf?: string | undefined;
-  /** The URL that it was taken off, what was left, and the base then; undefined where the program did so. */
-  readonly from?: string;
-  readonly left?: string | undefined;
+  /** The one URL whose prefix is known: connect removes more than it adds to the base. */
+  readonly onlyUrl?: string | undefined;
+  /** The URL before, the URL after, and the base then; undefined where the program removed it. */
+  readonly before?: string;
+  readonly after?: string | undefined;
   readonly base?: string;
 }
 
-export const NOTHING: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+export const NO_PREFIX: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
 
-/** What a router may be called in: the run of another, or of an application. */
+/** The run that calls a router: another router's, or an application's. */
 export interface Caller {
   readonly req: RoutedRequest;
-  /** Goes on here; what is given another is called by the program. */
+  /** Goes on here; a router called with another function is called by the program. */
   readonly next: NextFunction | undefined;
-  /** The application's; null for a router outside of any. */
+  /** The application's run; null for a router outside of any. */
   readonly root: ApplicationRoot | null;
   readonly parent: Caller | undefined;
   readonly rules: RoutingRules;
   readonly watch: RequestWatch | null;
-  /** The prefix that the caller had taken off when this began; null where `req.baseUrl` contradicts that. */
-  readonly entered: Removed | null;
-  /** The base that what runs was called with. */
+  /** The prefix that the caller removed before this began; null where `req.baseUrl` contradicts it. */
+  readonly entered: RemovedPrefix | null;
+  /** The base that the active layer was called with. */
   readonly shownBase: string;
-  /** The path of the mounts around, from the application on, as routes of `createServer` see it. */
+  /** Path of the mounts around, from the application on, as routes of `createServer` see it. */
   readonly mountPath: string;
-  /** Whether that is of any length. */
+  /** True when the mount path is not empty. */
   readonly isBeneath: boolean;
-  /** The pattern of the mounts around, behind which that of what runs stands. */
+  /** The pattern of the mounts around. */
   readonly mountPattern: string;
   readonly pattern: Pattern | undefined;
-  /** What runs; undefined for an application. */
+  /** The active layer; undefined for an application. */
   readonly layer: AnyLayer | undefined;
-  /** Both together. */
+  /** The active layer's pattern behind the mount pattern. */
   readonly route: string;
-  /** The request target as the application reads it; null where it can't be told. */
+  /** The request target as the application reads it; null when unknown. */
   readonly target: string | null;
-  /** The prefix that is taken off for what begins now with that base. */
-  enteredBy(req: Request, baseUrl: string): Removed | null;
-  /** The path that a router looks at; null for an application. */
+  /** Returns the prefix removed for a router that begins now with that base. */
+  enteredBy(req: Request, baseUrl: string): RemovedPrefix | null;
+  /** The path that a router has looked up; null for an application. */
   readonly lookup: Lookup | null;
-  /** Place in its plan of what comes next. */
+  /** Index of the next step in its plan. */
   readonly cursor: number;
-  /** Ends with an error that no function within may be called with. */
+  /** Leaves the router with an error, without a call of any function in it. */
   fail(error: unknown): void;
 }
 
-/** A request's way through one application. */
+/** A request's run through one application. */
 export interface ApplicationRoot extends Caller, AdmissionRoot {
   readonly root: ApplicationRoot;
-  /** The application's way of requests. */
+  /** The entrance of the application. */
   readonly host: object;
-  /** Whether the request has a body. */
+  /** True for a request with a body. */
   readonly hasBody: boolean;
-  /** The run that has reached a route last, in what is mounted here too. */
+  /** The run that reached a route last, in mounted routers too. */
   reached: { readonly reachedRoute: string } | undefined;
-  /** Whether the request was answered in the place of its handler: nothing is called any more. */
+  /** True once the application has answered instead of a handler: nothing is called any more. */
   readonly isStopped: boolean;
-  /** Takes a call of `next` that counts for nothing: the error of one that comes behind the answer is logged. */
+  /** Ignores a call of `next`; an error behind the answer is logged. */
   drop(error: unknown): void;
-  /** Has the body inflated and parsed for the first handler of a route; calls back with the error that it came to. */
+  /** Inflates and parses the body for the first handler of a route; calls back with its error. */
   prepareBody(done: (error: unknown) => void): void;
 }
 
-/** The signature checks of one application, as one request meets them. */
+/** State of one application's signature checks for one request. */
 export interface AdmissionRoot {
-  /** Whether the application, or one around it, checks signatures. */
+  /** True where the application, or one around it, checks signatures. */
   readonly isChecked: boolean;
-  /** Whether a check has refused the request, or not let it go on yet: no `next` counts. One for all applications that have it. */
+  /** Pending while a check runs, or has refused the request: no `next` counts. All applications share it. */
   readonly admission: { isPending: boolean };
   /** Method and target that were admitted last, as the application reads them. */
   admittedMethod: string | undefined;
   admittedTarget: string | undefined;
   /**
-   * Asks the scope of the application; calls back when the request has the signatures that the target needs. It answers what it refuses.
-   * @param target Null for one that can't be told: it needs all of them.
+   * Asks the scope of the application; calls back once the request has the target's signatures. It answers a request that it refuses.
+   * @param target Null when unknown: every signature is required.
    */
   ask(method: string, target: string | null, admitted: () => void): void;
 }
 
-/** A URL beneath a prefix that a caller has taken off, as the application reads it; null where it can't be told. */
-export function targetBeneath(caller: Caller | undefined, removed: Removed | null, url: string): string | null {
-  if (removed === null || (removed.onlyOf !== undefined && removed.onlyOf !== url)) return null;
-  const shown = restored(url, removed);
+/** A URL without a prefix as the application reads it, with the prefix; null when unknown. */
+export function targetBeneath(caller: Caller | undefined, removed: RemovedPrefix | null, url: string): string | null {
+  if (removed === null || (removed.onlyUrl !== undefined && removed.onlyUrl !== url)) return null;
+  const shown = restorePrefix(url, removed);
   return caller === undefined || caller === caller.root || removed.isWhole === true ? shown : targetBeneath(caller.parent, caller.entered, shown);
 }
 
-/** A pattern behind that of the mounts around. */
+/** Joins a pattern to that of the mounts around. */
 export function joinPatterns(base: string, text: string): string {
   if (base === '' || base === '/') return text;
   if (text === '/') return base;
   return (base.endsWith('/') ? base.slice(0, -1) : base) + text;
 }
 
-/** A URL with the prefix that was taken off, as Express puts it back. */
-export function restored(url: string, { prefix, isSlashAdded, from, left }: Removed): string {
+/** Restores the prefix that was removed from a URL, as Express does. */
+export function restorePrefix(url: string, { prefix, isSlashAdded, before, after }: RemovedPrefix): string {
   if (prefix === '') return url;
-  if (url === left) return from as string;
+  if (url === after) return before as string;
   const start = pathStart(url);
   let rest = url.slice(start);
   const isBare = rest === '/' || rest.startsWith('/?');

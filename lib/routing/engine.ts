@@ -5,14 +5,14 @@ import type { Segment } from './patterns/segment';
 /** A segment of a shape: static text, any one segment (`null`), or all that follows. */
 export type ShapeSegment = string | null | typeof REST;
 
-/** Stands for `**` in a shape. */
+/** The rest of a path, `**`, in a shape. */
 export const REST = Symbol('waypost.rest');
 
 /**
- * What the engine can tell of a pattern: where it has static text, where any
- * segment, and where all the rest. Patterns of one shape share one entry in
- * the engine; what tells them apart is tested by the pattern itself. So the
- * engine never sees an expression, a constraint or a name of a parameter.
+ * The part of a pattern that the engine knows: static text, any segment, or all
+ * the rest. Patterns of one shape share one entry in the engine, and match by
+ * their own test. So the engine never sees an expression, a constraint or a
+ * parameter's name.
  */
 export class Shape {
   readonly key: string;
@@ -35,36 +35,38 @@ export type Captures = Record<string, string | undefined>;
 
 const NO_CAPTURES: Captures = Object.freeze({});
 
-/** What a lookup finds. */
+/** Result of a lookup. */
 export interface Found {
   readonly store: Shape;
   readonly params: Captures;
 }
 
 /**
- * find-my-way, told of shapes only. A lookup returns some shape that the path
- * has, the most specific first; no route can match a path that has no shape.
+ * Index of shapes by find-my-way. A lookup returns the most specific shape of a
+ * path; no route matches a path without one.
  */
 export class Engine {
   readonly #shapes = new Map<string, Shape>();
   /**
-   * What is found of the shapes without captures, by the length of their paths and by these: what a path is by every character is
-   * the most specific that it has. A Map would have V8 hash each path that is asked for, and V8 14 keep it among its strings.
+   * Static shapes by the length of their paths, then by path: an equal path is the most specific shape.
+   * A Map would have V8 hash each path that is looked up, and V8 14 intern it.
    */
   readonly #static: (Record<string, Found> | undefined)[] = [];
-  /** Made when there is something to capture: to load find-my-way takes as long as half a start. */
+  /** Created for the first shape with captures: loading find-my-way takes half of the start. */
   #router: ReturnType<ReturnType<typeof findMyWay>> | null = null;
+  /** False where Node forbids code from strings, which find-my-way makes: then nothing is found. */
+  isAllowed = true;
 
   /**
-   * Adds the shapes of a pattern, or returns those that are there: each path that it matches has one of them.
-   * @param prefix Whether it is the path of middleware, which takes what lies beneath as well.
+   * Adds the shapes of a pattern, or returns known ones. Each path that it matches has one of them.
+   * @param prefix True for the path of middleware, which takes the paths beneath it too.
    */
   add({ segments, tail }: Pattern, prefix = false): Shape[] {
     const shape = shapeOf(segments);
     const isOpen = shape[shape.length - 1] === REST;
     if (prefix && !isOpen) return [this.#add([...shape, REST]), this.#add(shape)];
-    if (tail?.mayBeBare !== true) return [this.#add(shape)];
-    // A rest of but a slash may have been cut off.
+    if (tail?.mayBeEmpty !== true) return [this.#add(shape)];
+    // A rest of a slash alone may have been cut off.
     const bare = shape.length === 1 ? [''] : shape.slice(0, -1);
     return [this.#add(shape), this.#add(bare)];
   }
@@ -82,29 +84,34 @@ export class Engine {
       return shape;
     }
     // Node bounds the length of a target already (maxHeaderSize), and a query never gets here.
-    this.#router ??= findMyWay()({ maxParamLength: Infinity, querystringParser: nothing });
-    this.#router.on('GET', path, unused, shape);
+    this.#router ??= findMyWay()({ maxParamLength: Infinity, querystringParser: parseNothing });
+    try {
+      this.#router.on('GET', path, unusedHandler, shape);
+    } catch (error) {
+      if (!(error instanceof EvalError)) throw error;
+      this.isAllowed = false;
+    }
     return shape;
   }
 
-  /** @param path A path that starts with `/` and holds no `%`, `?` or `#`: the engine skips the first character unread, and decodes. */
+  /** @param path Path with a leading `/`, without `%`, `?` and `#`: the engine skips the first character, and decodes. */
   find(path: string): Found | null {
     return this.#static[path.length]?.[path] ?? this.#router?.find('GET', path) ?? null;
   }
 }
 
-function nothing(): Record<string, never> | undefined {
+function parseNothing(): Record<string, never> | undefined {
   return undefined;
 }
 
-function unused(): void {
+function unusedHandler(): void {
   // The engine asks for a handler; it is never called, since only find() is used.
 }
 
 function shapeOf(pattern: readonly Segment[]): ShapeSegment[] {
   const segments: ShapeSegment[] = [];
   for (const segment of pattern) {
-    // What stands behind a "**" is left to the pattern's own test, as is what takes the rest.
+    // The pattern's own test covers the segments behind a "**", and a tail.
     if (segment.kind === 'deep' || segment.kind === 'tail') return [...segments, REST];
     segments.push(segment.kind === 'static' && !isOpaque(segment.text) ? segment.text : null);
   }
@@ -112,8 +119,8 @@ function shapeOf(pattern: readonly Segment[]): ShapeSegment[] {
 }
 
 /**
- * Static text that the engine would not compare as it is: "*" is its wildcard,
- * and an escape that decoding leaves is not in what it is asked for.
+ * Returns true for static text that the engine can't compare: "*" is its
+ * wildcard, and its keys hold no escapes.
  */
 function isOpaque(text: string): boolean {
   return /[*%?#]/.test(text);
@@ -122,7 +129,7 @@ function isOpaque(text: string): boolean {
 function enginePath(segments: readonly ShapeSegment[]): string {
   const texts = segments.map((segment, index) => {
     if (segment === REST) return '*';
-    // "::" is how the engine writes a colon.
+    // The engine writes a colon "::".
     return segment === null ? `:p${index}` : segment.replaceAll(':', '::');
   });
   return '/' + texts.join('/');

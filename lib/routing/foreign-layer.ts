@@ -5,7 +5,7 @@ import type { AnyHandler, NextFunction } from './handler';
 import type { Params } from './patterns/params';
 import { handles } from './route';
 
-/** A layer that no waypost router made, such as one of Express's: it matches and calls by its own methods, as Express calls them. */
+/** A layer of another router, such as Express's. It matches and calls by its own methods, as Express calls them. */
 export interface ForeignLayer {
   handle: AnyHandler;
   readonly name?: string;
@@ -17,15 +17,15 @@ export interface ForeignLayer {
   handleError(error: unknown, req: object, res: object, next: NextFunction): void;
 }
 
-/** What a foreign layer has matched. */
+/** Match of a foreign layer. */
 export interface ForeignMatch {
   readonly params?: Params | undefined;
   readonly path?: string | undefined;
 }
 
 /**
- * What a foreign layer matches of a path; undefined where it is not for the request. Express's router returns it from 2.3 on, and kept it
- * on the layer before. @throws What it raises.
+ * Matches a path by a foreign layer; undefined where it is not for the request. Express's router returns the match from 2.3 on, and kept it
+ * on the layer before. @throws The layer's own errors.
  */
 export function matchForeign(layer: ForeignLayer, path: string, failure: unknown, method: unknown): ForeignMatch | undefined {
   const match = layer.match(path);

@@ -4,7 +4,7 @@ import type { Response } from '../http/response';
 import { pathStart } from '../target/target';
 import { admitBehind } from './admission';
 import { callHandler } from './call';
-import { type ApplicationRoot, type Caller, joinPatterns, kRun, NOTHING, type Removed, restored, type RoutedRequest, targetBeneath } from './caller';
+import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type RemovedPrefix, restorePrefix, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
 import type { AnyLayer } from './layer';
 import type { Lookup } from './layer-index';
@@ -13,22 +13,22 @@ import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
-/** A prefix that is part of the URL again, so that only the base is to be restored. */
-const SHOWN: Removed = Object.freeze({ prefix: '', isSlashAdded: false });
+/** A prefix that is part of the URL again: only the base is to be restored. */
+const SHOWN: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
 
-const WHOLE: Removed = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
+const WHOLE: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
-/** The URL that a router shows its layers, and what the request is given back when the router is left. */
+/** The URL that a router shows its layers, and the request's members to restore afterwards. */
 export abstract class Frame implements Caller {
   readonly req: RoutedRequest;
   readonly res: Response;
   readonly rules: RoutingRules;
   readonly parent: Caller | undefined;
   readonly root: ApplicationRoot | null;
-  /** Whether functions are called only for targets that signature checks have admitted. */
+  /** True where functions are called only for targets that signature checks have admitted. */
   readonly isChecked: boolean;
   readonly watch: RequestWatch | null;
-  readonly entered: Removed | null;
+  readonly entered: RemovedPrefix | null;
   readonly isBeneath: boolean;
   abstract readonly next: NextFunction;
   lookup: Lookup | null = null;
@@ -37,28 +37,28 @@ export abstract class Frame implements Caller {
   layer: AnyLayer | undefined = undefined;
 
   /** The URL that was looked up. */
-  protected located = '';
+  protected lookedUpUrl = '';
   /** The pattern of the route that was reached last. */
   protected reached: Pattern | undefined = undefined;
-  /** Methods of the routes that were passed by, where the router was entered with OPTIONS and answers that. */
+  /** Methods of the routes passed by, where the router answers OPTIONS. */
   protected readonly allowed: Set<string> | null;
   readonly #done: NextFunction;
   readonly #enteredUrl: string;
   readonly #enteredMethod: string;
-  protected readonly paramsAround: Params;
+  protected readonly outerParams: Params;
   readonly #baseUrl: string;
-  readonly #baseAround: string;
-  readonly #nextAround: NextFunction | undefined;
-  /** The pattern of the mount that led here. */
+  readonly #outerBaseUrl: string;
+  readonly #outerNext: NextFunction | undefined;
+  /** The pattern of this router's mount. */
   readonly #mount: Pattern | undefined;
-  #removed: Removed = NOTHING;
-  /** URL and base that were shown to the layer that runs. */
-  #shown = '';
+  #removed: RemovedPrefix = NO_PREFIX;
+  /** URL and base that were shown to the active layer. */
+  #shownUrl = '';
   shownBase: string;
-  /** The URL beneath the mount paths where a route is shown the whole one. */
-  #beneath: string | undefined = undefined;
+  /** The URL beneath the mount paths, while a route is shown the whole one. */
+  #urlBeneath: string | undefined = undefined;
 
-  /** @param done Goes on with what nothing here has taken. */
+  /** @param done Goes on behind the router. */
   protected constructor(req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
     const parent = req[kRun];
     const { baseUrl } = req;
@@ -73,13 +73,13 @@ export abstract class Frame implements Caller {
     this.allowed = req.method === 'OPTIONS' && rules.answersOptions ? new Set() : null;
     this.#enteredUrl = req.url;
     this.#enteredMethod = req.method;
-    this.paramsAround = req.params;
-    this.#baseAround = baseUrl;
-    this.#nextAround = req.next;
+    this.outerParams = req.params;
+    this.#outerBaseUrl = baseUrl;
+    this.#outerNext = req.next;
     this.#baseUrl = typeof baseUrl === 'string' ? baseUrl : '';
     this.shownBase = this.#baseUrl;
     this.#mount = parent?.pattern;
-    const entered = parent === undefined ? NOTHING : parent.enteredBy(req, this.#baseUrl);
+    const entered = parent === undefined ? NO_PREFIX : parent.enteredBy(req, this.#baseUrl);
     this.entered = entered;
     this.isBeneath = parent !== undefined && !rules.asExpress && entered !== null && (entered.prefix !== '' || (entered.isWhole !== true && parent.isBeneath));
     if (this.#baseUrl !== baseUrl) req.baseUrl = this.#baseUrl;
@@ -105,83 +105,83 @@ export abstract class Frame implements Caller {
 
   get target(): string | null {
     const { url } = this.req;
-    if (this.#beneath === undefined) return targetBeneath(this, this.#removed, url);
-    return url === this.#shown || isTold(this) ? url : null;
+    if (this.#urlBeneath === undefined) return targetBeneath(this, this.#removed, url);
+    return url === this.#shownUrl || arePrefixesKnown(this) ? url : null;
   }
 
-  /** @throws HttpError 400 where a mount path around a route has captured what is malformed. */
+  /** @throws HttpError 400 for a malformed parameter in a mount path around a route. */
   protected checkMounts(): void {
     const { parent } = this;
     if (!(parent instanceof Frame)) return;
-    if (parent.lookup?.isLoose === true) parent.pattern?.capture(parent.lookup.cut, true, true);
+    if (parent.lookup?.testsAll === true) parent.pattern?.capture(parent.lookup.parsedPath, true, true);
     parent.checkMounts();
   }
 
-  enteredBy({ url }: Request, baseUrl: string): Removed | null {
+  enteredBy({ url }: Request, baseUrl: string): RemovedPrefix | null {
     const { base: expected = this.#baseUrl } = this.#removed;
-    // A base that the program has assigned tells nothing.
+    // A base that the program has assigned tells nothing of the prefix.
     if (this.shownBase !== expected) return null;
-    const isWhole = this.#beneath !== undefined;
-    if (isWhole && !isTold(this)) return url === this.#shown && baseUrl === expected ? { ...WHOLE, onlyOf: url } : null;
-    if (url === this.#shown) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
-    // Called by hand, or by another framework: what was added to the base was taken off the URL.
+    const isWhole = this.#urlBeneath !== undefined;
+    if (isWhole && !arePrefixesKnown(this)) return url === this.#shownUrl && baseUrl === expected ? { ...WHOLE, onlyUrl: url } : null;
+    if (url === this.#shownUrl) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
+    // Called by hand, or by another framework: the text added to the base was removed from the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
-    const isSlashAdded = restored(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shown : this.located);
-    return { prefix, isSlashAdded, isWhole, onlyOf: baseUrl === expected && this.#shown.endsWith(url) ? url : undefined };
+    const isSlashAdded = restorePrefix(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shownUrl : this.lookedUpUrl);
+    return { prefix, isSlashAdded, isWhole, onlyUrl: baseUrl === expected && this.#shownUrl.endsWith(url) ? url : undefined };
   }
 
   /** Shows a layer the URL as it is. */
-  protected show(): void {
-    this.#shown = this.req.url;
+  protected showUrl(): void {
+    this.#shownUrl = this.req.url;
     this.shownBase = this.req.baseUrl;
   }
 
-  /** Shows middleware the URL without its mount path. @param isMatched Whether the prefix was taken of this very URL, not of one that a handler of a parameter has replaced. */
-  protected showWithout(prefix: string, isMatched: boolean): void {
+  /** Shows middleware the URL without its mount path. @param isMatched False when a parameter's handler has replaced the URL that matched. */
+  protected showUrlWithout(prefix: string, isMatched: boolean): void {
     const { req } = this;
     if (prefix !== '') {
       const { url } = req;
       const start = pathStart(url);
       const rest = url.slice(start + prefix.length);
       const isSlashAdded = !rest.startsWith('/');
-      const left = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
+      const after = isSlashAdded || start > 0 ? `${url.slice(0, start)}${isSlashAdded ? '/' : ''}${rest}` : rest;
       const base = this.#baseUrl + (prefix.endsWith('/') ? prefix.slice(0, -1) : prefix);
-      this.#removed = { prefix, isSlashAdded, from: url, left: isMatched ? left : undefined, base };
-      req.url = left;
+      this.#removed = { prefix, isSlashAdded, before: url, after: isMatched ? after : undefined, base };
+      req.url = after;
       req.baseUrl = base;
     }
-    this.show();
+    this.showUrl();
   }
 
   /** Shows a route of `createServer` the URL from the application on (INTERFACE section 2.1). */
-  protected showWhole(): void {
+  protected showWholeUrl(): void {
     const { req } = this;
-    this.#beneath = req.url;
+    this.#urlBeneath = req.url;
     req.url = wholeUrl(this, req.url);
-    this.show();
+    this.showUrl();
   }
 
   /**
-   * Shows the URL again as the router saw it before it called a layer, unless that has made another. Returns false where that does not lie
-   * beneath the mount path: the application goes on with it behind the router.
+   * Restores the URL as before the layer, unless the layer has rewritten it. Returns false for one outside
+   * the mount path: the application goes on with it behind the router.
    */
-  protected showAgain(): boolean {
-    if (this.#beneath !== undefined && !this.#showBeneath(this.#beneath)) return false;
-    if (this.#removed !== NOTHING) {
+  protected restoreUrl(): boolean {
+    if (this.#urlBeneath !== undefined && !this.#restoreBeneath(this.#urlBeneath)) return false;
+    if (this.#removed !== NO_PREFIX) {
       const { req } = this;
-      if (typeof req.url === 'string') req.url = restored(req.url, this.#removed);
+      if (typeof req.url === 'string') req.url = restorePrefix(req.url, this.#removed);
       req.baseUrl = this.#baseUrl;
-      this.#removed = NOTHING;
+      this.#removed = NO_PREFIX;
     }
     return true;
   }
 
-  #showBeneath(beneath: string): boolean {
+  #restoreBeneath(beneath: string): boolean {
     const { req } = this;
     const { url } = req;
-    this.#beneath = undefined;
-    if (url === this.#shown) {
+    this.#urlBeneath = undefined;
+    if (url === this.#shownUrl) {
       req.url = beneath;
       return true;
     }
@@ -198,8 +198,8 @@ export abstract class Frame implements Caller {
 
   fail(error: unknown): void {
     const { req } = this;
-    this.#beneath = undefined;
-    // The target that it was entered with has been admitted.
+    this.#urlBeneath = undefined;
+    // The target on entry has been admitted.
     req.url = this.#enteredUrl;
     req.method = this.#enteredMethod;
     this.handOn(error);
@@ -216,7 +216,7 @@ export abstract class Frame implements Caller {
     callHandler(() => answerOptions(res, allowed), undefined, req, res, (error) => this.#finish(error));
   }
 
-  /** Hands the request on. Where the caller is the program, that is a call of its function. */
+  /** Hands the request on; where the program has called by hand, to its function. */
   #finish(failure: unknown): void {
     if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
     else this.handOn(failure);
@@ -228,23 +228,23 @@ export abstract class Frame implements Caller {
 
   protected handOn(failure: unknown): void {
     const { req } = this;
-    req.baseUrl = this.#baseAround;
-    req.next = this.#nextAround;
-    req.params = this.paramsAround;
+    req.baseUrl = this.#outerBaseUrl;
+    req.next = this.#outerNext;
+    req.params = this.outerParams;
     req[kRun] = this.parent;
     this.#done(failure);
   }
 }
 
-/** A URL with the prefixes that were taken off since the application was entered. */
+/** A URL with the prefixes that were removed within the application. */
 function wholeUrl({ entered, parent, root }: Caller, url: string): string {
   if (entered === null || parent === undefined) return url;
-  const shown = restored(url, entered);
+  const shown = restorePrefix(url, entered);
   return entered.isWhole === true || parent === root ? shown : wholeUrl(parent, shown);
 }
 
-/** Whether the prefixes around a run are known for whatever URL is made beneath them. */
-function isTold({ entered, parent, root }: Caller): boolean {
-  if (entered === null || entered.onlyOf !== undefined) return false;
-  return entered.isWhole === true || parent === undefined || parent === root || isTold(parent);
+/** Returns true when the prefixes around a run are known for any URL beneath them. */
+function arePrefixesKnown({ entered, parent, root }: Caller): boolean {
+  if (entered === null || entered.onlyUrl !== undefined) return false;
+  return entered.isWhole === true || parent === undefined || parent === root || arePrefixesKnown(parent);
 }

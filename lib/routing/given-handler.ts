@@ -2,9 +2,9 @@ import { describe } from '../options/field';
 
 /**
  * Checks one of the functions that a registration is given.
- * @param where What registers it, for the message.
- * @param mounts Whether it may be a router, too.
- * @throws TypeError that says what to write, where it is a slip that is known.
+ * @param where The registration, for the message.
+ * @param mounts True where it may be a router, too.
+ * @throws TypeError that says what to write instead of a known mistake.
  */
 export function checkHandler(given: unknown, where: string, mounts = false): void {
   if (typeof given === 'function') return;

@@ -8,10 +8,10 @@ export type Path = string | RegExp;
 /** A path, or several of which the first that matches counts. */
 export type Paths = Path | readonly Path[];
 
-/** What an array without a path stands for: as in Express nothing matches, such as where a list of public paths is empty. */
+/** Path of an empty array: as in Express nothing matches, for an empty list of public paths. */
 const NOWHERE: readonly Path[] = [/(?!)/];
 
-/** Whether what `use` was given first is a path, or paths in arrays, and no handler. An array without any is paths, as in Express. */
+/** Returns true for a path, or paths in arrays. An empty array is paths, as in Express. */
 export function isPaths(given: unknown): given is Paths {
   const paths: unknown[] = Array.isArray(given) ? given.flat(Infinity) : [given];
   return paths.every((path) => typeof path === 'string' || types.isRegExp(path));
@@ -25,8 +25,8 @@ export function listPaths(given: Paths): readonly Path[] {
 }
 
 /**
- * Checks what a registration is given first, where that must be a path.
- * @param where What registers it, for the message.
+ * Checks the path of a registration.
+ * @param where The registration, for the message.
  * @throws TypeError that says what to write instead.
  */
 export function checkPath(given: unknown, where: string): void {
@@ -44,8 +44,8 @@ export function writePaths(given: unknown): string {
 }
 
 /**
- * Refuses what Express 4 reads as everything below, Express 5 not at all, and
- * waypost as one segment: a program that comes from there would lose routes, or guards, in silence.
+ * Refuses a `*` without a name: Express 4 reads all below, Express 5 fails, and waypost reads one
+ * segment. A program ported from Express would lose routes, or guards, in silence.
  * @throws TypeError that says what to write instead.
  */
 export function refuseStars(paths: readonly Path[]): void {
@@ -60,7 +60,7 @@ export function refuseStars(paths: readonly Path[]): void {
   }
 }
 
-/** Where a `*` without a name stands. */
+/** Positions of each `*` without a name. */
 function starsIn(tokens: readonly Token[]): number[] {
   return tokens.flatMap((token) => {
     if (token.kind === 'group') return starsIn(token.tokens);
@@ -74,7 +74,7 @@ function rename(path: string, stars: readonly number[], write: (name: string) =>
 }
 
 /**
- * Refuses a mount path that ends in a slash where paths are compared exactly: `/api/` would not be met by `/api`, nor be another path.
+ * Refuses a mount path that ends in a slash where paths are compared exactly: `/api/` would not match `/api`, nor be another path.
  * @throws TypeError that says what to write instead.
  */
 export function refuseTrailingSlash(paths: readonly Path[], { ignoreTrailingSlash }: PathRules): void {

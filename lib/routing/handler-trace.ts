@@ -4,7 +4,7 @@ import { kAnswering } from '../http/response-state';
 import { type HandlerEvent, tracing } from '../tracing/tracing';
 import type { Layer } from './layer';
 
-/** One call of a handler, from its start to its end; what subscribers of both are given. */
+/** One call of a handler, published at its start and its end. */
 export class HandlerTrace implements HandlerEvent {
   readonly request: Request;
   readonly response: Response;
@@ -31,34 +31,34 @@ export class HandlerTrace implements HandlerEvent {
     return this.#layer.site.place;
   }
 
-  /** @internal What it has come to: it still runs, or it has returned, or what it returned has resolved. */
+  /** @internal Resolved when the promise that it returned has resolved. */
   get state(): 'running' | 'returned' | 'resolved' {
     return this.#state;
   }
 
-  /** @internal What it has returned, or resolved with. */
+  /** @internal The value that it returned, or resolved with. */
   get value(): unknown {
     return this.#value;
   }
 
   /** @internal */
-  came(state: 'returned' | 'resolved', value: unknown): void {
+  settle(state: 'returned' | 'resolved', value: unknown): void {
     this.#state = state;
     this.#value = value;
   }
 
-  /** @internal Whether the request waits for it alone. */
+  /** @internal True while the request waits for it alone. */
   get hasRequest(): boolean {
     return !this.#hasLeft && !isAnswered(this.response);
   }
 
-  /** @internal It has gone on, or the request has ended. */
+  /** @internal Ends when the handler has gone on, or the request has ended. */
   leave(error: unknown): void {
     this.#hasLeft = true;
     this.end(error);
   }
 
-  /** @internal Tells subscribers, once. */
+  /** @internal Publishes the end, once. */
   end(error?: unknown): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -66,7 +66,7 @@ export class HandlerTrace implements HandlerEvent {
     if (tracing.handlerEnd.hasSubscribers) tracing.handlerEnd.publish(this);
   }
 
-  /** In words: what it is, where it stands, and where it was registered. */
+  /** Describes its kind, its name, its path and its registration. */
   toString(): string {
     const { method } = this.#layer;
     const at = this.kind === 'route handler' ? `${method?.toUpperCase() ?? 'ALL'} ${this.path}` : this.path;
@@ -75,7 +75,7 @@ export class HandlerTrace implements HandlerEvent {
   }
 }
 
-/** Whether an answer has begun, or nobody can tell: timers ask, where a throw would end the process. */
+/** Returns true once an answer has begun, and for a getter that throws: timers ask, where a throw would end the process. */
 export function isAnswered(response: Response): boolean {
   try {
     return response.headersSent || response.writableEnded || response[kAnswering];

@@ -13,43 +13,43 @@ export class Step {
   readonly position: number;
   readonly layer: AnyLayer;
   readonly patterns: readonly Pattern[];
-  /** The pattern that every path of the plan matches, where it has no other. */
-  readonly sure: Pattern | undefined;
-  /** Whether a router is mounted here. */
+  /** Its only pattern, if every path of the plan matches it. */
+  readonly certainPattern: Pattern | undefined;
+  /** True for a mounted router. */
   readonly isRouter: boolean;
-  /** Whether it is middleware for every path, which captures nothing and takes no prefix off. */
-  readonly isOpen: boolean;
-  /** The engine's captures that hold the values of `names`; undefined where the pattern works them out. */
+  /** True for middleware for every path: it captures nothing and removes no prefix. */
+  readonly matchesAll: boolean;
+  /** The engine's captures that hold the values of `names`; undefined where the pattern captures. */
   readonly captures: readonly string[] | undefined;
   readonly names: readonly string[];
-  /** The prefix that middleware takes off, where it is the same text for every path. */
-  readonly base: string | undefined;
+  /** The prefix that middleware removes, if it is the same text for every path. */
+  readonly staticPrefix: string | undefined;
 
   constructor(position: number, layer: AnyLayer, isCertain: boolean, patterns: readonly Pattern[], shape: Shape, rules: RoutingRules) {
     this.position = position;
     this.layer = layer;
     this.patterns = patterns;
     const [pattern] = patterns;
-    this.sure = isCertain && patterns.length === 1 ? pattern : undefined;
+    this.certainPattern = isCertain && patterns.length === 1 ? pattern : undefined;
     this.isRouter = layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false;
-    this.isOpen = layer instanceof Layer && layer.route === undefined && layer.mounted === undefined && this.sure?.segments.length === 0;
-    this.captures = this.sure !== undefined && layer.route !== undefined ? capturesOf(this.sure, shape) : undefined;
+    this.matchesAll = layer instanceof Layer && layer.route === undefined && layer.mounted === undefined && this.certainPattern?.segments.length === 0;
+    this.captures = this.certainPattern !== undefined && layer.route !== undefined ? capturesOf(this.certainPattern, shape) : undefined;
     this.names = this.captures === undefined ? [] : pattern?.names ?? [];
-    this.base = this.sure !== undefined && layer.route === undefined && isExact(rules) ? staticText(this.sure) : undefined;
+    this.staticPrefix = this.certainPattern !== undefined && layer.route === undefined && isExact(rules) ? staticText(this.certainPattern) : undefined;
   }
 }
 
-/** The layers that can match the paths of one shape, in the order of the stack. */
+/** The layers that can match the paths of one shape, in stack order. */
 export class Plan {
   readonly steps: readonly Step[];
-  /** Whether a route, or something mounted, is among them. */
-  readonly mayTake: boolean;
-  /** Place of the last router; -1 for none. */
+  /** True for a plan with a route or a mount. */
+  readonly hasTaker: boolean;
+  /** Index of the last router; -1 for none. */
   readonly lastRouter: number;
 
   constructor(steps: readonly Step[]) {
     this.steps = steps;
-    this.mayTake = steps.some(({ layer }) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined));
+    this.hasTaker = steps.some(({ layer }) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined));
     this.lastRouter = steps.findLastIndex(({ isRouter }) => isRouter);
   }
 }
@@ -60,69 +60,69 @@ export class Lookup {
   readonly plan: Plan;
   readonly #captures: Captures | null;
   readonly #rules: RoutingRules;
-  #cut: Path | null;
-  /** Whether every step is tested, since the path is none that the plan was made for. */
-  readonly isLoose: boolean;
-  /** Whether the slash that the path begins with was sent behind a mount path. */
+  #parsedPath: Path | null;
+  /** True when every step is tested: the plan proves nothing of this path. */
+  readonly testsAll: boolean;
+  /** True when the path's first slash was sent behind a mount path. */
   readonly isBehindMount: boolean;
-  /** Whether no route `/` matches: where paths are exact, `/m/` is not the path `/m` that a router is mounted at. */
-  readonly #isBehindSlash: boolean;
+  /** True when no route `/` matches: with exact paths, `/m/` is not the mount path `/m`. */
+  readonly #excludesRoot: boolean;
 
-  constructor(path: string, plan: Plan, captures: Captures | null, cut: Path | null, isLoose: boolean, isBehindMount: boolean, rules: RoutingRules) {
-    const isBehindSlash = isBehindMount && !rules.asExpress && !rules.ignoreTrailingSlash && (rules.ignoreDuplicateSlashes ? /^\/+$/.test(path) : path === '/');
+  constructor(path: string, plan: Plan, captures: Captures | null, parsedPath: Path | null, testsAll: boolean, isBehindMount: boolean, rules: RoutingRules) {
+    const excludesRoot = isBehindMount && !rules.asExpress && !rules.ignoreTrailingSlash && (rules.ignoreDuplicateSlashes ? /^\/+$/.test(path) : path === '/');
     this.path = path;
     this.plan = plan;
     this.#captures = captures;
-    this.#cut = cut;
-    this.isLoose = isLoose || isBehindSlash;
+    this.#parsedPath = parsedPath;
+    this.testsAll = testsAll || excludesRoot;
     this.isBehindMount = isBehindMount;
-    this.#isBehindSlash = isBehindSlash;
+    this.#excludesRoot = excludesRoot;
     this.#rules = rules;
   }
 
-  get cut(): Path {
-    return (this.#cut ??= new Path(this.path, this.#rules));
+  get parsedPath(): Path {
+    return (this.#parsedPath ??= new Path(this.path, this.#rules));
   }
 
-  /** The first pattern of a step that matches; undefined for none. Not asked of a foreign layer. */
+  /** The first pattern of a step that matches; undefined for none. Foreign layers match by themselves. */
   match(step: Step): Pattern | undefined {
-    return step.sure === undefined || this.isLoose ? this.#test(step) : step.sure;
+    return step.certainPattern === undefined || this.testsAll ? this.#test(step) : step.certainPattern;
   }
 
   #test({ layer, patterns }: Step): Pattern | undefined {
     const isRoute = layer.route !== undefined;
-    const { cut } = this;
+    const { parsedPath } = this;
     for (const pattern of patterns) {
-      if (isRoute ? pattern.matches(cut) && !(this.#isBehindSlash && isRoot(pattern)) : pattern.matchesPrefix(cut)) return pattern;
+      if (isRoute ? pattern.matches(parsedPath) && !(this.#excludesRoot && isRoot(pattern)) : pattern.matchesPrefix(parsedPath)) return pattern;
     }
     return undefined;
   }
 
-  /** The parameters that a step captures by its pattern. @throws HttpError 400 where `isStrict` and one is malformed. */
+  /** Captures a step's parameters by its pattern. @throws HttpError 400 where `isStrict` and one is malformed. */
   capture(step: Step, pattern: Pattern, isStrict: boolean): Params {
-    if (pattern.bare) return new NoParams();
+    if (pattern.capturesNothing) return new NoParams();
     const { captures, names } = step;
-    if (captures === undefined || this.isLoose) return pattern.capture(this.cut, step.layer.route === undefined, isStrict);
+    if (captures === undefined || this.testsAll) return pattern.capture(this.parsedPath, step.layer.route === undefined, isStrict);
     const params: Params = {};
     for (let i = 0; i < captures.length; i++) params[names[i] as string] = (this.#captures as Record<string, string>)[captures[i] as string] as string;
     return params;
   }
 
-  /** How much of the path middleware takes off. */
+  /** The part of the path that middleware removes. */
   prefix(step: Step, pattern: Pattern): string {
-    if (step.base !== undefined && !this.isLoose) return step.base;
-    return pattern.segments.length === 0 ? '' : this.path.slice(0, pattern.prefixEnd(this.cut));
+    if (step.staticPrefix !== undefined && !this.testsAll) return step.staticPrefix;
+    return pattern.segments.length === 0 ? '' : this.path.slice(0, pattern.prefixEnd(this.parsedPath));
   }
 }
 
-/** Positions by the shapes of paths: a node holds those of what ends there, of what takes the rest, and the next segments. */
-export class ShapeTree {
-  readonly #texts = new Map<string, ShapeTree>();
-  #any: ShapeTree | undefined;
+/** Trie of positions by shape. A node holds shapes that end there, shapes that take the rest, and the next segments. */
+export class ShapeTrie {
+  readonly #texts = new Map<string, ShapeTrie>();
+  #any: ShapeTrie | undefined;
   readonly #ends: number[] = [];
   readonly #rest: number[] = [];
 
-  /** Adds a position to what takes the rest of a path from here on. */
+  /** Adds a position that takes the rest of a path from here on. */
   addRest(position: number): void {
     this.#rest.push(position);
   }
@@ -134,15 +134,15 @@ export class ShapeTree {
       this.#ends.push(position);
       return;
     }
-    let next = segment === null ? (this.#any ??= new ShapeTree()) : this.#texts.get(segment);
-    if (next === undefined) this.#texts.set(segment as string, next = new ShapeTree());
+    let next = segment === null ? (this.#any ??= new ShapeTrie()) : this.#texts.get(segment);
+    if (next === undefined) this.#texts.set(segment as string, next = new ShapeTrie());
     next.add({ segments } as Shape, position, index + 1);
   }
 
   /**
-   * Collects what a path can match that the engine has found this shape for. The engine finds the most specific shape, segment by
-   * segment: so what begins with the same segments, and goes on with a more specific one, does not match.
-   * @param isEqual Whether all segments before are those of the shape itself.
+   * Collects the positions that a path of the found shape can match. The engine finds the most specific shape, segment by
+   * segment: so a position with the same first segments, and then a more specific one, does not match.
+   * @param isEqual True when all segments before are those of the shape itself.
    */
   collect({ segments }: Shape, found = new Set<number>(), index = 0, isEqual = true): Set<number> {
     for (const position of this.#rest) found.add(position);
@@ -168,22 +168,22 @@ export class ShapeTree {
 }
 
 /**
- * The layers of a router by the shapes of their paths, so that a request looks only at those that can match. It never changes
- * what runs: a candidate is tested wherever its shape does not prove that it matches.
+ * Index of a router's layers by the shapes of their paths: a request visits only candidates. It never changes
+ * the calls: a candidate is tested unless its shape proves the match.
  */
 export class LayerIndex {
   readonly rules: RoutingRules;
-  /** The stack as it was. */
+  /** The stack when it was indexed. */
   readonly layers: readonly AnyLayer[];
   readonly version: number;
   readonly #patterns: readonly (readonly Pattern[])[];
   readonly #engine = new Engine();
-  readonly #tree = new ShapeTree();
+  readonly #trie = new ShapeTrie();
   readonly #isExact: boolean;
-  #last: Lookup | null = null;
-  /** For targets that are no path. */
-  #all: Plan | null = null;
-  /** For paths of no shape. */
+  #cached: Lookup | null = null;
+  /** Plan for targets that are no path. */
+  #fullPlan: Plan | null = null;
+  /** Shape for paths that have none. */
   readonly #unshaped = new Shape('/*', [REST]);
 
   /** @throws TypeError for a path that the rules refuse. */
@@ -195,44 +195,44 @@ export class LayerIndex {
     this.#patterns = stack.map((layer) => (layer instanceof Layer ? layer.patterns(rules) : []));
     this.#patterns.forEach((patterns, position) => {
       const isPrefix = stack[position]?.route === undefined;
-      if (!(stack[position] instanceof Layer) || (isPrefix && patterns.some(({ segments }) => segments.length === 0))) this.#tree.addRest(position);
-      else for (const pattern of patterns) for (const shape of this.#engine.add(pattern, isPrefix)) this.#tree.add(shape, position);
+      if (!(stack[position] instanceof Layer) || (isPrefix && patterns.some(({ segments }) => segments.length === 0))) this.#trie.addRest(position);
+      else for (const pattern of patterns) for (const shape of this.#engine.add(pattern, isPrefix)) this.#trie.add(shape, position);
     });
   }
 
-  /** Whether it is of that very list. */
-  isOf(stack: readonly AnyLayer[]): boolean {
+  /** Returns true for the same layers in the same order. */
+  matchesStack(stack: readonly AnyLayer[]): boolean {
     const { layers } = this;
     return layers.length === stack.length && layers.every((layer, position) => layer === stack[position]);
   }
 
-  /** @param path Path of a target, as sent. @param isBehindMount Whether its first slash was sent behind a mount path. */
+  /** @param path Path of a target, as sent. @param isBehindMount True when its first slash was sent behind a mount path. */
   lookup(path: string, isBehindMount = false): Lookup {
-    const last = this.#last;
+    const cached = this.#cached;
     // A request with a body is looked up twice: before its body is captured, and when it is routed.
-    if (last !== null && last.path === path && last.isBehindMount === isBehindMount) return last;
-    return (this.#last = this.#find(path, isBehindMount));
+    if (cached !== null && cached.path === path && cached.isBehindMount === isBehindMount) return cached;
+    return (this.#cached = this.#find(path, isBehindMount));
   }
 
   #find(path: string, isBehindMount: boolean): Lookup {
     // A target such as "*" is no path: the engine would skip its first character unread.
-    if (path.charCodeAt(0) !== 47) return this.lookupAll(path, isBehindMount);
-    let cut: Path | null = null;
+    if (path.charCodeAt(0) !== 47 || !this.#engine.isAllowed) return this.lookupAll(path, isBehindMount);
+    let parsedPath: Path | null = null;
     let text = path;
     if (!this.#isExact || path.includes('%')) {
-      cut = new Path(path, this.rules);
-      text = cut.lookup;
+      parsedPath = new Path(path, this.rules);
+      text = parsedPath.lookup;
     }
     const found = this.#engine.find(text);
-    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, cut, cut !== null && !cut.plain, isBehindMount, this.rules);
-    const isLoose = (cut !== null && !cut.plain) || hasEmptyCapture(found.store, found.params);
-    return new Lookup(path, this.#planOf(found.store), found.params, cut, isLoose, isBehindMount, this.rules);
+    if (found === null) return new Lookup(path, this.#planOf(this.#unshaped), null, parsedPath, parsedPath !== null && !parsedPath.isPlain, isBehindMount, this.rules);
+    const testsAll = (parsedPath !== null && !parsedPath.isPlain) || hasEmptyCapture(found.store, found.params);
+    return new Lookup(path, this.#planOf(found.store), found.params, parsedPath, testsAll, isBehindMount, this.rules);
   }
 
-  /** The same by a test of every layer. */
+  /** Looks a path up by a test of every layer. */
   lookupAll(path: string, isBehindMount = false): Lookup {
-    this.#all ??= new Plan(this.layers.map((layer, position) => this.#step(layer, position, false, this.#unshaped)));
-    return new Lookup(path, this.#all, null, null, true, isBehindMount, this.rules);
+    this.#fullPlan ??= new Plan(this.layers.map((layer, position) => this.#step(layer, position, false, this.#unshaped)));
+    return new Lookup(path, this.#fullPlan, null, null, true, isBehindMount, this.rules);
   }
 
   #step(layer: AnyLayer, position: number, isCertain: boolean, shape: Shape): Step {
@@ -244,7 +244,7 @@ export class LayerIndex {
   }
 
   #plan(shape: Shape): Plan {
-    return new Plan([...this.#tree.collect(shape)].sort((a, b) => a - b).flatMap((position) => {
+    return new Plan([...this.#trie.collect(shape)].sort((a, b) => a - b).flatMap((position) => {
       const layer = this.layers[position] as AnyLayer;
       if (!(layer instanceof Layer)) return this.#step(layer, position, false, shape);
       const verdict = judgeAll(this.#patterns[position] as readonly Pattern[], layer.route === undefined, shape);
@@ -260,13 +260,13 @@ function isExact({ caseSensitive, ignoreTrailingSlash, ignoreDuplicateSlashes }:
 function hasEmptyCapture({ captures: names }: Shape, captures: Captures): boolean {
   for (let i = 0; i < names.length; i++) {
     const value = captures[names[i] as string] as string;
-    // 47 is "/": what "**" takes may not begin with an empty segment.
+    // 47 is "/": the capture of "**" may not begin with an empty segment.
     if (value === '' || value.charCodeAt(0) === 47) return true;
   }
   return false;
 }
 
-/** The engine's captures in the order of the pattern's names, where it captures just what the pattern does. */
+/** The engine's captures in the order of the pattern's names; undefined where they differ. */
 function capturesOf({ segments, names }: Pattern, shape: Shape): readonly string[] | undefined {
   if (segments.length !== shape.segments.length || names.length !== shape.captures.length) return undefined;
   const isSame = segments.every((segment, index) => {

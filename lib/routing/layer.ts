@@ -11,44 +11,42 @@ import type { Route } from './route';
 export interface Mounted {
   /** Layers in order. */
   readonly layers: readonly AnyLayer[];
-  /** Whether it is an application, which goes by rules of its own. */
+  /** True for an application, which has rules of its own. */
   readonly isApplication: boolean;
-  /** Its rules where it is entered from what goes by these. */
+  /** Its rules within a router of the given rules. */
   rulesWithin(rules: RoutingRules): RoutingRules;
   /** The index of its layers. */
   index(rules: RoutingRules): LayerIndex;
 }
 
-/** What may stand in a `stack`. */
+/** Element of a `stack`. */
 export type AnyLayer = Layer | ForeignLayer;
 
-/** By this symbol a function that is mounted leads to its layers. */
+/** Key of a mounted function's layers. */
 export const kMounted = Symbol('waypost.router.mounted');
 
-/**
- * One registration of a router, or one handler of a route, as Express's `Layer`. What a program puts in the place of `handle` is called.
- */
+/** One registration of a router, or one handler of a route, as Express's `Layer`. The program may replace `handle`. */
 export class Layer {
   handle: AnyHandler;
   readonly name: string;
   /** The path as it was registered. */
   readonly rawPath: Paths;
-  /** Whether it is for every path. */
+  /** True for middleware for every path. */
   readonly slash: boolean;
   readonly params = undefined;
   readonly path = undefined;
   readonly route: Route | undefined;
-  /** Of a route's handler: the method in lower case; undefined for all. */
+  /** Method of a route's handler, in lower case; undefined for all. */
   readonly method: string | undefined;
   /** @internal */
   readonly paths: readonly Path[];
-  /** @internal Where it was registered. */
+  /** @internal Call site of its registration. */
   readonly site: CallSite;
   /** @internal The function that was registered. */
   readonly origin: AnyHandler;
-  /** The router that its function has called last. */
-  #led: WeakRef<Mounted> | undefined = undefined;
-  #counted: AnyHandler | null = null;
+  /** The router that its function called last. */
+  #calledRouter: WeakRef<Mounted> | undefined = undefined;
+  #arityOf: AnyHandler | null = null;
   #arity = 0;
   #rules: RoutingRules | null = null;
   #patterns: readonly Pattern[] = [];
@@ -65,7 +63,7 @@ export class Layer {
     this.site = site;
   }
 
-  /** @internal Its patterns by these rules, of which the first that matches counts. @throws TypeError for a path that they refuse. */
+  /** @internal Its patterns by the rules, in order; the first that matches counts. @throws TypeError for a path that they refuse. */
   patterns(rules: RoutingRules): readonly Pattern[] {
     if (this.#rules === rules) return this.#patterns;
     if (rules.asExpress) refuseStars(this.paths);
@@ -75,7 +73,7 @@ export class Layer {
     return this.#patterns;
   }
 
-  /** @internal Keeps of where it was registered the text alone, and so of what is within: V8 holds on to a request that has registered it. */
+  /** @internal Reduces its call site, and those within, to text: V8 retains a request that registered it. */
   settle(): void {
     this.site.settle();
     for (const layer of this.route?.stack ?? []) layer.settle();
@@ -83,33 +81,33 @@ export class Layer {
     if (mounted?.isApplication === false) for (const layer of mounted.layers) if (layer instanceof Layer) layer.settle();
   }
 
-  /** @internal How many parameters its function has. V8 takes as long to tell as it takes to call one. */
+  /** @internal Number of its function's parameters, cached: V8 takes as long to read it as to call a function. */
   get arity(): number {
-    if (this.handle !== this.#counted) {
-      this.#counted = this.handle;
+    if (this.handle !== this.#arityOf) {
+      this.#arityOf = this.handle;
       this.#arity = this.handle.length;
     }
     return this.#arity;
   }
 
-  /** @internal Whether its function is one for what there is: an error, or undefined for none. */
+  /** @internal Returns true when its function takes an error, or for undefined when it takes none. */
   isFor(failure: unknown): boolean {
     return failure === undefined ? this.arity <= 3 : this.arity === 4;
   }
 
-  /** @internal The router or application that it mounts, also where a program has put a function around that. */
+  /** @internal The router or application that it mounts, even one that the program has wrapped. */
   get mounted(): Mounted | undefined {
     return mountedIn(this.handle) ?? mountedIn(this.origin);
   }
 
-  /** @internal The same, or the router that its function has called by hand. */
+  /** @internal Its mounted router, or the router that its function called by hand. */
   get listed(): Mounted | undefined {
-    return this.mounted ?? this.#led?.deref();
+    return this.mounted ?? this.#calledRouter?.deref();
   }
 
-  /** @internal Takes note of a router that its function calls. */
-  leads(mounted: Mounted): void {
-    if (this.#led?.deref() !== mounted) this.#led = new WeakRef(mounted);
+  /** @internal Remembers a router that its function calls. */
+  recordCall(mounted: Mounted): void {
+    if (this.#calledRouter?.deref() !== mounted) this.#calledRouter = new WeakRef(mounted);
   }
 
   /** The parameters in the path. */
@@ -118,7 +116,7 @@ export class Layer {
     return typeof first === 'string' ? [...first.matchAll(/[:*]([\w$]*)/g)].map(([, name], index) => ({ name: name || String(index) })) : [];
   }
 
-  /** The path as an expression, in the form that tools made for Express 4 read it in. */
+  /** The path as an expression, in the form that tools for Express 4 read. */
   get regexp(): RegExp {
     const [path = '/'] = this.paths;
     if (path instanceof RegExp) return path;

@@ -1,7 +1,7 @@
 import { Engine } from './engine';
 import { Layer, type Mounted } from './layer';
-import { hasRoutes } from './takes';
-import { ShapeTree } from './layer-index';
+import { hasRoutes } from './route-finder';
+import { ShapeTrie } from './layer-index';
 import { judge } from './overlap';
 import { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
@@ -16,7 +16,7 @@ export interface RouteDescription {
   path: string;
   /** How many handlers it has. */
   handlers: number;
-  /** The earlier route that takes every request this one could take, where there is one. */
+  /** An earlier route that takes every request of this one, if any. */
   coveredBy?: string;
 }
 
@@ -24,7 +24,7 @@ export interface RouteDescription {
 export interface Mount {
   readonly parent: Mount | null;
   readonly mounted: Mounted;
-  /** Whether no route is in it: then its middleware counts as that of the router around it. */
+  /** True without routes: then its middleware counts as that of the router around it. */
   readonly isBundle: boolean;
 }
 
@@ -33,16 +33,16 @@ export interface Registered {
   readonly layer: Layer;
   readonly mount: Mount;
   readonly patterns: readonly Pattern[];
-  /** The same as text. */
+  /** The patterns as text. */
   readonly path: string;
-  /** Whether the patterns take more than it does: beneath a mount path that takes the rest of a path by itself it may be anywhere. */
+  /** True when the patterns match more than it does: beneath a mount path with an open end it may be anywhere. */
   readonly isWider: boolean;
 }
 
-/** Patterns that one registration may come to. */
-const MOST_PATTERNS = 256;
+/** Most patterns of one registration. */
+const MAX_PATTERNS = 256;
 
-/** Lists what is registered in an application and in the routers within, in order. What is mounted in it as an application is one registration. */
+/** Lists the registrations of an application and its routers, in order. An application mounted in it is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
   return listWithin(mounted, own, { parent: null, mounted, isBundle: false }, [new Pattern('/', [])]);
@@ -52,23 +52,23 @@ function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, arou
   return layers.flatMap((layer): Registered[] => {
     if (!(layer instanceof Layer)) return [];
     const own = layer.patterns(rules);
-    const isFew = around.length * own.length <= MOST_PATTERNS;
-    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => within(pattern, inner, layer.route === undefined))) : [anywhere(around, own)];
+    const isFew = around.length * own.length <= MAX_PATTERNS;
+    const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => joinMounted(pattern, inner, layer.route === undefined))) : [openPattern(around, own)];
     const isWider = !isFew || around.some(isOpen);
     const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
     const { listed: mounted } = layer;
-    if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isIn(mount, mounted)) return [registered];
+    if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isWithinMount(mount, mounted)) return [registered];
     return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, mounted, isBundle: !hasRoutes(mounted) }, patterns);
   });
 }
 
-/** Whether a mount is of that router, or within one of it: a function may call the router that it is in. */
-function isIn(mount: Mount | null, mounted: Mounted): boolean {
-  return mount !== null && (mount.mounted === mounted || isIn(mount.parent, mounted));
+/** Returns true for a mount of that router, or within one: a function may call its own router. */
+function isWithinMount(mount: Mount | null, mounted: Mounted): boolean {
+  return mount !== null && (mount.mounted === mounted || isWithinMount(mount.parent, mounted));
 }
 
-/** A pattern beneath that of a mount. Behind one that takes the rest of a path by itself it may be anywhere. */
-function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
+/** A pattern beneath that of a mount. Behind one with an open end it may be anywhere. */
+function joinMounted(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   if (isPrefix && inner.segments.length === 0) return mount;
   const text = joinPatterns(mount.text, inner.text);
   const open = mount.segments.findIndex(({ kind }) => kind === 'deep' || kind === 'tail');
@@ -77,8 +77,8 @@ function within(mount: Pattern, inner: Pattern, isPrefix: boolean): Pattern {
   return new Pattern(text, isRoot ? mount.segments : [...mount.segments, ...inner.segments]);
 }
 
-/** One pattern for all of too many. */
-function anywhere([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
+/** One pattern that covers too many. */
+function openPattern([mount]: readonly Pattern[], [inner]: readonly Pattern[]): Pattern {
   return new Pattern(joinPatterns((mount as Pattern).text, (inner as Pattern).text), [{ kind: 'deep' }]);
 }
 
@@ -93,14 +93,14 @@ function isEmpty(segment: Segment): boolean {
 /** One route and method, with its registration. */
 export interface ListedRoute {
   readonly registered: Registered;
-  /** Its place among all registrations. */
+  /** Its index among all registrations. */
   readonly position: number;
   readonly description: RouteDescription;
 }
 
-/** The routes in order, with those that an earlier one covers wholly marked. */
+/** Lists the routes in order, and marks those that an earlier one covers. */
 export function listRoutes(all: readonly Registered[]): ListedRoute[] {
-  const tree = new ShapeTree();
+  const trie = new ShapeTrie();
   const engine = new Engine();
   const routes: ListedRoute[] = [];
   all.forEach((registered, position) => {
@@ -116,25 +116,25 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
         continue;
       }
       const description: RouteDescription = { method, path: registered.path, handlers: 1 };
-      const covering = [...tree.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
+      const covering = [...trie.collect(shapes[0]?.[0] as never)].sort((a, b) => a - b).map((index) => routes[index] as ListedRoute).find((other) => (
         !other.registered.isWider && (other.description.method === 'ALL' || other.description.method === method) && registered.patterns.every((pattern) => covers(other.registered, pattern, engine))
       ));
       if (covering !== undefined) description.coveredBy = `${covering.description.method} ${covering.description.path}`;
       routes.push({ registered, position, description });
     }
-    for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) tree.add(shape, index);
+    for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) trie.add(shape, index);
   });
   return routes;
 }
 
-/** The same, as rows. */
+/** Describes the routes, as rows. */
 export function describeRoutes(all: readonly Registered[]): RouteDescription[] {
   return listRoutes(all).map(({ description }) => description);
 }
 
 function covers({ patterns }: Registered, pattern: Pattern, engine: Engine): boolean {
   if (engine.add(pattern).every((shape) => patterns.some((each) => judge(each, false, shape) === 'always'))) return true;
-  // Of what an expression takes shapes say little, but two may be the same.
+  // Shapes say little of expressions, but two expressions may be equal.
   if (pattern.tail === undefined) return false;
   const structure = structureOf(pattern.segments);
   return patterns.some((each) => each.tail !== undefined && structureOf(each.segments) === structure);

@@ -1,8 +1,8 @@
 import type { Params } from './patterns/params';
 
 /**
- * The parameters of a router and those around it in one object. Of two with a
- * name the inner counts; those by number, of expressions, are counted on.
+ * Merges the parameters of a router into those around it. Inner names override
+ * outer ones; inner indices, of expressions, continue the outer ones.
  */
 export function mergeParams(outer: Params, inner: Params): Params {
   if (!('0' in inner) || !('0' in outer)) return { ...outer, ...inner };
@@ -12,7 +12,7 @@ export function mergeParams(outer: Params, inner: Params): Params {
   return merged;
 }
 
-/** Whether there is any. Another framework may have put anything there. */
+/** Returns true for an object with names. Other frameworks may assign any value to req.params. */
 export function hasNames(given: object): boolean {
   if (typeof (given as unknown) === 'object') for (const _ in given) return true;
   return false;

@@ -10,21 +10,21 @@ export interface Entrance {
   take(req: RoutedRequest, res: Response, next: NextFunction): void;
 }
 
-/** The layers of a router, apart from its members, whose names a program may use. */
+/** The layers of a router, apart from its public members. */
 export class MountedRouter implements Mounted {
   readonly isApplication = false;
   layers: AnyLayer[] = [];
-  /** The way into the application whose router it is, where that checks signatures. */
+  /** Entrance of its application, if that checks signatures. */
   entrance: Entrance | null = null;
-  /** Returns the rules of the application whose router it is. */
+  /** Returns the rules of its application. */
   home: (() => RoutingRules) | null = null;
-  /** Rises with each registration. */
+  /** Number that rises with each registration. */
   version = 0;
-  /** Whether a program has had the stack, and may have changed it. */
+  /** Set once the program has read the stack, and may change it. */
   isStackRead = false;
-  /** The options as they stand. */
+  /** The options as they are now. */
   readonly #options: RouterOptions;
-  /** By the rules that it was entered with, the last one first. */
+  /** Indexes by the rules on entry, the last used first. */
   #indexes: LayerIndex[] = [];
   #rules: { readonly around: RoutingRules; readonly caseSensitive: unknown; readonly strict: unknown; readonly own: RoutingRules } | null = null;
 
@@ -50,16 +50,16 @@ export class MountedRouter implements Mounted {
     return own;
   }
 
-  /** The index of the layers as they are now, or of a list that stood in their place. @throws TypeError for a path that the rules refuse. */
+  /** The index of the layers as they are now, or of an earlier list. @throws TypeError for a path that the rules refuse. */
   index(rules: RoutingRules, layers: readonly AnyLayer[] = this.layers): LayerIndex {
     const { version } = this;
     if (layers !== this.layers) return new LayerIndex(layers, rules, version);
     const indexes = this.#indexes;
     const [last] = indexes;
-    if (last?.rules === rules && last.version === version && (!this.isStackRead || last.isOf(layers))) return last;
-    const known = indexes.find((index) => index.rules === rules && index.version === version && index.isOf(layers));
+    if (last?.rules === rules && last.version === version && (!this.isStackRead || last.matchesStack(layers))) return last;
+    const known = indexes.find((index) => index.rules === rules && index.version === version && index.matchesStack(layers));
     const index = known ?? new LayerIndex(layers, rules, version);
-    // What has come since was registered while requests came.
+    // Layers that are new since the last index were registered while requests came.
     if (known === undefined && last !== undefined) for (const layer of index.layers) if (layer instanceof Layer && !last.layers.includes(layer)) layer.settle();
     this.#indexes = [index, ...indexes.filter((other) => other !== index && other.rules !== rules && other.version === version)].slice(0, 4);
     return index;

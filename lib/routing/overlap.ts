@@ -2,20 +2,20 @@ import { REST, type Shape, type ShapeSegment } from './engine';
 import type { Pattern } from './patterns/pattern';
 import type { Segment, Tail } from './patterns/segment';
 
-/** Whether a pattern matches the paths of a shape: every one, some (to be tested), or none. */
+/** Paths of a shape that a pattern matches: every one, some (to be tested), or none. */
 export type Verdict = 'always' | 'test' | 'never';
 
-/** Tells it of patterns in order, of which the first that matches counts. */
+/** Judges patterns in order, of which the first that matches counts. */
 export function judgeAll(patterns: readonly Pattern[], prefix: boolean, shape: Shape): Verdict {
   for (const pattern of patterns) {
     const verdict = judge(pattern, prefix, shape);
-    // The first that can match decides the captures: nothing is to be tested only if it must match.
+    // The first that can match decides the captures: a later "always" proves nothing.
     if (verdict !== 'never') return verdict;
   }
   return 'never';
 }
 
-/** Walks pattern and shape together, segment by segment. Never `always` or `never` where it can't be sure. */
+/** Walks pattern and shape together, segment by segment. Returns `test` where it can't be sure. */
 export function judge({ segments }: Pattern, prefix: boolean, shape: Shape): Verdict {
   const open = shape.segments[shape.segments.length - 1] === REST;
   const fixed = open ? shape.segments.length - 1 : shape.segments.length;
@@ -34,18 +34,18 @@ export function judge({ segments }: Pattern, prefix: boolean, shape: Shape): Ver
   return segments.length === fixed ? verdict : 'never';
 }
 
-/** From a `**` at `index` on: how many segments follow is known only where the shape has no `**` of its own. */
+/** Judges from a `**` at `index` on: only a shape without `**` has a known length. */
 function judgeDeep(rest: number, index: number, fixed: number, open: boolean, shape: Shape): Verdict {
   if (!open && fixed < index + rest) return 'never';
   if (rest > 1) return 'test';
   if (index > fixed) return 'test';
-  // A shape's "any segment" and its "**" begin with a segment that is not empty, for the paths a plan is made for.
+  // In the paths of a plan, no "any segment" and no "**" begins empty.
   return shape.segments[index] === '' ? 'never' : 'always';
 }
 
-/** From a tail at `index` on, up to which all segments may match. */
+/** Judges from a tail at `index` on, up to which all segments may match. */
 function judgeTail(tail: Tail, index: number, fixed: number, open: boolean, shape: Shape): Verdict {
-  if (index === fixed && !open) return tail.mayBeBare ? 'test' : 'never';
+  if (index === fixed && !open) return tail.mayBeEmpty ? 'test' : 'never';
   return tail.takesAll && shape.segments[index] !== '' ? 'always' : 'test';
 }
 

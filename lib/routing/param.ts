@@ -4,7 +4,7 @@ import { asError, followResult } from './call';
 import type { NextFunction, ParamHandler } from './handler';
 import type { RouterRun } from './run';
 
-/** What handlers of a parameter have made of it, for the next layer with the same value. */
+/** Result of a parameter's handlers, for the next layer with the same value. */
 export interface ParamCall {
   readonly match: unknown;
   value: unknown;
@@ -12,8 +12,8 @@ export interface ParamCall {
 }
 
 /**
- * Calls the handlers of the parameters that a layer has captured, in their order, once for each value in a run of the router; then
- * `done`, with the error that one of them has raised.
+ * Calls the handlers of a layer's parameters in order, then `done`, with their error. Each is called once for
+ * each value in a run of the router.
  */
 export function processParams(run: RouterRun, names: readonly string[], done: NextFunction): void {
   const { req } = run;
@@ -53,7 +53,7 @@ export function processParams(run: RouterRun, names: readonly string[], done: Ne
 }
 
 function callParam({ req, res, watch }: RouterRun, handler: ParamHandler, next: NextFunction, value: unknown, name: string): void {
-  watch?.begins();
+  watch?.beforeCall();
   try {
     const result = handler(req, res, next, value as string, name);
     if (typeof result === 'object' && result !== null && result !== res) followResult(result, next);
@@ -62,7 +62,7 @@ function callParam({ req, res, watch }: RouterRun, handler: ParamHandler, next: 
   }
 }
 
-/** Names to register, checked. */
+/** Checks the arguments of `param`; returns the names. */
 export function readParam(name: unknown, handler: unknown): readonly string[] {
   const where = `param(${inspect(name)}, …)`;
   if (name === undefined || name === '') throw new TypeError(`${where}: argument name is required, such as "id"`);

@@ -4,8 +4,8 @@ import type { Params } from './patterns/params';
 /**
  * The parameters that a pattern captures, worked out by the compiler:
  * `PathParams<'/u/:id/**'>` is `{ id: string; '**': string }`, and
- * `PathParams<'/f/*path{.:ext}'>` is `{ path: string[]; ext?: string }`. Of
- * several patterns, what only some of them capture may be undefined.
+ * `PathParams<'/f/*path{.:ext}'>` is `{ path: string[]; ext?: string }`. A
+ * parameter of some of several patterns may be undefined.
  */
 export type PathParams<Given extends Path> = [Given] extends [string] ? string extends Given ? Params : Typed<Given> : Params;
 
@@ -17,7 +17,7 @@ type Typed<Given extends string> = Flat<
 
 type Flat<Type> = { [Key in keyof Type]: Type[Key] };
 
-/** A name, what it stands for, and whether an optional part holds it. */
+/** A name, the type of its value, and true for one in an optional part. */
 type Capture<Name extends string = string> = [name: Name, value: string | string[], optional: boolean];
 
 type CapturesOf<Given extends string> = Given extends string ? Scan<Given> : never;
@@ -42,7 +42,7 @@ type ScanName<Read extends [string, string], Value extends string | string[], Op
 
 type IsOpen<Open extends 0[]> = Open extends [] ? false : true;
 
-/** The name that a text begins with, and what stands behind it. */
+/** The name that a text begins with, and the text behind it. */
 type Name<Text extends string> = Text extends `"${infer Quoted}"${infer Rest}` ? [Quoted, Rest] : PlainName<Text>;
 
 type PlainName<Text extends string, Read extends string = ''> = Text extends `${infer First}${infer Rest}`

@@ -4,13 +4,13 @@ import { admit } from './admission';
 import { callHandler } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
-import { type ApplicationRoot, type Caller, kRun, type Removed, type RoutedRequest } from './caller';
+import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
 
-/** Calls of `next` that may be nested before the stack is let go. */
+/** Calls of `next` that may be nested before a new stack begins. */
 const MAX_SYNC_CALLS = 100;
 
-/** Body parsers, by the names that body-parser gives them: they want the bytes of a body that waypost could not parse. */
+/** Names of body-parser's middleware: it reads the bytes of a body that waypost could not parse. */
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
 
 /** One call of a route's `dispatch`: it runs the handlers of one method, in order. */
@@ -21,10 +21,10 @@ export class RouteRun {
   readonly #req: Request;
   readonly #res: Response;
   readonly #done: NextFunction;
-  /** The run of the router that has called; undefined outside of any. */
+  /** The run of the router that dispatched; undefined outside of any. */
   readonly #run: Caller | undefined;
-  /** The prefix that was taken off where the program has dispatched the route by hand; undefined where the router has. */
-  readonly #removed: Removed | null | undefined;
+  /** The prefix removed before the program dispatched the route by hand; undefined where the router did. */
+  readonly #removed: RemovedPrefix | null | undefined;
   #trace: HandlerTrace | null = null;
   #isBodyReady = false;
   #index = 0;
@@ -71,7 +71,7 @@ export class RouteRun {
     this.#finish(error);
   }
 
-  /** Goes on behind the route. Where the program has dispatched it by hand, that is a call of its function. */
+  /** Goes on behind the route; where the program has dispatched it by hand, by its function. */
   #finish(error: unknown): void {
     const run = this.#run;
     if (run?.root?.isChecked === true && this.#done !== run.next) this.#askBehind(run, error);
@@ -87,7 +87,7 @@ export class RouteRun {
     run.#advance(error);
   }
 
-  /** Has the body parsed before the first handler that is no parser itself. */
+  /** Parses the body before the first handler that is no parser itself. */
   #reach(layer: Layer, error: unknown): void {
     const root = this.#run?.root;
     if (this.#isBodyReady || root == null || !root.hasBody || error || BODY_PARSERS.has(layer.handle.name)) return this.#admit(layer, error);

@@ -15,26 +15,26 @@ const ROOT: readonly Path[] = Object.freeze(['/']);
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
 export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
 
-/** Registers handlers of one route, for each method; what `route(path)` returns. */
+/** One route, as `route(path)` returns it: handlers for each method. */
 // eslint-disable-next-line @typescript-eslint/no-unused-vars -- the verbs take it
 export class Route<P = Params> {
   /** The path as it was registered. */
   readonly path: Path | readonly Path[];
   /** The handlers in order. */
   stack: Layer[] = [];
-  /** The methods that it handles, in lower case; `_all` where it handles all. */
+  /** The methods that it handles, in lower case; `_all` for every method. */
   readonly methods = Object.create(null) as Record<string, boolean>;
 
   constructor(path: Path | readonly Path[]) {
     this.path = path;
   }
 
-  /** Whether it handles requests of a method. */
+  /** Returns true for a method whose requests it handles. */
   handles(method: unknown): boolean {
     return handles(this.methods, method);
   }
 
-  /** @internal The methods that it handles, in upper case, HEAD where GET stands for it; `*` for all. */
+  /** @internal The methods that it handles, in upper case, with HEAD for GET; `*` for all. */
   methodNames(): string[] {
     const names = Object.keys(this.methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
     return this.methods['get'] === true && this.methods['head'] !== true ? [...names, 'HEAD'] : names;
@@ -49,7 +49,7 @@ export class Route<P = Params> {
     new RouteRun(stack, method === 'head' && this.methods['head'] !== true ? 'get' : method, req as Request, res as Response, done).next();
   }
 
-  /** @internal Adds handlers for a method; `null` stands for all. */
+  /** @internal Adds handlers for a method; `null` for all. */
   add(method: string | null, given: readonly unknown[]): this {
     const handlers = flattenHandlers(given, `route ${writePaths(this.path)}`);
     const site = new CallSite();
@@ -66,25 +66,25 @@ addVerbs(Route.prototype, (method) => function verb(this: Route, ...handlers: un
   return this.add(method, handlers);
 });
 
-/** Whether a route of these methods handles requests of one: GET stands for a HEAD that it does not name. */
+/** Returns true if one of the methods handles the request's: GET handles HEAD too. */
 export function handles(methods: Readonly<Record<string, boolean>>, method: unknown): boolean {
   if (methods['_all'] === true) return true;
   const name = lowerCase(method);
   return methods[name] === true || (name === 'head' && methods['get'] === true);
 }
 
-/** Methods are nearly always one of few. */
+/** Lower case of common methods, which spares a conversion. */
 const LOWER: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'head', POST: 'post', PUT: 'put', DELETE: 'delete', PATCH: 'patch', OPTIONS: 'options' };
 
-/** As Express compares methods; a program may have put anything there. */
+/** Lower case of a method, as Express compares it; the program may assign any value to req.method. */
 function lowerCase(method: unknown): string {
   return typeof method === 'string' ? LOWER[method] ?? method.toLowerCase() : '';
 }
 
 /**
  * The handlers of a registration as one list, out of arrays of them.
- * @param where What registers them, for the message.
- * @throws TypeError where there is none, or what is none.
+ * @param where The registration, for the message.
+ * @throws TypeError for no handler, or a value that is none.
  */
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);

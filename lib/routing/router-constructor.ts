@@ -3,14 +3,14 @@ import { Route } from './route';
 import { Router as RouterClass } from './router';
 import type { RouterOptions } from './rules';
 
-/** Makes routers; to be called with or without `new`, and extended. */
+/** Constructor of routers: it may be called with or without `new`, and extended. */
 export interface RouterConstructor {
   /** Makes a router: a group of routes and middleware that `app.use(path, router)` mounts (INTERFACE section 4.1). */
   new (options?: RouterOptions): RouterClass;
   (options?: RouterOptions): RouterClass;
-  /** What all routers inherit from. */
+  /** Prototype of all routers. */
   readonly prototype: RouterClass;
-  /** What `route(path)` returns. */
+  /** Class of the routes that `route(path)` returns. */
   readonly Route: typeof Route;
 }
 

@@ -20,26 +20,26 @@ import { addVerbs, type Verbs } from './verb';
 import type { Use } from './verb-types';
 import { RequestWatch } from './watch';
 
-/** Patterns are read again by the rules of what the router is in; what is wrong is wrong in either. */
+/** Rules that check patterns at registration; the rules of the application parse them again. */
 const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
 const ROOT: readonly Path[] = Object.freeze(['/']);
 
 /** One path of a route, or of a router that is mounted. */
 export interface ListedPath {
   readonly path: Path;
-  /** Of a route, in upper case, `*` for every method; HEAD where GET stands for it. Undefined for a router. */
+  /** Methods of a route, in upper case, with HEAD for GET, `*` for every method. Undefined for a router. */
   readonly methods: string[] | undefined;
-  /** The router that is mounted, to be asked for its own; undefined for a route. */
+  /** The mounted router, which lists its own paths; undefined for a route. */
   readonly router: Router | undefined;
 }
 
-/** Where routes and middleware are registered: a router or an application, by the name that Express's types have for it. */
+/** A router or an application, by the name of Express's types. */
 export interface IRouter extends Verbs {
   /** Adds middleware, error middleware or routers. */
   use: Use<this>;
   /** Registers a route without handlers yet, to add them method by method. @throws TypeError when a pattern is wrong. */
   route<const Given extends Path>(path: Given | readonly Given[]): Route<PathParams<Given>>;
-  /** Calls back with the value of a parameter before what is registered here under a path that holds it. @throws TypeError for a wrong name, or what is no function. */
+  /** Calls back with the value of a parameter before each layer whose path holds it. @throws TypeError for a wrong name, or a handler that is no function. */
   param(name: string | readonly string[], handler: ParamHandler): this;
 }
 
@@ -51,11 +51,11 @@ export interface Router extends IRouter {
 
 /** A group of routes and middleware that is mounted under a path (INTERFACE section 4.1). Made by `Router()`. */
 export class Router {
-  /** Whether `/A` and `/a` are two paths; undefined as the application. */
+  /** True if `/A` and `/a` are two paths; undefined as the application. */
   declare caseSensitive: boolean | undefined;
-  /** Whether `/a/` and `/a` are two paths; undefined as the application. */
+  /** True if `/a/` and `/a` are two paths; undefined as the application. */
   declare strict: boolean | undefined;
-  /** Whether handlers see the parameters of the path that the router is mounted at; undefined as the application. */
+  /** True if handlers see the parameters of the mount path; undefined as the application. */
   declare mergeParams: boolean | undefined;
   /** Handlers of parameters by name. */
   declare params: Record<string, ParamHandler[]>;
@@ -75,10 +75,10 @@ export class Router {
     });
   }
 
-  /** The layers in order, as Express's `stack`: a program may change it, and the `handle` of each. */
+  /** The layers in order, as Express's `stack`: the program may change it, and each `handle`. */
   get stack(): Layer[] {
     this[kMounted].isStackRead = true;
-    // One of another framework is typed as if it were a layer, as tools read both alike.
+    // A foreign layer is typed as a layer too: tools read both alike.
     return this[kMounted].layers as Layer[];
   }
 
@@ -89,8 +89,8 @@ export class Router {
   }
 
   /**
-   * Runs a request down what is registered here, as Express's routers do.
-   * @param next Goes on with what nothing here has taken, or with an error.
+   * Runs a request down the stack, as Express's routers do.
+   * @param next Goes on behind the router, or with an error.
    */
   handle(message: IncomingMessage, response: ServerResponse, next: NextFunction): void {
     if (typeof (next as unknown) !== 'function') throw new TypeError(`argument callback is required: a router is called as (req, res, next), got ${describe(next)} for next; write createServer().use(router) to serve it by itself`);
@@ -101,10 +101,10 @@ export class Router {
     req.originalUrl ||= req.url;
     const parent = req[kRun];
     const { entrance } = this[kMounted];
-    // Its signatures are checked where the application is entered.
+    // The application checks signatures on entry.
     if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
     const layer = parent?.layer;
-    if (layer instanceof Layer) layer.leads(this[kMounted]);
+    if (layer instanceof Layer) layer.recordCall(this[kMounted]);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {
@@ -118,10 +118,10 @@ export class Router {
   }
 
   /**
-   * Calls back with the value of a parameter before whatever is registered in
-   * this router under a path that holds it: once for each value in a request.
-   * `*` and `**` name the captures of wildcards.
-   * @throws TypeError for a wrong name, or what is no function.
+   * Calls back with the value of a parameter before each layer whose path holds
+   * it. It is called once for each value in a request, for layers of this router
+   * alone. `*` and `**` name the captures of wildcards.
+   * @throws TypeError for a wrong name, or a handler that is no function.
    */
   param(name: string | readonly string[], handler: ParamHandler): this {
     for (const each of readParam(name, handler)) {
@@ -152,7 +152,7 @@ export class Router {
     return route;
   }
 
-  /** The paths of the routes and of the routers that are mounted here, in order, as Express lists them. */
+  /** Lists the paths of routes and mounted routers in order, as Express does. */
   listRoutes(): ListedPath[] {
     return this[kMounted].layers.flatMap((layer) => {
       const { route, handle } = layer;
@@ -173,10 +173,10 @@ function use(this: Router, ...given: unknown[]): Router {
   return this;
 }
 
-/** Express's routers have it as a property of their own, which wrappers copy. */
+/** Own property `stack`, as Express's routers have it: wrappers copy it. */
 const STACK = { ...Object.getOwnPropertyDescriptor(Router.prototype, 'stack'), enumerable: true };
 
-// `call`, `apply` and what else a function has: Node and others call it by these.
+// Node and others call a router by a function's `call` and `apply`.
 Object.setPrototypeOf(Router.prototype, Function.prototype);
 
 addVerbs(Router.prototype, (_method, name) => function verb(this: Router, path: Paths, ...handlers: unknown[]): unknown {
@@ -186,7 +186,7 @@ addVerbs(Router.prototype, (_method, name) => function verb(this: Router, path: 
   return this;
 });
 
-/** Registers a route of one method by the methods of a router, or of an application, which a program may have replaced. */
+/** Registers a route of one method by the host's methods, which the program may replace. */
 export function addRoute(host: { route(path: Paths): Route }, verb: string, path: Paths, given: readonly unknown[]): void {
   const where = `${verb}(${writePaths(path)}, …)`;
   checkPath(path, where);
@@ -194,7 +194,7 @@ export function addRoute(host: { route(path: Paths): Route }, verb: string, path
   host.route(path)[verb as 'all'](...(handlers as Handler[]));
 }
 
-/** Reads the arguments of `use`. @throws TypeError when a path is wrong or what is given is neither function nor router. */
+/** Reads the arguments of `use`. @throws TypeError for a wrong path, or a handler that is neither function nor router. */
 export function readUse(given: readonly unknown[]): { readonly path: Paths; readonly paths: readonly Path[]; readonly handlers: readonly AnyHandler[] } {
   const withPath = isPaths(given[0]);
   const path = withPath ? (given[0] as Paths) : '/';
@@ -208,13 +208,13 @@ export function readUse(given: readonly unknown[]): { readonly path: Paths; read
   return { path, paths, handlers: handlers as AnyHandler[] };
 }
 
-/** Whether an application's router is called under a path of its own application: its routes read the target as another than the application does. */
+/** Returns true for an application's router mounted in its own application: it reads another target than the application. */
 function isAlias(parent: Caller, req: RoutedRequest): boolean {
   const target = targetBeneath(parent, parent.enteredBy(req, String(req.baseUrl)), req.url);
   return target !== null && target !== req.url;
 }
 
-/** Whether what is mounted is that router, or has it mounted within. */
+/** Returns true for that router itself, or for one that mounts it. */
 function reaches(mounted: Mounted | undefined, router: Mounted): boolean {
   if (mounted === undefined) return false;
   return mounted.layers === router.layers || mounted.layers.some((layer) => layer instanceof Layer && layer.route === undefined && reaches(layer.mounted, router));

@@ -1,15 +1,15 @@
-import type { PathRules } from './patterns/path';
+import { comparesAlike, type PathRules } from './patterns/path';
 
-/** How routers compare paths and enter each other: an application's, resolved for each router in it. */
+/** An application's rules for comparing paths and calling routers, resolved for each router. */
 export interface RoutingRules extends PathRules {
   /**
-   * Whether patterns and routers mean what they mean in Express; `createServer` keeps sibling routers apart,
+   * True for the semantics of Express; `createServer` keeps sibling routers apart,
    * shows routes the whole URL and merges parameters.
    */
   readonly asExpress: boolean;
-  /** Whether a router answers OPTIONS where nothing in it has, with the methods of its routes. */
+  /** True for routers that answer unhandled OPTIONS with the methods of their routes. */
   readonly answersOptions: boolean;
-  /** Whether request signatures are checked, whose scope was worked out by these rules: no router may be looser. */
+  /** True where request signatures are checked: their scope goes by these rules, so no router may be looser. */
   readonly isSigned: boolean;
   /** The rules of a router without options of its own. */
   readonly plain: RoutingRules;
@@ -17,24 +17,24 @@ export interface RoutingRules extends PathRules {
 
 /** Options of `Router`. */
 export interface RouterOptions {
-  /** Whether `/A` and `/a` are two paths. @default as the application: `express()` sets it to false, the exact `createServer()` to true */
+  /** True if `/A` and `/a` are two paths. @default as the application: `express()` sets it to false, the exact `createServer()` to true */
   caseSensitive?: boolean | undefined;
-  /** Whether `/a/` and `/a` are two paths. @default as the application: `express()` sets it to false, the exact `createServer()` to true */
+  /** True if `/a/` and `/a` are two paths. @default as the application: `express()` sets it to false, the exact `createServer()` to true */
   strict?: boolean | undefined;
-  /** Whether handlers see the parameters of the path that the router is mounted at. @default false in `express()`, as in Express; true in `createServer()` */
+  /** True if handlers see the parameters of the mount path. @default false in `express()`, as in Express; true in `createServer()` */
   mergeParams?: boolean | undefined;
 }
 
 type Meaning = Omit<RoutingRules, 'plain'>;
 
-/** Makes an application's rules. @param plain How a router without options compares paths, where that is otherwise. */
+/** Makes an application's rules. @param plain Rules of path comparison for a router without options, if others. */
 export function makeRules(meaning: Meaning, plain: PathRules = meaning): RoutingRules {
   const rules = { ...meaning } as { -readonly [Name in keyof RoutingRules]: RoutingRules[Name] };
   rules.plain = plain === meaning || comparesAlike(plain, meaning) ? rules : makeRules({ ...meaning, ...plain });
   return Object.freeze(rules);
 }
 
-/** Rules of a router outside of any application: Express's. */
+/** Express's rules, for a router outside of any application. */
 export const EXPRESS_RULES: RoutingRules = makeRules({
   caseSensitive: false,
   ignoreTrailingSlash: true,
@@ -57,8 +57,4 @@ export function rulesWithin({ caseSensitive, strict }: RouterOptions, { plain }:
     throw new TypeError(`A router with caseSensitive: ${String(own.caseSensitive)}, strict: ${String(!own.ignoreTrailingSlash)} can't be used where request signatures are checked by stricter paths; write createServer({ routing: { caseSensitive, ignoreTrailingSlash } })`);
   }
   return Object.freeze({ ...plain, ...own, plain });
-}
-
-function comparesAlike(a: PathRules, b: PathRules): boolean {
-  return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }

@@ -18,58 +18,58 @@ import type { Pattern } from './patterns/pattern';
 import type { Route } from './route';
 import type { Router } from './router';
 import type { RoutingRules } from './rules';
-import { standsBack, type Taker } from './takes';
+import { type Taker, yieldsToSibling } from './route-finder';
 import type { RequestWatch } from './watch';
 
-/** Calls of `next` that may be nested before the stack is let go. */
+/** Calls of `next` that may be nested before a new stack begins. */
 const MAX_SYNC_CALLS = 100;
 
 /**
- * One call of a router: it goes down the stack once, from top to bottom, as Express's routers do. The index tells which layers can match
+ * One call of a router: it goes down the stack once, as Express's routers do. The index finds the layers that can match
  * the URL; after each `next` the URL and the method are read anew.
  */
 export class RouterRun extends Frame {
   readonly router: Router;
   readonly next: NextFunction;
-  /** Values of parameters that handlers were called with. */
+  /** Calls of parameters' handlers, by name. */
   paramCalls: Record<string, ParamCall> | null = null;
-  /** What takes the request from here on, once that is known. */
+  /** Next taker of the request, once known. */
   taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
-  /** The list as it was when the run began: one that is assigned to `stack` counts from the next on. */
+  /** The list when the run began: one assigned to `stack` counts from the next run on. */
   readonly #layers: readonly AnyLayer[];
   /** Parameters of the mounts around that layers see; null for none. */
   readonly #merged: Params | null;
   #version = -1;
-  /** Position in the stack: every layer is met at most once. */
+  /** Position in the stack: each layer is visited at most once. */
   #position = 0;
-  /** Position of the last layer that matched and is no function for what there is. */
-  #passed = -1;
+  /** Position of the last layer that matched but was passed over. */
+  #passedPosition = -1;
   #syncCalls = 0;
-  /** The prefix that a foreign layer takes off. */
+  /** The prefix that a foreign layer removes. */
   #foreignPath = '';
   #trace: HandlerTrace | null = null;
 
-  /** @param done Goes on with what nothing here has taken. */
+  /** @param done Goes on behind the router. */
   constructor(router: Router, req: RoutedRequest, res: Response, done: NextFunction, rules: RoutingRules, watch: RequestWatch | null) {
     super(req, res, done, rules, watch);
     this.router = router;
     this.#mounted = router[kMounted];
     this.#layers = this.#mounted.layers;
     const isMerging = router.mergeParams ?? !(rules.asExpress || this.parent === this.root);
-    this.#merged = isMerging && hasNames(this.paramsAround) ? this.paramsAround : null;
+    this.#merged = isMerging && hasNames(this.outerParams) ? this.outerParams : null;
     this.next = RouterRun.#next.bind(undefined, this);
     req.next = this.next;
   }
 
-  /** Begins. A router without layers is left at once. */
+  /** Starts the run. A router without layers is left at once. */
   start(): void {
     if (this.#layers.length === 0) this.leave(undefined);
     else this.#advance(undefined);
   }
 
-  /** Bound, no closure: a closure that stands on an object which it captures makes V8 collect its old space again and again where bodies are large. */
+  /** Target of a bound function: a closure on an object that it captures makes V8 collect its old space often with large bodies. */
   static #next(this: void, run: RouterRun, error?: unknown): void {
     run.#advance(error);
   }
@@ -90,13 +90,13 @@ export class RouterRun extends Frame {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
     }
-    if (!this.showAgain()) return this.leave(error === 'router' ? undefined : asError(error));
+    if (!this.restoreUrl()) return this.leave(error === 'router' ? undefined : asError(error));
     const failure = asError(error);
     if (error === 'router') setImmediate(RouterRun.#leaveLater, this, undefined);
     else this.#goOnBehind(failure);
   }
 
-  /** Goes on behind a layer: in a turn of its own behind the last, and where calls of `next` are nested deeply. */
+  /** Goes on behind a layer: in a new turn behind the last, and for deeply nested calls of `next`. */
   #goOnBehind(failure: unknown): void {
     if (this.#position >= this.#layers.length) setImmediate(RouterRun.#leaveLater, this, failure);
     else if (++this.#syncCalls > MAX_SYNC_CALLS) setImmediate(RouterRun.#again, this, failure);
@@ -108,11 +108,11 @@ export class RouterRun extends Frame {
     const { req } = this;
     req[kRun] = this;
     let failure = given;
-    if (req.url !== this.located || this.#mounted.version !== this.#version) {
+    if (req.url !== this.lookedUpUrl || this.#mounted.version !== this.#version) {
       try {
         this.#locate();
       } catch (error) {
-        // A URL that others read as another path, one that is no string, or what was registered and can't be.
+        // A disputed URL, one that is no string, or a path that the rules refuse.
         return this.leave(failure ?? error);
       }
     }
@@ -121,7 +121,7 @@ export class RouterRun extends Frame {
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
       this.#position = step.position + 1;
-      if (step.isOpen) {
+      if (step.matchesAll) {
         if ((step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
         this.#pass(step, new NoParams());
       } else {
@@ -132,14 +132,14 @@ export class RouterRun extends Frame {
           failure ??= error;
         }
       }
-      // Express calls a layer that it passes over, and that goes on at once.
-      if (this.#passed === step.position) return this.#goOnBehind(failure);
+      // Express calls the layer here, which goes on at once.
+      if (this.#passedPosition === step.position) return this.#goOnBehind(failure);
     }
     this.#position = this.#layers.length;
     this.leave(failure);
   }
 
-  /** Reads the URL anew, and what is registered. @throws HttpError for a URL that others read as another path. */
+  /** Looks the URL up anew. @throws HttpError for a URL that others read as another path. */
   #locate(): void {
     const { entered, parent } = this;
     const { url } = this.req;
@@ -147,7 +147,7 @@ export class RouterRun extends Frame {
     const path = pathOf(url);
     const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
     this.lookup = this.#mounted.index(this.rules, this.#layers).lookup(path, isBehindMount);
-    this.located = url;
+    this.lookedUpUrl = url;
     this.#version = this.#mounted.version;
     const { steps } = this.lookup.plan;
     let cursor = 0;
@@ -155,7 +155,7 @@ export class RouterRun extends Frame {
     this.cursor = cursor;
   }
 
-  /** What a layer captures of the path; undefined where it is not for the request. @throws What it raises, such as a malformed parameter. */
+  /** Captures a layer's parameters; undefined where it is not for the request. @throws The layer's own errors, and HttpError 400 for a malformed parameter. */
   #match(step: Step, failure: unknown): Params | undefined {
     const lookup = this.lookup as Lookup;
     const { layer } = step;
@@ -164,14 +164,14 @@ export class RouterRun extends Frame {
     if (pattern === undefined) return undefined;
     const { asExpress } = this.rules;
     const isRoute = layer.route !== undefined;
-    // Express captures before it looks at the method, and raises what is malformed.
-    const captured = asExpress && lookup.isLoose ? lookup.capture(step, pattern, true) : undefined;
+    // Express captures, and refuses a malformed parameter, before it checks the method.
+    const captured = asExpress && lookup.testsAll ? lookup.capture(step, pattern, true) : undefined;
     const isPassed = isRoute ? failure !== undefined || !this.#handles(layer.route) : this.#passesOver(layer, pattern, failure);
     if (isPassed && !isRoute) this.#pass(step, captured ?? lookup.capture(step, pattern, asExpress));
     if (isPassed) return undefined;
     const params = captured ?? lookup.capture(step, pattern, isRoute || asExpress);
     if (isRoute && !asExpress) this.checkMounts();
-    if (step.isRouter && failure === undefined && !asExpress && standsBack(this, layer)) return undefined;
+    if (step.isRouter && failure === undefined && !asExpress && yieldsToSibling(this, layer)) return undefined;
     this.pattern = pattern;
     this.layer = layer;
     return params;
@@ -190,25 +190,25 @@ export class RouterRun extends Frame {
     return handles;
   }
 
-  /** Whether a function is none for what there is, and has no parameter that somebody handles. */
+  /** Returns true for a function not for this failure, without parameters that are handled. */
   #passesOver(layer: Layer, pattern: Pattern, failure: unknown): boolean {
-    return !layer.isFor(failure) && (pattern.bare || !hasNames(this.router.params));
+    return !layer.isFor(failure) && (pattern.capturesNothing || !hasNames(this.router.params));
   }
 
-  /** Calls middleware that is for every path: it captures nothing and takes no prefix off. */
+  /** Calls middleware for every path: it captures nothing and removes no prefix. */
   #callOpen(step: Step, failure: unknown): void {
-    this.pattern = step.sure;
+    this.pattern = step.certainPattern;
     this.layer = step.layer;
     this.#giveParams(new NoParams());
-    this.show();
+    this.showUrl();
     if (!this.isChecked) this.#call(step.layer, failure);
     else this.#askAnew(step.layer, failure);
     this.#syncCalls = 0;
   }
 
-  /** Passes over a function that is none for what there is: its parameters are given, as to one that goes on at once. */
+  /** Passes over a function not for this failure: req.params are its own, as in Express. */
   #pass({ position }: Step, params: Params): void {
-    this.#passed = position;
+    this.#passedPosition = position;
     this.#giveParams(params);
   }
 
@@ -227,15 +227,15 @@ export class RouterRun extends Frame {
     this.#syncCalls = 0;
   }
 
-  // Closures stand in methods of their own: V8 makes room for what they capture at each call of the method around them.
+  // Closures have methods of their own: V8 allocates their context at each call of the method around them.
 
   #callParams(step: Step, params: Params, failure: unknown): void {
-    const { lookup, located, pattern } = this;
+    const { lookup, lookedUpUrl, pattern } = this;
     processParams(this, Object.keys(params), (error) => {
       // Another call of `next` may have gone on meanwhile, with another URL.
       if (this.lookup !== lookup) {
         this.lookup = lookup;
-        this.located = located;
+        this.lookedUpUrl = lookedUpUrl;
         this.#version = -1;
       }
       this.pattern = pattern;
@@ -263,22 +263,22 @@ export class RouterRun extends Frame {
   #reachRoute(layer: AnyLayer, failure: unknown): void {
     const { req, res } = this;
     if (!(layer instanceof Layer)) {
-      this.show();
+      this.showUrl();
       return callForeign(layer, failure, req, res, this.next);
     }
     this.reached = this.pattern;
     if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, req.method, this.route);
-    if (this.isBeneath) this.showWhole();
-    else this.show();
+    if (this.isBeneath) this.showWholeUrl();
+    else this.showUrl();
     callHandler(layer.handle, undefined, req, res, this.next);
   }
 
   #callMiddleware(step: Step, failure: unknown): void {
     const { layer } = step;
-    const isMatched = this.req.url === this.located;
-    this.showWithout(layer instanceof Layer ? (this.lookup as Lookup).prefix(step, this.pattern as Pattern) : this.#foreignPath, isMatched);
-    // A handler of a parameter has made another URL, off which the prefix makes yet another.
+    const isMatched = this.req.url === this.lookedUpUrl;
+    this.showUrlWithout(layer instanceof Layer ? (this.lookup as Lookup).prefix(step, this.pattern as Pattern) : this.#foreignPath, isMatched);
+    // A parameter's handler has rewritten the URL: without the prefix it is a new target.
     if (!isMatched && this.isChecked) this.#askAnew(layer, failure);
     else this.#call(layer, failure);
   }

@@ -3,13 +3,13 @@ import type { AnyHandler } from './handler';
 import type { Layer } from './layer';
 import type { Mount, Registered } from './listing';
 
-/** What is registered and can't do what it was meant to do. */
+/** A registration that can't work as its author meant. */
 export type Suspect =
   | { readonly kind: 'factory'; readonly layer: Layer; readonly call: string }
   | { readonly kind: 'no error middleware'; readonly layer: Layer }
   | { readonly kind: 'above all routes'; readonly layer: Layer };
 
-/** Finds what looks like a slip of the program's author. */
+/** Finds registrations that look like mistakes. */
 export function findSuspects(all: readonly Registered[]): Suspect[] {
   return all.flatMap((registered, position): Suspect[] => {
     const { layer } = registered;
@@ -22,10 +22,10 @@ export function findSuspects(all: readonly Registered[]): Suspect[] {
   });
 }
 
-/** The first parameter of a function as it is written. */
+/** The first parameter in a function's source. */
 const FIRST_PARAMETER = /^(?:async\b)?\s*(?:function\b\s*\*?)?\s*[\w$]*\s*\(\s*([\w$]+)/;
 
-/** Whether a function that is no error middleware, for want of a fourth parameter, calls its first one an error. */
+/** Returns true for a function without a fourth parameter whose first is named an error. */
 function takesError(handle: AnyHandler): boolean {
   if (handle.length === 4 || handle.length < 2) return false;
   const [, name = ''] = FIRST_PARAMETER.exec(Function.prototype.toString.call(handle)) ?? [];
@@ -33,9 +33,9 @@ function takesError(handle: AnyHandler): boolean {
 }
 
 /**
- * Whether error middleware stands above all routes whose errors it could meet.
- * Not where error middleware behind them does: then it is there for what is
- * above it, such as a session.
+ * Returns true for error middleware above all routes whose errors it could meet.
+ * With error middleware behind them it is meant for the layers above it, such as
+ * a session.
  */
 function isAboveAll({ layer, mount }: Registered, position: number, all: readonly Registered[]): boolean {
   if (layer.route !== undefined || layer.handle.length !== 4) return false;
@@ -44,7 +44,7 @@ function isAboveAll({ layer, mount }: Registered, position: number, all: readonl
   return !all.some((other, at) => at > first && other.layer.route === undefined && other.layer.handle.length === 4 && isWithin(mount, other.mount));
 }
 
-/** Whether a mount is another or lies within it. */
+/** Returns true for the same mount, or one within it. */
 export function isWithin(inner: Mount, outer: Mount): boolean {
   for (let mount: Mount | null = inner; mount !== null; mount = mount.parent) if (mount === outer) return true;
   return false;

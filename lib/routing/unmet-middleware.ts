@@ -1,36 +1,36 @@
 import { Engine, type Shape } from './engine';
-import { ShapeTree } from './layer-index';
+import { ShapeTrie } from './layer-index';
 import type { ListedRoute, Mount, Registered, RouteDescription } from './listing';
 import type { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
 import type { RoutingRules } from './rules';
 import { isWithin } from './suspect';
 
-/** A router's middleware that routes of sibling routers, registered below it, do not meet, though they lie beneath its path. */
+/** Middleware of a router that misses sibling routers' later routes beneath its path. */
 export interface UnmetMiddleware {
   /** Paths of the middleware, from the application on. */
   readonly paths: ReadonlySet<string>;
-  /** The first of them as a program writes it; null for every path. */
+  /** The first path as a program writes it; null for every path. */
   readonly written: string | null;
   readonly routes: ReadonlySet<RouteDescription>;
 }
 
-/** Finds, router by router, the middleware that in Express would run for routes of sibling routers, and here does not (INTERFACE section 4.1). */
+/** Finds, by router, middleware that runs for sibling routers' routes in Express alone. See INTERFACE section 4.1. */
 export function findUnmetMiddleware(all: readonly Registered[], routes: readonly ListedRoute[], rules: RoutingRules): UnmetMiddleware[] {
   if (rules.asExpress) return [];
-  const tree = new ShapeTree();
+  const trie = new ShapeTrie();
   const engine = new Engine();
   all.forEach(({ layer, mount, patterns }, position) => {
     if (layer.route !== undefined || layer.handle.length === 4 || homeOf(mount).parent === null) return;
-    if (patterns.some(({ segments }) => segments.length === 0)) tree.addRest(position);
-    else for (const shape of patterns.flatMap((pattern) => engine.add(pattern, true))) tree.add(shape, position);
+    if (patterns.some(({ segments }) => segments.length === 0)) trie.addRest(position);
+    else for (const shape of patterns.flatMap((pattern) => engine.add(pattern, true))) trie.add(shape, position);
   });
   const found = new Map<Mount, { paths: Set<string>; written: string | null; routes: Set<RouteDescription> }>();
   for (const { registered: route, position: at, description } of routes) {
-    // Where an earlier route takes every request, what runs before that one counts.
+    // A covered route takes no request: only its covering route counts.
     if (description.coveredBy !== undefined) continue;
     for (const pattern of route.patterns) {
-      for (const position of tree.collect(engine.add(pattern)[0] as Shape)) {
+      for (const position of trie.collect(engine.add(pattern)[0] as Shape)) {
         const middleware = all[position] as Registered;
         if (position > at || meets(middleware.mount, route.mount)) continue;
         const around = middleware.patterns.find((prefix) => liesBeneath(pattern, prefix));
@@ -38,7 +38,7 @@ export function findUnmetMiddleware(all: readonly Registered[], routes: readonly
         const mount = homeOf(middleware.mount);
         const isEverywhere = around.segments.length === 0;
         let entry = found.get(mount);
-        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written: isEverywhere ? null : around.isGiven ? around.text : JSON.stringify(around.text), routes: new Set() }));
+        if (entry === undefined) found.set(mount, (entry = { paths: new Set(), written: isEverywhere ? null : around.isRegExp ? around.text : JSON.stringify(around.text), routes: new Set() }));
         entry.paths.add(isEverywhere ? '/' : around.text);
         entry.routes.add(description);
       }
@@ -47,22 +47,22 @@ export function findUnmetMiddleware(all: readonly Registered[], routes: readonly
   return [...found.values()];
 }
 
-/** The mount whose middleware a mount's counts as: its own, or for a bundle that of the router around it. */
+/** The mount that owns a mount's middleware: itself, or for a bundle the router around it. */
 function homeOf(mount: Mount): Mount {
   return mount.isBundle && mount.parent !== null ? homeOf(mount.parent) : mount;
 }
 
-/** Whether middleware at a mount is met on the way to a route at another: one of them is the other or lies within it. */
+/** Returns true when middleware of a mount runs for a route of another: one holds the other. */
 function meets(middleware: Mount, route: Mount): boolean {
   const home = homeOf(middleware);
   return isWithin(home, route) || isWithin(route, home);
 }
 
-/** Whether every path of a route lies at or beneath a prefix. One that only some paths have in common, such as those of `/:page` with `/api`, is not meant. */
-function liesBeneath({ text, segments, deeps, tail }: Pattern, prefix: Pattern): boolean {
-  // What stands beneath an expression is told by how it is written.
-  if (prefix.isGiven) return text.startsWith(prefix.text);
-  const aligned = deeps[0] ?? (tail === undefined ? segments.length : segments.length - 1);
+/** Returns true when every path of a route is at or beneath a prefix; some, such as `/:page` with `/api`, are not enough. */
+function liesBeneath({ text, segments, deepIndices, tail }: Pattern, prefix: Pattern): boolean {
+  // The text of an expression decides.
+  if (prefix.isRegExp) return text.startsWith(prefix.text);
+  const aligned = deepIndices[0] ?? (tail === undefined ? segments.length : segments.length - 1);
   return prefix.segments.every((segment, i) => {
     if (segment.kind === 'deep' && i < prefix.segments.length - 1) return false;
     const own = segments[i];
@@ -70,7 +70,7 @@ function liesBeneath({ text, segments, deeps, tail }: Pattern, prefix: Pattern):
   });
 }
 
-/** Whether one segment of a prefix takes whatever another takes. */
+/** Returns true when a segment of a prefix matches all that another matches. */
 function takesAll(segment: Segment, own: Segment): boolean {
   if (segment.kind === 'static') return own.kind === 'static' && own.text === segment.text;
   if (segment.kind === 'mixed') return own.kind === 'mixed' && structureOf([own]) === structureOf([segment]);

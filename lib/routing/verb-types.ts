@@ -4,7 +4,7 @@ import type { PathParams } from './params-type';
 import type { Path, Paths } from './given-path';
 import type { Params } from './patterns/params';
 
-/** Handlers that take more of a request than its path tells, typed alike, and what has types of its own among them. */
+/** Handlers with the same types of body, query and locals, and foreign ones among them. */
 export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
   | Handler<P, ResBody, ReqBody, Query, Locals>
   | ForeignHandler
@@ -12,14 +12,13 @@ export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
 
 /**
  * Registers a route for one method, or for all (INTERFACE section 4.1). The
- * parameters are typed by the path; bodies, query and locals by what is given
- * as type arguments, in the order that Express's types have, or by handlers
- * that say it.
+ * parameters are typed by the path; bodies, query and locals by type arguments,
+ * in the order of Express's types, or by the handlers' own types.
  */
 export interface Verb<Self> {
   /**
-   * Registers handlers of requests with the method that it is named after (INTERFACE section 4.1). They run in order, each by the `next` of the one before; `req.params` is typed by the path.
-   * @throws TypeError when a path is wrong or a handler is none.
+   * Registers handlers of requests with the method of its name (INTERFACE section 4.1). They run in order, each by the `next` of the one before; `req.params` is typed by the path.
+   * @throws TypeError for a wrong path, or a handler that is none.
    * @example
    * app.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
    */
@@ -37,7 +36,7 @@ export interface Verb<Self> {
 export interface Use<Self> {
   /**
    * Adds middleware, error middleware (four parameters) or routers for every path (INTERFACE section 4.1).
-   * @throws TypeError when what is given is neither function nor router.
+   * @throws TypeError for a handler that is neither function nor router.
    * @example
    * app.use((req, res, next) => { console.log(req.url); next(); });
    * app.use((error: Error, req: Request, res: Response, next: NextFunction) => res.status(500).json({ error: error.message }));
@@ -45,7 +44,7 @@ export interface Use<Self> {
   (...handlers: Handler[]): Self;
   /**
    * Adds them under a path, or under several.
-   * @throws TypeError when a path is wrong or what is given is neither function nor router.
+   * @throws TypeError for a wrong path, or a handler that is neither function nor router.
    * @example
    * app.use('/users', users);
    */
@@ -58,11 +57,11 @@ export interface Use<Self> {
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
 }
 
-/** Adds handlers of one method, or of all, to a route whose path has these parameters. */
+/** Adds handlers of one method, or of all, to a route with these parameters. */
 export interface RouteVerb<Self, P = Params> {
   /**
-   * Adds handlers of requests with the method that it is named after. They run in order, each by the `next` of the one before.
-   * @throws TypeError when a handler is none.
+   * Adds handlers of requests with the method of its name. They run in order, each by the `next` of the one before.
+   * @throws TypeError for a handler that is no function.
    */
   (...handlers: Handler<P>[]): Self;
   <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;

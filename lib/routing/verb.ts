@@ -5,7 +5,7 @@ import type { RouteVerb, Verb } from './verb-types';
 export interface Verbs {
   /** Registers handlers of ACL requests. */
   acl: Verb<this>;
-  /** With a path, registers handlers of BIND requests; else as that of any function. */
+  /** Registers handlers of BIND requests if given a path; else binds as any function does. */
   bind: Verb<this> & CallableFunction['bind'];
   /** Registers handlers of CHECKOUT requests. */
   checkout: Verb<this>;
@@ -16,7 +16,7 @@ export interface Verbs {
   /** Registers handlers of DELETE requests. */
   delete: Verb<this>;
   /**
-   * Registers handlers of GET requests, and of HEAD requests unless the route has handlers of its own for them (INTERFACE section 4.1).
+   * Registers handlers of GET requests, and of HEAD unless the route has handlers for it. See INTERFACE section 4.1.
    * @example
    * router.get('/users/:id', (req, res) => res.json({ id: req.params.id }));
    */
@@ -85,7 +85,7 @@ export interface Verbs {
 export type RouteVerbs<Self, P> = { [Name in keyof Verbs]: RouteVerb<Self, P> };
 
 /**
- * Gives a prototype one method for each of Node's HTTP methods, and `all`.
+ * Adds one method to a prototype for each of Node's HTTP methods, and `all`.
  * @param makeVerb Makes it of the HTTP method, `null` for all, and its own name.
  */
 export function addVerbs(prototype: object, makeVerb: (method: string | null, name: string) => unknown): void {

@@ -12,41 +12,41 @@ import { HandlerTrace, isAnswered } from './handler-trace';
 import type { Layer } from './layer';
 import type { Route } from './route';
 
-/** Who wants to be told of requests that are not answered. */
+/** Listener for requests that are not answered. */
 export interface Watchman {
-  /** Whether it may answer in the place of a handler, which is then done in that one's async context. */
+  /** True if it may answer instead of a handler, in the handler's async context. */
   readonly mayAnswer: boolean;
-  /** Called when a request comes that no other application has. Returns a timer that ends with the request, or when the application has passed that on. */
+  /** Called for a request that no other application has. Returns a timer that ends when the request closes or leaves the application. */
   begun(watch: RequestWatch): NodeJS.Timeout | undefined;
-  /** Called before the first function of the program's is that is to answer a request. As `begun`. */
+  /** Called before the first function of the program. Returns a timer as `begun` does. */
   called(watch: RequestWatch): NodeJS.Timeout | undefined;
   /** Called when a handler has failed. */
   failed(trace: HandlerTrace, error: unknown): void;
-  /** Called when a handler has returned, or what it returned has resolved, with neither an answer nor a call of `next`. */
+  /** Called when a handler has returned, or its promise has resolved, without answer or `next`. */
   returned(trace: HandlerTrace): void;
 }
 
 /** One application that has a request. */
-interface Post {
+interface Entry {
   readonly watchman: Watchman;
   readonly timers: (NodeJS.Timeout | undefined)[];
   hasCalled: boolean;
-  /** How often it has the request: it may have called itself. */
+  /** Number of its entries with the request: it may call itself. */
   times: number;
 }
 
 /**
- * Follows one request: who has it, and what subscribers of the events in
- * docs/tracing.md are to hear. Made only where somebody wants to know.
+ * Follows one request through applications and handlers, and publishes the
+ * events of docs/tracing.md. Made only where something listens.
  */
 export class RequestWatch implements ErrorWatch {
   readonly request: Request;
   readonly response: Response;
   /** The pattern of the route that was reached last. */
   route: string | undefined = undefined;
-  /** Of several applications, the innermost last. */
-  #posts: Post[] = [];
-  /** The handlers that have the request, of several the last within the others. */
+  /** Applications that have the request, the innermost last. */
+  #entries: Entry[] = [];
+  /** Handlers that have the request, the innermost last. */
   readonly #traces: HandlerTrace[] = [];
   readonly #rpc: RpcMetadata | undefined;
   #isClosed = false;
@@ -63,54 +63,54 @@ export class RequestWatch implements ErrorWatch {
     if (tracing.start.hasSubscribers) tracing.start.publish({ request, response });
   }
 
-  /** The watch over a request; begins with it. Null where nobody would hear of its end. */
+  /** The watch over a request, created once. Null for a response that emits no events. */
   static of(request: Request, response: Response, watchman: Watchman | null): RequestWatch | null {
-    // What is called by hand, as in tests without a server, may be given what emits no events.
+    // Tests without a server may call a router with plain objects.
     if (typeof response.once !== 'function') return null;
     const watch = RequestWatch.over(request) ?? new RequestWatch(request, response);
-    if (watchman !== null) watch.#post(watchman)?.timers.push(watchman.begun(watch));
+    if (watchman !== null) watch.#enter(watchman)?.timers.push(watchman.begun(watch));
     return watch;
   }
 
-  /** The same where somebody has subscribed to events, or the http instrumentation of OpenTelemetry waits for the route; else null. @param isInstrumented Whether it may. */
+  /** The watch where events have subscribers, or OpenTelemetry's http instrumentation waits for the route; else null. @param isInstrumented True where it may wait. */
   static ifTraced(request: Request, response: Response, isInstrumented: boolean): RequestWatch | null {
     return isTraced() || (isInstrumented && rpcMetadata() !== undefined) ? RequestWatch.of(request, response, null) : null;
   }
 
-  /** The one over a request, where there is one. */
+  /** The watch over a request, if any. */
   static over(request: Request): RequestWatch | undefined {
     return watches.get(request) as RequestWatch | undefined;
   }
 
-  /** Another application has the request, within one that watches it: its own limit counts too. */
+  /** Adds an application within another that has the request: its own limit counts too. */
   limitBy(watchman: Watchman): void {
-    if (watchman.mayAnswer) this.#post(watchman);
+    if (watchman.mayAnswer) this.#enter(watchman);
   }
 
-  /** An application has passed the request on: from there it is no longer its own. */
+  /** Removes an application that has passed the request on. */
   leave(watchman: Watchman): void {
-    const post = this.#posts.find((each) => each.watchman === watchman);
-    if (post === undefined) return;
-    post.times -= 1;
-    if (post.times === 0) this.#dismiss(post);
+    const entry = this.#entries.find((each) => each.watchman === watchman);
+    if (entry === undefined) return;
+    entry.times -= 1;
+    if (entry.times === 0) this.#remove(entry);
   }
 
-  #dismiss(post: Post): void {
-    for (const timer of post.timers) clearTimeout(timer);
-    this.#posts = this.#posts.filter((each) => each !== post);
+  #remove(entry: Entry): void {
+    for (const timer of entry.timers) clearTimeout(timer);
+    this.#entries = this.#entries.filter((each) => each !== entry);
   }
 
-  /** Undefined where it is there, or the request has gone. */
-  #post(watchman: Watchman): Post | undefined {
+  /** Adds an application; undefined for a known one, or a closed request. */
+  #enter(watchman: Watchman): Entry | undefined {
     if (this.#isClosed) return undefined;
-    const known = this.#posts.find((each) => each.watchman === watchman);
+    const known = this.#entries.find((each) => each.watchman === watchman);
     if (known !== undefined) {
       known.times += 1;
       return undefined;
     }
-    const post: Post = { watchman, timers: [], hasCalled: false, times: 1 };
-    this.#posts.push(post);
-    return post;
+    const entry: Entry = { watchman, timers: [], hasCalled: false, times: 1 };
+    this.#entries.push(entry);
+    return entry;
   }
 
   /** The handler that has the request. */
@@ -118,46 +118,46 @@ export class RequestWatch implements ErrorWatch {
     return this.#traces.at(-1);
   }
 
-  /** Whether an answer has begun. */
+  /** True once an answer has begun. */
   get isAnswered(): boolean {
     return isAnswered(this.response);
   }
 
-  /** Something of the program's is about to be called. */
-  begins(): void {
-    for (const post of this.#posts) {
-      if (post.hasCalled) continue;
-      post.hasCalled = true;
-      post.timers.push(post.watchman.called(this));
+  /** Starts the applications' timers before a function of the program is called. */
+  beforeCall(): void {
+    for (const entry of this.#entries) {
+      if (entry.hasCalled) continue;
+      entry.hasCalled = true;
+      entry.timers.push(entry.watchman.called(this));
     }
   }
 
-  /** Acts in the place of the handler that has the request. */
-  standIn(act: () => void): void {
+  /** Acts in the async context of the handler that has the request. */
+  runInHandlerContext(act: () => void): void {
     if (this.#inContext === null) act();
     else this.#inContext(act);
   }
 
   /** Begins the call of a handler. */
   begin(layer: Layer, kind: HandlerTrace['kind'], path: string): HandlerTrace {
-    this.begins();
-    if (this.#posts.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
+    this.beforeCall();
+    if (this.#entries.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
     const trace = new HandlerTrace(this.request, this.response, layer, kind, path);
     this.#traces.push(trace);
     return trace;
   }
 
-  /** Calls the handler, in the async contexts that subscribers have bound to its start. @param error Falsy for none. */
+  /** Calls the handler in the async contexts that subscribers have bound to its start. @param error Falsy for none. */
   call(trace: HandlerTrace, handle: AnyHandler, error: unknown, req: Request, res: Response, next: NextFunction): void {
     const run = (...given: unknown[]): unknown => {
       const result: unknown = (handle as (...all: unknown[]) => unknown)(...given);
       if (typeof result === 'object' && result !== null && result !== res) {
-        // Here, and never again: a query that runs when it is waited for would run twice.
+        // Resolved once: a lazy query runs at each `then`.
         const settled = Promise.resolve(result);
-        settled.then((value) => this.#came(trace, value === result ? 'returned' : 'resolved', value), () => undefined);
+        settled.then((value) => this.#settled(trace, value === result ? 'returned' : 'resolved', value), () => undefined);
         followResult(settled, next);
       } else {
-        this.#came(trace, 'returned', result);
+        this.#settled(trace, 'returned', result);
       }
       return undefined;
     };
@@ -167,23 +167,23 @@ export class RequestWatch implements ErrorWatch {
     callHandler(traced, error, req, res, next);
   }
 
-  #came(trace: HandlerTrace, state: 'returned' | 'resolved', value: unknown): void {
-    trace.came(state, value);
+  #settled(trace: HandlerTrace, state: 'returned' | 'resolved', value: unknown): void {
+    trace.settle(state, value);
     this.#returned(trace);
   }
 
-  /** Takes note of what a handler has come to, unless it has gone on meanwhile. */
+  /** Handles the return of a handler, unless it has gone on meanwhile. */
   #returned(trace: HandlerTrace): void {
     if (!this.#traces.includes(trace)) return;
     if (trace.state === 'resolved' || this.isAnswered) trace.end();
-    if (!this.isAnswered) this.#posts[0]?.watchman.returned(trace);
+    if (!this.isAnswered) this.#entries[0]?.watchman.returned(trace);
   }
 
-  /** A handler has gone on, or failed. */
+  /** Ends the trace of a handler that has gone on, or failed. */
   left(trace: HandlerTrace, error: unknown): void {
     const failure = asError(error);
     if (failure !== undefined) {
-      this.#posts[0]?.watchman.failed(trace, failure);
+      this.#entries[0]?.watchman.failed(trace, failure);
       this.failed(failure);
     }
     const at = this.#traces.lastIndexOf(trace);
@@ -191,7 +191,7 @@ export class RequestWatch implements ErrorWatch {
     trace.leave(failure);
   }
 
-  /** A route has been reached. */
+  /** Publishes that a route has been reached. */
   routed(matched: Route, method: string, route: string): void {
     const { request, response } = this;
     this.route = route;
@@ -199,7 +199,7 @@ export class RequestWatch implements ErrorWatch {
     if (tracing.route.hasSubscribers) tracing.route.publish({ request, response, method: methodOf(matched, method), route });
   }
 
-  /** An error has been raised. What error middleware passes on is told once. */
+  /** Publishes an error, once: error middleware may pass it on. */
   failed(error: unknown): void {
     if (error === this.#error) return;
     this.#error = error;
@@ -208,17 +208,17 @@ export class RequestWatch implements ErrorWatch {
   }
 
   #closed(): void {
-    // What begins from here on answers nobody.
+    // Handlers that begin from here on answer nobody.
     this.#isClosed = true;
     forgetFirstAnswer(this.response);
-    for (const post of this.#posts) this.#dismiss(post);
+    for (const entry of this.#entries) this.#remove(entry);
     for (const trace of this.#traces.splice(0)) trace.leave(undefined);
     const { request, response, route } = this;
     if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
   }
 }
 
-/** The method of a route's handlers that takes a request: GET where that stands for HEAD, ALL for those of every method. */
+/** The method of a route that takes a request: GET for HEAD without handlers, ALL for every method. */
 function methodOf({ methods }: Route, method: string): string {
   if (methods[method.toLowerCase()] === true) return method;
   return method === 'HEAD' && methods['get'] === true ? 'GET' : 'ALL';

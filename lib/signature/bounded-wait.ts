@@ -2,24 +2,24 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { read } from '../errors';
 
-/** Whom an answer is for: a response, or the socket of an upgrade. */
+/** The receiver of an answer: a response, or the socket of an upgrade. */
 export interface Client extends EventEmitter {
   readonly destroyed: boolean;
 }
 
-/** How a wait ended without what was waited for: the time was up, or the client had gone. */
-export type WaitEnd = 'late' | 'gone';
+/** The end of a wait without a result: the time is up, or the client has disconnected. */
+export type WaitEnd = 'timeout' | 'closed';
 
 /**
- * A wait that ends: for what is asked of others, a lookup of secrets or a
- * store, which might never answer. Node's own limits of time are past by then,
- * since the request is complete. What is answered later counts for nothing.
+ * A wait with a timeout. A lookup of secrets or a store may never answer, and
+ * Node's own time limits no longer apply to a complete request. A later
+ * answer is ignored.
  */
 export class BoundedWait {
   readonly #req: IncomingMessage;
   readonly #client: Client;
   readonly #timeout: number;
-  #ended = false;
+  #isDone = false;
 
   /** @param timeout In milliseconds. */
   constructor(req: IncomingMessage, client: Client, timeout: number) {
@@ -28,29 +28,29 @@ export class BoundedWait {
     this.#timeout = timeout;
   }
 
-  /** Whether nobody waits any more. */
+  /** True once the result is no longer needed. */
   get isOver(): boolean {
-    return this.#ended || this.#isGone();
+    return this.#isDone || this.#isClosed();
   }
 
-  /** What the promise gives while someone waits for it; it must not be rejected. */
-  for<T>(asked: Promise<T>): Promise<T | WaitEnd> {
+  /** Resolves with the promise's result, or with how the wait ended; the promise must not be rejected. */
+  for<T>(promise: Promise<T>): Promise<T | WaitEnd> {
     return new Promise((resolve) => {
       const end = (answer: T | WaitEnd): void => {
-        this.#ended = true;
+        this.#isDone = true;
         clearTimeout(timer);
-        this.#client.removeListener('close', left);
+        this.#client.removeListener('close', onClose);
         resolve(answer);
       };
-      const left = (): void => end('gone');
-      const timer = setTimeout(end, this.#timeout, 'late');
-      this.#client.on('close', left);
-      void asked.then((answer) => end(this.#isGone() ? 'gone' : answer));
+      const onClose = (): void => end('closed');
+      const timer = setTimeout(end, this.#timeout, 'timeout');
+      this.#client.on('close', onClose);
+      void promise.then((answer) => end(this.#isClosed() ? 'closed' : answer));
     });
   }
 
-  #isGone(): boolean {
-    // A response that waits behind others on its connection is told nothing when that closes.
+  #isClosed(): boolean {
+    // A pipelined response that waits for its turn gets no event when the connection closes.
     return this.#client.destroyed || read(read(this.#req, 'socket'), 'destroyed') === true;
   }
 }

@@ -9,22 +9,22 @@ import type { SignatureHook } from './hook';
 import { TargetViews } from './scope/target-views';
 
 /**
- * Characters that are looked through at most for one request, of long targets that servers may read in several ways: 16 KB take
- * milliseconds, in each application of several in one another, and again for each rewrite, however many hooks there are.
+ * Most characters of long, ambiguous targets that are scanned for one request. 16 KB take milliseconds, in each of several
+ * nested applications and again for each rewrite, however many hooks there are.
  */
-const MOST_CHARACTERS = 200_000;
+const MAX_SCANNED_CHARACTERS = 200_000;
 /** Length from which a target counts. */
-const LONG = 256;
+const LONG_TARGET = 256;
 
-/** How many characters have been looked through. */
-const kLookedThrough = Symbol('waypost.request.lookedThrough');
+/** Number of characters scanned so far. */
+const kScannedCharacters = Symbol('waypost.request.scannedCharacters');
 
-/** A target that is asked about, of a request on its way. */
-export interface Question {
+/** A target to check, of a request in progress. */
+export interface CheckTarget {
   readonly req: Request;
   readonly res: Response;
   readonly method: string;
-  /** The target; null for one that can't be told, for which all signatures are needed. */
+  /** The target; null for an unknown one, which needs all signatures. */
   readonly url: string | null;
   /** The hooks that the request has passed. */
   readonly passed: SignatureHook[];
@@ -32,12 +32,12 @@ export interface Question {
   admitted(): void;
 }
 
-/** What a check asks of the application it serves. */
+/** The callbacks of the application that a check serves. */
 export interface CheckHost {
-  /** Called when a body is wanted, for which a client may wait to be asked. */
-  invite(request: Pick<Question, 'req' | 'res'>): void;
+  /** Called before a body is read: the client may wait for 100 Continue. */
+  sendContinue(request: Pick<CheckTarget, 'req' | 'res'>): void;
   /** Called with an error that no caller can catch. */
-  failed(request: Pick<Question, 'req' | 'res'>, error: unknown): void;
+  failed(request: Pick<CheckTarget, 'req' | 'res'>, error: unknown): void;
 }
 
 /**
@@ -49,18 +49,18 @@ export class SignatureCheck {
   readonly #limit: number;
   readonly #host: CheckHost;
 
-  /** @param limit Most bytes of a body that is checked, where a hook has no limit of its own. */
+  /** @param limit Most bytes of a checked body, for hooks without a limit. */
   constructor(hooks: readonly SignatureHook[], limit: number, host: CheckHost) {
     this.#hooks = hooks;
     this.#limit = limit;
     this.#host = host;
   }
 
-  /** Begins, or goes on with the next hook whose scope the request is in. */
-  run(target: Question): void {
+  /** Checks the next hook whose scope holds the request, or admits the request. */
+  run(target: CheckTarget): void {
     const { req, res } = target;
     const views = target.url === null ? null : new TargetViews(guardedPart(target.url));
-    if (views !== null && views.target.length >= LONG && !mayLookThrough(req, views)) {
+    if (views !== null && views.target.length >= LONG_TARGET && !isWithinScanLimit(req, views)) {
       letFlow(req);
       return this.#host.failed(target, new Error(`The path of ${views.target.length} characters is checked too often: refuse long paths with escapes before they are rewritten, or handed to applications in one another`));
     }
@@ -74,7 +74,7 @@ export class SignatureCheck {
     if (!hook.readsBody) return this.#finish(target, hook, pending, undefined);
     if (!hasBody(req)) {
       if (!forbidBody(req)) return SignatureCheck.#refuseConsumed(target, hook);
-      // For its end.
+      // The `end` event must wait for the check.
       stopFlow(req);
       return this.#finish(target, hook, pending, undefined);
     }
@@ -84,20 +84,20 @@ export class SignatureCheck {
       letFlow(req);
       return hook.refuseSize(req, res, limit);
     }
-    this.#host.invite(target);
-    // Bound, no closure: one that stands on what it captures costs each request.
+    this.#host.sendContinue(target);
+    // Bound, since V8 would allocate a closure's context for every request.
     startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
   }
 
-  /** The next hook whose scope the request is in, and which has not checked it. */
-  #next({ method, passed }: Question, views: TargetViews | null): SignatureHook | undefined {
+  /** The next hook whose scope holds the request and which it has not passed. */
+  #next({ method, passed }: CheckTarget, views: TargetViews | null): SignatureHook | undefined {
     for (const hook of this.#hooks) {
       if (!passed.includes(hook) && (views === null || hook.scope.requires(method, views))) return hook;
     }
     return undefined;
   }
 
-  #captured(target: Question, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
+  #captured(target: CheckTarget, hook: SignatureHook, pending: object, req: Request, outcome: CaptureOutcome): void {
     const { res } = target;
     if (outcome === 'aborted') return letFlow(req);
     try {
@@ -107,21 +107,21 @@ export class SignatureCheck {
       hook.refuseSize(req, res, hook.limit ?? this.#limit);
     } catch (error) {
       letFlow(req);
-      // Whatever a program has left on the request before it made this target of it: the parser's call would end the process.
+      // Errors must not reach the caller, Node's parser: a throw there ends the process.
       this.#host.failed(target, error);
     }
   }
 
-  #finish(target: Question, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
+  #finish(target: CheckTarget, hook: SignatureHook, pending: object, body: Buffer | undefined): void {
     const admitted = hook.finish(target.req, target.res, pending, body);
     if (admitted === true) this.#passed(target, hook);
     else if (admitted === false) letFlow(target.req);
     else {
-      // Who begins to listen meanwhile would have all of it before it is checked. Of a request without a body Express itself may wait for the end meanwhile, to answer.
+      // No listener may read the body before it is checked. Without a body, Express may wait for `end` to answer.
       if (body !== undefined) keepStill(target.req);
       admitted.then((passed) => {
         if (!passed) letFlow(target.req);
-        // Bytes that somebody has read meanwhile leave a part, which nobody may take for the body that was checked.
+        // A body read in part meanwhile is no longer the body that was checked.
         else if (body !== undefined && isReadInPart(target.req)) SignatureCheck.#refuseConsumed(target, hook);
         else this.#passed(target, hook);
       }).catch((error: unknown) => {
@@ -131,22 +131,22 @@ export class SignatureCheck {
     }
   }
 
-  static #refuseConsumed({ req, res }: Question, hook: SignatureHook): void {
+  static #refuseConsumed({ req, res }: CheckTarget, hook: SignatureHook): void {
     letFlow(req);
     hook.refuseConsumed(req, res);
   }
 
-  #passed(target: Question, hook: SignatureHook): void {
+  #passed(target: CheckTarget, hook: SignatureHook): void {
     target.passed.push(hook);
     if (hook.limit !== undefined) target.req[kBodyLimit] = hook.limit;
     this.run(target);
   }
 }
 
-/** Counts a long target; returns whether there were few enough. */
-function mayLookThrough(req: Request & { [kLookedThrough]?: number }, { isPlain, target }: TargetViews): boolean {
+/** Counts a long target; false once the request is over the limit. */
+function isWithinScanLimit(req: Request & { [kScannedCharacters]?: number }, { isPlain, target }: TargetViews): boolean {
   if (isPlain) return true;
-  const looked = (req[kLookedThrough] ?? 0) + target.length;
-  req[kLookedThrough] = looked;
-  return looked <= MOST_CHARACTERS;
+  const scanned = (req[kScannedCharacters] ?? 0) + target.length;
+  req[kScannedCharacters] = scanned;
+  return scanned <= MAX_SCANNED_CHARACTERS;
 }

@@ -11,24 +11,23 @@ import { coarseSegments, LOOSE, shapeOf, withoutEmpty } from './scope/scope-entr
 import { WebhookScheme } from './webhook/webhook';
 
 /**
- * The hooks that the options of `security` ask for: one for each webhook, and
- * one for `requestSignature`. A path of a webhook is taken out of the latter's
- * scope: what is exempt there must be spelt exactly as the webhook's path, and
- * that the webhook's own hook covers in every spelling.
+ * The hooks that `security` configures: one for each webhook, and one for
+ * `requestSignature`. A webhook's path is excluded from the latter's scope, in
+ * its exact spelling; the webhook's own hook covers every spelling.
  */
 export function signatureHooks({ hints, routing: rules, security }: ResolvedOptions, logger: SafeLog): readonly SignatureHook[] {
   const { requestSignature, includeRoutes, excludeRoutes, webhooks } = security;
   const hooks: SignatureHook[] = [];
-  let own: SignatureHook | undefined;
+  let requestHook: SignatureHook | undefined;
   if (requestSignature !== undefined) {
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
     const scheme = requestSignature.version === 2 ? new MessageSignatureScheme(requestSignature) : new HmacScheme(requestSignature);
-    own = new SignatureHook(scheme, scope, { ...requestSignature, hints }, logger);
-    hooks.push(own);
+    requestHook = new SignatureHook(scheme, scope, { ...requestSignature, hints }, logger);
+    hooks.push(requestHook);
   }
   refuseOverlaps(webhooks.map(({ path }) => path));
   for (const webhook of webhooks) {
-    if (own !== undefined && plainPaths(webhook.path, rules).some((path) => own.scope.requires('POST', path))) {
+    if (requestHook !== undefined && plainPaths(webhook.path, rules).some((path) => requestHook.scope.requires('POST', path))) {
       throw new TypeError(
         `security.webhooks: a request to ${JSON.stringify(webhook.path)} would have to pass security.requestSignature as well; `
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
@@ -39,52 +38,51 @@ export function signatureHooks({ hints, routing: rules, security }: ResolvedOpti
   return hooks;
 }
 
-/** What a pattern is without parameters: as written where it is one path. */
+/** The paths of a pattern that have no parameters; a single one as written. */
 function plainPaths(pattern: string, rules: PathRules): string[] {
   const paths = parsePattern(pattern, rules);
-  return paths.filter(({ bare }) => bare).map(({ segments }) => {
+  return paths.filter(({ capturesNothing }) => capturesNothing).map(({ segments }) => {
     return paths.length === 1 ? pattern : `/${segments.map((segment) => (segment.kind === 'static' ? segment.text : '')).join('/')}`;
   });
 }
 
-/** A request to a path of two webhooks would have to be signed both ways. */
+/** @throws TypeError for a path of two webhooks, which would need both signatures. */
 function refuseOverlaps(paths: readonly string[]): void {
   const read = paths.map((path) => parsePattern(path, LOOSE).map(({ segments }) => withoutEmpty(coarseSegments(segments))));
   read.forEach((later, index) => {
-    const earlier = read.findIndex((other, at) => at < index && other.some((a) => later.some((b) => overlap(a, b))));
+    const earlier = read.findIndex((other, at) => at < index && other.some((a) => later.some((b) => patternsOverlap(a, b))));
     if (earlier === -1) return;
-    const [given, other] = [JSON.stringify(paths[index]), JSON.stringify(paths[earlier])];
+    const [path, other] = [JSON.stringify(paths[index]), JSON.stringify(paths[earlier])];
     throw new TypeError(
-      `security.webhooks[${index}].path must have no path in common with another webhook, and ${given} has with ${other}: `
+      `security.webhooks[${index}].path must have no path in common with another webhook, and ${path} has with ${other}: `
       + 'a request to it would have to be signed both ways; give each a path of its own, which differs in more than case or slashes',
     );
   });
 }
 
 /**
- * Whether some path is in the scope of both patterns. As in the scope, the `**`
- * at the end may stand for nothing. Of two segments that both have parts or
- * constraints it can't be told unless they are alike; they are taken to be
- * apart, and a request that is both is refused when it comes.
+ * True if some path is in the scope of both patterns. As in the scope, a final
+ * `**` may match nothing. Two unlike segments with parts or constraints count as
+ * disjoint; a request that matches both is refused when it comes.
  */
-function overlap(a: readonly Segment[], b: readonly Segment[]): boolean {
+function patternsOverlap(a: readonly Segment[], b: readonly Segment[]): boolean {
   const [first, ...rest] = a;
   const [other, ...others] = b;
   if (first === undefined && other === undefined) return true;
-  if (other?.kind === 'deep' && first?.kind !== 'deep') return overlap(b, a);
+  if (other?.kind === 'deep' && first?.kind !== 'deep') return patternsOverlap(b, a);
   if (first?.kind === 'deep') {
-    if (rest.length === 0 && overlap(rest, b)) return true;
+    if (rest.length === 0 && patternsOverlap(rest, b)) return true;
     if (other === undefined) return false;
-    // One segment of the path is the `**`'s; it may be the last of it, or not.
-    return overlap(rest, others) || overlap(a, others) || (other.kind === 'deep' && overlap(rest, b));
+    // The `**` takes one segment of the path, as its last one or not.
+    return patternsOverlap(rest, others) || patternsOverlap(a, others) || (other.kind === 'deep' && patternsOverlap(rest, b));
   }
-  return first !== undefined && other !== undefined && meet(first, other) && overlap(rest, others);
+  return first !== undefined && other !== undefined && segmentsOverlap(first, other) && patternsOverlap(rest, others);
 }
 
-/** Whether one segment of a path may be both. */
-function meet(a: Segment, b: Segment): boolean {
+/** True if one segment of a path may match both. */
+function segmentsOverlap(a: Segment, b: Segment): boolean {
   if (a.kind === 'param' || b.kind === 'param') return true;
   if (a.kind === 'static') return new Pattern('', [b]).matches(new Path(`/${a.text}`, LOOSE));
-  if (b.kind === 'static') return meet(b, a);
+  if (b.kind === 'static') return segmentsOverlap(b, a);
   return shapeOf(a) === shapeOf(b);
 }

@@ -21,25 +21,25 @@ import { failureBody, isRejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { SignatureScope } from './scope/scope';
 
-/** What of the options a hook needs. */
+/** The options of a hook. */
 type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'hints'>;
 
-/** Method and target as a client has sent them. */
+/** Method and target as received. */
 export type SentTarget = Pick<Request, 'method' | 'url'>;
 
-/** Whether the request may go on; what it refuses, the hook has answered. */
+/** True for an admitted request; the hook has answered any other. */
 type Admission = boolean | Promise<boolean>;
 
 /**
  * The check of request signatures (INTERFACE section 5), ahead of middleware,
- * body parsing and handlers. It answers what it refuses itself.
+ * body parsing and handlers. It answers a refused request itself.
  */
 export class SignatureHook {
-  /** Whether the body is part of what is signed, so that its bytes are needed. */
+  /** True if the signature covers the body, which is then captured. */
   readonly readsBody: boolean;
-  /** Longest body that it checks, in bytes; undefined for the application's limit. */
+  /** Most bytes of a body; undefined for the application's limit. */
   readonly limit: number | undefined;
-  /** Which requests must be signed. */
+  /** The requests that must be signed. */
   readonly scope: SignatureScope;
   readonly #scheme: SignatureScheme;
   readonly #config: HookConfig;
@@ -54,11 +54,11 @@ export class SignatureHook {
     this.#logger = logger;
   }
 
-  /** Checks what can be told before a byte of the body is read; undefined for what it has refused. */
+  /** Runs the checks that need no body; undefined for a refused request. */
   begin(req: Request, res: Response): object | undefined {
-    const begun = this.#scheme.begin(received(req), Date.now());
-    if (!isRejection(begun)) return begun;
-    this.#conclude(req, res, begun);
+    const pending = this.#scheme.begin(receivedRequest(req), Date.now());
+    if (!isRejection(pending)) return pending;
+    this.#conclude(req, res, pending);
     return undefined;
   }
 
@@ -67,28 +67,28 @@ export class SignatureHook {
     return this.#admission(req, res, this.#judge(req, pending, body, res));
   }
 
-  /** Checks a request to switch protocols, which has no response, and answers what it refuses on the socket. @param sent What it was when it came. */
+  /** Checks an upgrade request, and answers a refused one on its socket. @param sent Method and target as received. */
   admitsUpgrade(req: Request, socket: Duplex, sent: SentTarget): Admission {
-    let begun = this.#scheme.begin(received(req, sent), Date.now());
-    // Node hands what follows the headers to the listener unread, so a body could not be checked; since 26 as the request's own.
-    if (!isRejection(begun) && this.readsBody && (hasBody(req) || !forbidBody(req))) begun = rejection('invalid', 'a request to upgrade has a body');
-    return this.#admission(req, socket, isRejection(begun) ? begun : this.#judge(req, begun, undefined, socket));
+    let pending = this.#scheme.begin(receivedRequest(req, sent), Date.now());
+    // Node gives a body to the upgrade listener unread, since 26 as the request's own.
+    if (!isRejection(pending) && this.readsBody && (hasBody(req) || !forbidBody(req))) pending = rejection('invalid', 'a request to upgrade has a body');
+    return this.#admission(req, socket, isRejection(pending) ? pending : this.#judge(req, pending, undefined, socket));
   }
 
-  /** Answers 413: a body that is too large to be checked is not let through. */
+  /** Answers 413: a body over the limit can't be checked. */
   refuseSize(req: Request, res: Response, limit: number): void {
     const error = tooLarge(limit, this.limit === undefined ? undefined : 'limit of the webhook');
     this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
-    if (!req.complete && !isTaken(res)) closeBehind(req, res);
+    if (!req.complete && !isAnswered(res)) closeBehind(req, res);
     this.#answer(req, res, 413, error.message, errorBody(error, 413, true, false));
   }
 
-  /** Answers 401: bytes that someone else has read can't be checked. */
+  /** Answers 401: a body that was read already can't be checked. */
   refuseConsumed(req: Request, res: Response): void {
     this.#conclude(req, res, rejection('invalid', 'the body was read before it could be checked'));
   }
 
-  /** The scheme's verdict, and the store's. A failure of either is a verdict too: that nothing is known. */
+  /** The outcome of scheme and replay store; a failure of either is a CheckFailure. */
   #judge(req: Request, pending: object, body: Buffer | undefined, client: Client): Outcome | Promise<Outcome> {
     const { debug, timeout } = this.#config;
     try {
@@ -96,36 +96,36 @@ export class SignatureHook {
       const verdict = this.#scheme.finish(pending, body, Date.now());
       if (verdict instanceof Promise) {
         const wait = new BoundedWait(req, client, timeout);
-        // Nobody waits: then nothing is claimed, so that the client may send the same signature again.
-        return this.#within(wait, verdict.then((ended) => (wait.isOver ? ended : this.#claim(req, ended))));
+        // Nothing is claimed after the wait, so that the client may send the signature again.
+        return this.#withTimeout(wait, verdict.then((ended) => (wait.isOver ? ended : this.#claim(req, ended))));
       }
       const claimed = this.#claim(req, verdict);
-      return claimed instanceof Promise ? this.#within(new BoundedWait(req, client, timeout), claimed) : claimed;
+      return claimed instanceof Promise ? this.#withTimeout(new BoundedWait(req, client, timeout), claimed) : claimed;
     } catch (error) {
-      return new Unknown(error);
+      return new CheckFailure(error);
     }
   }
 
-  async #within(wait: BoundedWait, asked: Promise<Verdict>): Promise<Outcome> {
-    const answer = await wait.for<Outcome>(asked.catch((error: unknown) => new Unknown(error)));
-    if (answer !== 'late') return answer;
-    return new Unknown(new Error(`Neither the lookup of the secret nor the replay store may take longer than ${this.#config.timeout} ms; its option timeout sets how long`));
+  async #withTimeout(wait: BoundedWait, asked: Promise<Verdict>): Promise<Outcome> {
+    const answer = await wait.for<Outcome>(asked.catch((error: unknown) => new CheckFailure(error)));
+    if (answer !== 'timeout') return answer;
+    return new CheckFailure(new Error(`Neither the lookup of the secret nor the replay store may take longer than ${this.#config.timeout} ms; its option timeout sets how long`));
   }
 
   #claim(req: Request, verdict: Verdict): Verdict | Promise<Verdict> {
     const store = this.#config.replay?.store;
     if (store === undefined || isRejection(verdict)) return verdict;
-    // The store forgets a signature at that moment; one that waited for its secret until then could be used twice.
+    // The store drops an expired signature, so a claim after that could succeed twice.
     if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
     const claims = claimsOf(req, store);
-    // An application and one that is mounted in it may share a store: the request that holds a claim, or waits for it, is no replay.
+    // Nested applications may share a store: a request is no replay of itself.
     let claimed: unknown = claims.get(verdict.digest);
     if (claimed === undefined) {
       claimed = store.claim(verdict.digest, verdict.expires);
       if (typeof claimed !== 'boolean') claimed = Promise.resolve(claimed);
       claims.set(verdict.digest, claimed as boolean | Promise<unknown>);
     }
-    return claimed instanceof Promise ? claimed.then((first) => settled(first, verdict)) : settled(claimed, verdict);
+    return claimed instanceof Promise ? claimed.then((first) => claimVerdict(first, verdict)) : claimVerdict(claimed, verdict);
   }
 
   #admission(req: Request, client: Response | Duplex, outcome: Outcome | Promise<Outcome>): Admission {
@@ -133,21 +133,21 @@ export class SignatureHook {
   }
 
   #conclude(req: Request, client: Response | Duplex, outcome: Outcome): boolean {
-    if (outcome === 'gone') {
-      // Nobody is there to be answered, so nothing is done in their name.
+    if (outcome === 'closed') {
+      // The client has disconnected: nothing is answered, and nothing is run.
       this.#logger.debug(loggedRequest(req), 'Nobody waits any more for the check of the request signature');
-    } else if (outcome instanceof Unknown) {
+    } else if (outcome instanceof CheckFailure) {
       this.#logger.error({ err: outcome.error, ...loggedRequest(req) }, 'The request signature could not be checked');
       this.#answer(req, client, 503, 'the check could not be made', UNAVAILABLE);
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
       const { debug, hints } = this.#config;
-      const hint = hintForSignature(received(req), debug);
+      const hint = hintForSignature(receivedRequest(req), debug);
       // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
       this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);
     } else {
-      // Of this check, and of no other application's that came before.
+      // Replaces the key id of an outer application's check.
       req.signatureKeyId = outcome.keyId;
       if (this.#config.debug) this.#logger.info(loggedRequest(req), 'The request signature was accepted');
       return true;
@@ -155,32 +155,32 @@ export class SignatureHook {
     return false;
   }
 
-  /** Tells who follows requests, then the client. @param reason For the former alone. */
+  /** Publishes the trace event, then answers. @param reason Published, never answered. */
   #answer(request: Request, client: Response | Duplex, status: number, reason: string, body: ErrorBody, fields: readonly AnswerField[] = []): void {
-    // By the method that every response is asked for when it is adopted: one of a test may have no more of Node's.
+    // `setHeader` marks a response: adoption requires it, even of a test's own.
     const response = 'setHeader' in client ? client : undefined;
     if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
     if (response === undefined) answerSocket(client as Duplex, status, body, fields);
-    else if (!isTaken(response)) answerJson(response, status, body, fields);
+    else if (!isAnswered(response)) answerJson(response, status, body, fields);
     else {
-      // What it left open is cut off.
+      // An unfinished response is cut off.
       this.#logger.warn(loggedRequest(request), 'A request was refused by the signature check after it had been answered');
       cutOff(response);
     }
   }
 }
 
-/** That a check could not be made, which is never a pass. */
-class Unknown {
+/** A check that could not be made; never a pass. */
+class CheckFailure {
   constructor(readonly error: unknown) {}
 }
 
-type Outcome = Verdict | Unknown | Exclude<WaitEnd, 'late'>;
+type Outcome = Verdict | CheckFailure | Exclude<WaitEnd, 'timeout'>;
 
 const UNAVAILABLE: ErrorBody = { error: statusText(503), message: 'The request signature could not be checked' };
 
-/** Whether something else has answered meanwhile, such as a limit of time. */
-function isTaken(res: Response): boolean {
+/** True once something else has answered, such as a timeout. */
+function isAnswered(res: Response): boolean {
   return res.headersSent || res[kAnswering];
 }
 
@@ -194,16 +194,16 @@ function claimsOf(req: Request, store: ReplayStore): Claims {
   return claims;
 }
 
-function settled(first: unknown, verdict: Acceptance): Verdict {
+function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
   if (first === false) return rejection('invalid', 'the signature was used before');
-  // A store that forgets its `return` knows nothing of replays.
+  // A store without a `return` would let replays through.
   if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must return true or false, and returned ${typeof first}`);
-  // A store that took long may have been asked after it forgot.
+  // A slow store may have dropped the expired signature before the claim.
   if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
   return verdict;
 }
 
-function received(req: Request, sent: SentTarget = req): ReceivedRequest {
+function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
   return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
 }

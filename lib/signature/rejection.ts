@@ -3,13 +3,12 @@ import type { ErrorBody } from '../errors';
 /** The three failures a client can tell apart (INTERFACE section 7.1). */
 export type Failure = 'missing' | 'invalid' | 'expired';
 
-/** Why a request is refused. The reason is for the log alone: to a client it would be an oracle. */
+/** The refusal of a request. The reason is for the log alone: to a client it would be an oracle. */
 export interface Rejection {
   readonly failure: Failure;
   readonly reason: string;
 }
 
-/** Whether the check has refused. */
 export function isRejection(verdict: object): verdict is Rejection {
   return 'failure' in verdict;
 }
@@ -31,16 +30,16 @@ export function failureBody(failure: Failure, headerName: string): ErrorBody {
   }
 }
 
-/** How old a signature may be, and how far ahead of the clock here, in milliseconds. */
+/** Limits of a signature's age and of its lead over this clock, in milliseconds. */
 interface AgeLimits {
   readonly maxAge: number;
   readonly clockSkew: number;
 }
 
-/** Refuses a signature that was made too long ago (`expired`) or too far ahead (`invalid`). @param timestamp When it was made. @param now Both in milliseconds since the epoch. */
+/** Refuses a signature that is too old (`expired`) or too far ahead (`invalid`). Both times are in milliseconds since the epoch. */
 export function checkAge(timestamp: number, { maxAge, clockSkew }: AgeLimits, now: number): Rejection | null {
   const age = now - timestamp;
-  // Stated as what is accepted, so that NaN is not.
+  // Written so that NaN is refused.
   if (age >= -clockSkew && age <= maxAge) return null;
   if (age > maxAge) return rejection('expired', `the timestamp is ${age} ms old, and maxAge is ${maxAge} ms`);
   return rejection('invalid', `the timestamp is ${-age} ms in the future, and clockSkew is ${clockSkew} ms`);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { crypto } from '../packages';
 import type { Rejection } from './rejection';
 
-/** What a signature is checked against: the request as received, before any rewrite. */
+/** The request as received, before any rewrite, against which a signature is checked. */
 export interface ReceivedRequest {
   readonly method: string;
   /** The request target exactly as sent: path and query. */
@@ -13,56 +13,56 @@ export interface ReceivedRequest {
   readonly rawHeaders?: readonly string[];
 }
 
-/** What is known of a request whose signature holds. */
+/** The result for a valid signature. */
 export interface Acceptance {
-  /** Names the signature by its own bytes: no other request that is accepted has the same, however it is written. */
+  /** Identifies the signature by its bytes, whatever its spelling; unique among accepted requests. */
   readonly digest: string;
-  /** Until when the same signature is accepted again, in milliseconds since the epoch. */
+  /** End of the signature's validity, in milliseconds since the epoch. */
   readonly expires: number;
-  /** Whose key signed; undefined where the scheme has but one. */
+  /** Id of the client's key; undefined for shared keys. */
   readonly keyId?: string | undefined;
 }
 
-/** How a check ended. */
+/** The result of a check. */
 export type Verdict = Rejection | Acceptance;
 
 /**
- * A way of signing requests. Pure: it knows neither server nor scope, and the
- * time is given to it, in milliseconds since the epoch.
- * @typeParam P What is kept of a request whose head is in order, until its body has come.
+ * A signature format. Pure: it knows neither server nor scope, and takes the
+ * time as an argument, in milliseconds since the epoch.
+ * @typeParam P State of a request between the checks of its head and its body.
  */
 export interface SignatureScheme<P extends object = object> {
-  /** The header that is said to be missing, as clients write it. */
+  /** The signature header, as clients write it. */
   readonly headerName: string;
   /** The value of `WWW-Authenticate` on a 401 (RFC 9110 section 11.6.1). */
   readonly challenge: string;
-  /** Whether the body is part of what is signed, so that its bytes are needed. */
+  /** True if the signature covers the body. */
   readonly readsBody: boolean;
-  /** Checks what can be checked before a byte of the body is read: presence, grammar, age. */
+  /** Runs the checks that need no body: presence, grammar, age. */
   begin(request: ReceivedRequest, now: number): Rejection | P;
   /**
-   * Checks the signature over the bytes as received; its age again, since time has passed meanwhile.
+   * Checks the signature over the bytes as received, and its age again.
    * @param body Undefined when there is none.
    */
   finish(pending: P, body: Buffer | undefined, now: number): Verdict | Promise<Verdict>;
-  /** What is checked, part by part, for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
+  /** The signed parts for the log of `debug`: lengths and hashes, never the secret or the expected signature. */
   describe(pending: P, body: Buffer | undefined): Readonly<Record<string, unknown>>;
 }
 
-/** A body as the log may show it: how long it is, and which. */
-export function bodyParts(body: Uint8Array = new Uint8Array(0)): { readonly bytes: number; readonly sha256: string } {
+/** A body as the log shows it, by length and hash. */
+export function bodySummary(body: Uint8Array = new Uint8Array(0)): { readonly bytes: number; readonly sha256: string } {
   return { bytes: body.length, sha256: sha256(body) };
 }
 
-/** Names the first character of a target that stands behind what the pattern takes of it; undefined where it takes all, which is not nothing. */
-export function foreignCharacter(target: string, taken: RegExp): string | undefined {
-  const end = taken.exec(target)?.[0].length ?? 0;
+/** Describes the first character that the pattern does not match; undefined if it matches all of a non-empty target. */
+export function unmatchedCharacter(target: string, pattern: RegExp): string | undefined {
+  const end = pattern.exec(target)?.[0].length ?? 0;
   if (end > 0 && end === target.length) return undefined;
   const code = target.codePointAt(end);
   return code === undefined ? 'nothing' : `${JSON.stringify(String.fromCodePoint(code))} (U+${code.toString(16).toUpperCase().padStart(4, '0')})`;
 }
 
-/** A hash by which the log tells what it does not show. */
+/** The hash that the log shows for a value. */
 export function sha256(data: string | Uint8Array): string {
   return crypto().createHash('sha256').update(data).digest('hex');
 }

@@ -2,17 +2,17 @@ import { describe } from '../options/field';
 import { HmacKey, type Secret } from './hmac';
 import { isKeyId } from './secret-source';
 import type { SignRequestOptions } from './sign-options';
-import { digest, refusedCharacter, signedUrl } from './v1/grammar';
+import { digest, invalidCharacter, signedUrl } from './v1/grammar';
 import { signMessage } from './v2/message-sign';
 
 /**
- * Signs a request as INTERFACE section 5 asks, and returns the headers to
- * send with it: the lower-case hexadecimal signature, the timestamp, and the key
- * id if one is given. With version 2 these are `Signature-Input`, `Signature`
- * and, if there is a body, `Content-Digest` (RFC 9421 and RFC 9530).
+ * Signs a request (INTERFACE section 5), and returns the headers to send with
+ * it: the lower-case hexadecimal signature, the timestamp, and the key id if one
+ * is given. With version 2 these are `Signature-Input`, `Signature` and, if
+ * there is a body, `Content-Digest` (RFC 9421 and RFC 9530).
  *
- * Throws a TypeError that names the option for what cannot be signed: an empty
- * secret, a url that is neither a target nor absolute, a character in it that
+ * Throws a TypeError that names the option for a request that cannot be signed:
+ * an empty secret, a url that is neither a target nor absolute or has a character that
  * no server accepts, a body that is an object, a timestamp that is no whole number, an unknown algorithm.
  * @example
  * const body = JSON.stringify({ text: 'hello' });
@@ -44,7 +44,7 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   return headers;
 }
 
-/** The target (path and query) that a request for `url` carries; see {@link SignRequestOptions.url}. */
+/** The target (path and query) of a request for `url`; see {@link SignRequestOptions.url}. */
 export function requestTarget(url: string | URL): string {
   if (typeof url === 'string') {
     if (url.startsWith('/')) {
@@ -63,7 +63,7 @@ export function requestTarget(url: string | URL): string {
 
 function checkedTarget(url: string | URL): string {
   const target = requestTarget(url);
-  const character = refusedCharacter(target);
+  const character = invalidCharacter(target);
   if (character === undefined) return target;
   throw new TypeError(`signRequest: url holds ${character}, which no server accepts there; percent-encode it, as encodeURI does, and send that same url`);
 }
@@ -71,12 +71,12 @@ function checkedTarget(url: string | URL): string {
 const VERSION_1_ONLY = ['headerName', 'timestampHeaderName', 'keyIdHeaderName'] as const;
 const VERSION_2_ONLY = ['headers', 'covers', 'expires', 'nonce'] as const;
 
-/** What the other version would pass over in silence is refused. */
+/** @throws TypeError for options that the version would ignore. */
 function versionOf(options: SignRequestOptions): 1 | 2 {
   const { version = 1, algorithm } = options;
   if (version !== 1 && version !== 2) throw new TypeError(`signRequest: version must be 1 or 2, and was ${describe(version)}`);
-  const foreign = (version === 1 ? VERSION_2_ONLY : VERSION_1_ONLY).find((name) => options[name] !== undefined);
-  if (foreign !== undefined) throw new TypeError(`signRequest: ${foreign} means nothing with version ${version}; leave it out`);
+  const unsupported = (version === 1 ? VERSION_2_ONLY : VERSION_1_ONLY).find((name) => options[name] !== undefined);
+  if (unsupported !== undefined) throw new TypeError(`signRequest: ${unsupported} means nothing with version ${version}; leave it out`);
   if (version === 2 && algorithm !== undefined && algorithm !== 'sha256') {
     throw new TypeError(`signRequest: algorithm must be "sha256" with version 2 (RFC 9421 section 3.3.3), and was ${describe(algorithm)}`);
   }

@@ -2,113 +2,113 @@ import { isUint8Array } from 'node:util/types';
 import { signRequest } from './sign';
 import type { SignRequestOptions } from './sign-options';
 
-/** What {@link signedFetch} signs with: the options of {@link signRequest} that do not belong to a single request. */
-export interface SignedFetchOptions extends Omit<SignRequestOptions, OfOneRequest> {
-  /** Sends what is signed; called with an absolute URL or the caller's Request, and with init. @default globalThis.fetch, as it is at each call */
+/** Options of {@link signedFetch}: those of {@link signRequest} that hold for all requests. */
+export interface SignedFetchOptions extends Omit<SignRequestOptions, PerRequestOption> {
+  /** Sends the signed request; called with an absolute URL or the caller's Request, and with init. @default globalThis.fetch, read at each call */
   fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** Members of RequestInit, by the Fetch Standard and Node's. */
-const MEMBERS = [
+/** Members of RequestInit, in the Fetch Standard and in Node. */
+const INIT_MEMBERS = [
   'method', 'headers', 'body', 'referrer', 'referrerPolicy', 'mode', 'credentials', 'cache', 'redirect', 'integrity', 'keepalive', 'signal', 'duplex', 'priority', 'window', 'dispatcher',
 ];
 
-type OfOneRequest = 'method' | 'url' | 'body' | 'timestamp' | 'headers' | 'expires' | 'nonce';
-type Signing = Omit<SignedFetchOptions, 'fetch'>;
+type PerRequestOption = 'method' | 'url' | 'body' | 'timestamp' | 'headers' | 'expires' | 'nonce';
+type SigningOptions = Omit<SignedFetchOptions, 'fetch'>;
 type Input = Parameters<typeof globalThis.fetch>[0];
 type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
 
 /**
- * A `fetch` that signs every request with {@link signRequest}, at the time it is
- * sent. It takes what `fetch` takes, but for four things:
+ * A `fetch` that signs every request with {@link signRequest} when it is sent.
+ * It takes the arguments of `fetch`, with four differences:
  *
  * - The body is read into memory first, so that the bytes signed are the bytes
  *   sent; the signal of the request ends that too.
- * - A redirect rejects, unless `redirect: 'manual'` hands it to the caller. A
- *   signature is for one URL, and `fetch` would carry its headers on to any
- *   host that a redirect names.
- * - The method goes out in upper case, as it is signed.
- * - A `?` with nothing behind it is left out of the URL. A Request with such a
- *   URL goes out by the URL and by what it shows of itself, which its
- *   dispatcher is not: that is to be given in init.
+ * - A redirect rejects, unless `redirect: 'manual'` returns it to the caller. A
+ *   signature is for one URL, and `fetch` would send its headers to the host of
+ *   any redirect.
+ * - The method is sent in upper case, as it is signed.
+ * - A final `?` without a query is left out of the URL. A Request with such a
+ *   URL is copied without its dispatcher, which can't be read: give that in
+ *   init.
  *
  * @throws TypeError at once for options that cannot sign, such as an empty
  * secret. A call rejects as `fetch` does, and for a URL that is not http(s).
  */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
-  // By name: options may be inherited, or getters of a class.
-  const { fetch: given, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
-  const signing: Signing = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
+  // Read by name: options may be inherited, or getters of a class.
+  const { fetch: customFetch, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
+  const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
   checkSigning(signing);
   const signatures = new Signatures(signing);
   return async (input: Input, init?: Init) => {
-    const own = copied(init);
-    // Where fetch itself would make one: it settles URL, method, headers and the bytes of the body.
+    const own = copiedInit(init);
+    // The constructor that fetch itself calls: it normalizes URL, method, headers and body.
     const request = new Request(input, own);
     const url = withoutEmptyQuery(request.url);
-    const body = await bytesOf(request);
+    const body = await readBody(request);
     const { headers } = request;
     for (const [name, value] of Object.entries(signatures.sign(request, url, body))) headers.set(name, value);
-    const settled: Init = { ...own, method: request.method.toUpperCase(), headers, redirect: request.redirect === 'manual' ? 'manual' : 'error' };
-    if (body !== undefined) settled.body = body;
-    const send = given ?? globalThis.fetch;
-    // A URL object could have changed by now.
-    if (!(input instanceof Request)) return send(url, settled);
-    // A Request given holds what init can't say, such as its dispatcher. Its URL can't be changed, though.
-    return url === input.url ? send(input, settled) : send(url, { ...copied(input), ...settled });
+    const signedInit: Init = { ...own, method: request.method.toUpperCase(), headers, redirect: request.redirect === 'manual' ? 'manual' : 'error' };
+    if (body !== undefined) signedInit.body = body;
+    const send = customFetch ?? globalThis.fetch;
+    // The URL object of the caller may have changed since.
+    if (!(input instanceof Request)) return send(url, signedInit);
+    // The caller's Request holds a dispatcher, which init can't copy, but its URL is read-only.
+    return url === input.url ? send(input, signedInit) : send(url, { ...copiedInit(input), ...signedInit });
   };
 }
 
-/** A call would find a wrong option only later. */
-function checkSigning(signing: Signing): void {
+/** @throws TypeError at once for options that no call could sign with. */
+function checkSigning(signing: SigningOptions): void {
   try {
-    // Headers to cover there are none yet.
+    // There are no headers to cover yet.
     signRequest({ ...signing, covers: signing.covers && [], method: 'GET', url: '/' });
   } catch (error) {
     throw new TypeError((error as Error).message.replace(/^signRequest:/, 'signedFetch:'), { cause: error });
   }
 }
 
-/** The URL without a `?` that nothing follows: by the version of Node, fetch sends it or leaves it out. */
+/** The URL without an empty query: versions of Node differ on sending its `?`. */
 function withoutEmptyQuery(href: string): string {
   const url = new URL(href);
-  // What reads as empty is taken away, and the `?` with it.
+  // `search` is empty for a bare `?` too; the setter removes it.
   if (url.search === '') url.search = '';
   return url.href;
 }
 
 /**
- * Signs what one client sends. By version 1 equal requests of one millisecond
- * bear one signature, and where each signature is good for one request a server
- * refuses all but the first. So an equal one is signed for the next millisecond
- * that none was signed for: servers take a clock that is ahead by `clockSkew`.
+ * The signatures of one client. In version 1 equal requests of one millisecond
+ * have equal signatures, of which a server with a replay store accepts one. So
+ * an equal request is signed for the next free millisecond: servers accept
+ * timestamps that are ahead by up to `clockSkew`.
  */
 class Signatures {
-  readonly #signing: Signing;
-  /** Those that an equal request might meet again, each with the millisecond that is the next to be tried. */
-  readonly #given = new Map<string, number>();
-  /** The last millisecond that has been signed for. */
-  #last = 0;
+  readonly #signing: SigningOptions;
+  /** Recent signatures, each with the next timestamp to try. */
+  readonly #nextTimestamps = new Map<string, number>();
+  /** The latest timestamp used. */
+  #latest = 0;
 
-  constructor(signing: Signing) {
+  constructor(signing: SigningOptions) {
     this.#signing = signing;
   }
 
   sign({ method, headers }: Request, url: string, body: Uint8Array | undefined): Record<string, string> {
     const options = { ...this.#signing, method, url, body: body ?? null };
-    // It has a nonce.
+    // Version 2 has a nonce.
     if (this.#signing.version === 2) return signRequest({ ...options, headers: { host: new URL(url).host, ...Object.fromEntries(headers) } });
     let timestamp = Date.now();
-    if (timestamp > this.#last) this.#given.clear();
-    const met: string[] = [];
+    if (timestamp > this.#latest) this.#nextTimestamps.clear();
+    const collisions: string[] = [];
     for (;;) {
       const signed = signRequest({ ...options, timestamp });
       const signature = Object.values(signed).join(' ');
-      const next = this.#given.get(signature);
-      met.push(signature);
+      const next = this.#nextTimestamps.get(signature);
+      collisions.push(signature);
       if (next === undefined) {
-        for (const each of met) this.#given.set(each, timestamp + 1);
-        this.#last = Math.max(this.#last, timestamp);
+        for (const each of collisions) this.#nextTimestamps.set(each, timestamp + 1);
+        this.#latest = Math.max(this.#latest, timestamp);
         return signed;
       }
       timestamp = next;
@@ -116,34 +116,34 @@ class Signatures {
   }
 }
 
-/** What the caller gave, as it is at the time of the call, with the method in upper case: Node's parser takes no `patch`. */
-function copied(init: Init | Request | null | undefined): Init {
+/** A copy of the caller's init, with the method in upper case: Node's parser refuses `patch`. */
+function copiedInit(init: Init | Request | null | undefined): Init {
   const copy: Record<string, unknown> = {};
   if (init === undefined || init === null) return copy;
-  // A Request may stand as init, or an object of a class: their getters are inherited, and a spread would lose them.
-  const names = new Set<string>(MEMBERS);
+  // A Request, or an instance of a class, has inherited getters, which spread loses.
+  const names = new Set<string>(INIT_MEMBERS);
   for (const name in init) names.add(name);
   for (const name of names) {
     const value = init[name as keyof typeof init];
-    // For fetch undefined is not given: it must not hide what a Request says.
+    // As in fetch, undefined does not override a member of the Request.
     if (value !== undefined) copy[name] = value;
   }
   if (typeof copy['method'] === 'string') copy['method'] = copy['method'].toUpperCase();
   return copy;
 }
 
-/** All of the body; undefined where there is none. */
-async function bytesOf({ body, signal }: Request): Promise<Buffer | undefined> {
+/** The bytes of the body; undefined without a body. */
+async function readBody({ body, signal }: Request): Promise<Buffer | undefined> {
   if (body === null) return undefined;
   const chunks: Uint8Array[] = [];
-  const keep = new WritableStream<unknown>({
+  const sink = new WritableStream<unknown>({
     write(chunk) {
-      // fetch refuses others too: the bytes of text would be anyone's guess.
+      // fetch too refuses chunks of other types.
       if (!isUint8Array(chunk)) throw new TypeError(`signedFetch: a stream given as body must yield Uint8Array, and yielded ${typeof chunk}`);
       chunks.push(chunk);
     },
   });
-  // Unlike request.arrayBuffer() this ends when the signal is aborted, and cancels the stream.
-  await body.pipeTo(keep, { signal });
+  // Unlike request.arrayBuffer(), pipeTo ends when the signal is aborted, and cancels the stream.
+  await body.pipeTo(sink, { signal });
   return Buffer.concat(chunks);
 }

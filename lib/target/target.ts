@@ -5,9 +5,9 @@ const SLASH = 0x2f;
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
 /**
- * The path of a request target: no query, no fragment, and of an absolute form
- * (`http://host/path`, RFC 9112 section 3.2.2) what follows the authority. It
- * is not decoded. A target with no path at all has `/`.
+ * The path of a request target, not decoded: no query, no fragment, and no
+ * origin of an absolute form (`http://host/path`, RFC 9112 section 3.2.2). A
+ * target with no path at all has `/`.
  */
 export function pathOf(target: string): string {
   const start = pathStart(target);
@@ -16,20 +16,19 @@ export function pathOf(target: string): string {
   return start === 0 && end === target.length ? target : target.slice(start, end);
 }
 
-/** What has parseurl take a path for a URL that is to be parsed. */
+/** Characters for which parseurl parses a path by `url.parse`. */
 const ODD = /[#\s]/;
 
 /**
- * Whether others read another path of a target than {@link pathOf}. Express, connect and what is made for them read it by parseurl, and that
- * an odd one by `url.parse`: `\` is `/`, a host ends at `;`, white space at the end is none. A guard of the one path would not be met by who
- * takes the other.
+ * Returns true for a target whose path others read unlike {@link pathOf}. Express, connect and their middleware read it by parseurl, and that
+ * reads an odd one by `url.parse`: `\` is `/`, a host ends at `;`, trailing white space is cut. Guards and handlers must see one path.
  */
 export function isDisputed(target: string): boolean {
   if (target.charCodeAt(0) === SLASH ? !ODD.test(target) : target === '') return false;
   try {
     return decode(parseurl()({ url: target }).pathname ?? '/').text !== decode(pathOf(target)).text;
   } catch {
-    // What can't be parsed has no path for them.
+    // A target that can't be parsed has no path for them.
     return true;
   }
 }
@@ -44,11 +43,10 @@ export function queryOf(target: string): string {
 }
 
 /**
- * What a guard judges a target by: the target up to its query. Unlike
- * {@link pathOf} it keeps what a `#` begins, since there is no fragment in a
- * request target (RFC 9112 section 3.2), and what takes the request may read on
- * behind it. Of `//…` it is all: URL parsers take that for an authority, and
- * fail on some, and what programs do then nobody knows.
+ * The part of a target that a guard judges: all up to its query. Unlike
+ * {@link pathOf} it keeps the text from a `#` on: a request target has no
+ * fragment (RFC 9112 section 3.2), and a handler may read on behind it. A
+ * target `//…` is kept whole: URL parsers take it for an authority, or fail.
  */
 export function guardedPart(target: string): string {
   const query = target.startsWith('//') ? -1 : target.indexOf('?');
@@ -56,8 +54,8 @@ export function guardedPart(target: string): string {
 }
 
 /**
- * Whether Express and connect find an origin in a target: whatever stands before `://` and no query. What they have hidden they put
- * behind so many characters of it.
+ * Returns true for a target in which Express and connect find an origin: any text before `://`, without a query. They insert a
+ * removed mount path behind the origin.
  */
 export function hasOrigin(target: string): boolean {
   if (target.charCodeAt(0) === SLASH) return false;

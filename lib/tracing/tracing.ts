@@ -1,7 +1,7 @@
 import { type Channel, channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** What every event of a request tells. */
+/** Fields of every event of a request. */
 export interface RequestEvent {
   /** The request. */
   readonly request: IncomingMessage;
@@ -17,23 +17,23 @@ export interface RouteEvent extends RequestEvent {
   readonly route: string;
 }
 
-/** `waypost:handler:start` and `waypost:handler:end`: the same object for both. */
+/** `waypost:handler:start` and `waypost:handler:end`: both publish the same object. */
 export interface HandlerEvent extends RequestEvent {
   /** The function's name; `<anonymous>` where it has none. */
   readonly name: string;
-  /** What it is registered as. */
+  /** Kind of its registration. */
   readonly kind: 'middleware' | 'error middleware' | 'route handler';
-  /** The pattern that it is registered at, from the outermost application on. */
+  /** The pattern of its registration, from the outermost application on. */
   readonly path: string;
-  /** File, line and column of its registration; undefined where that is not known. Worked out when it is read. */
+  /** File, line and column of its registration; undefined where unknown. Worked out when read. */
   readonly place: string | undefined;
-  /** What it has thrown, rejected with or given to `next`; undefined where nothing, or not yet. */
+  /** Error that it threw, rejected with or passed to `next`; undefined for none yet. */
   readonly error: unknown;
 }
 
-/** `waypost:request:error`: a handler has raised an error, or something else that stood in its way. */
+/** `waypost:request:error`: a handler, or something before it, has raised an error. */
 export interface FailureEvent extends RequestEvent {
-  /** What was raised. */
+  /** The error that was raised. */
   readonly error: unknown;
   /** The pattern of the route that was reached last; undefined where there was none. */
   readonly route: string | undefined;
@@ -49,11 +49,11 @@ export interface BodyEvent extends RequestEvent {
 export interface RefusalEvent {
   /** The request. */
   readonly request: IncomingMessage;
-  /** Undefined of a request to switch protocols. */
+  /** Its response; undefined for a request to switch protocols. */
   readonly response: ServerResponse | undefined;
-  /** What the client is answered. */
+  /** Status code of the answer. */
   readonly status: number;
-  /** Why, in words for the program's own eyes. */
+  /** Reason of the refusal, for the program alone; no client sees it. */
   readonly reason: string;
 }
 
@@ -61,7 +61,7 @@ export interface RefusalEvent {
 export interface EndEvent extends RequestEvent {
   /** The pattern of the route that was reached last; undefined where there was none. */
   readonly route: string | undefined;
-  /** Whether the connection closed before the response was whole. */
+  /** True when the connection closed before the response was whole. */
   readonly aborted: boolean;
 }
 
@@ -77,7 +77,7 @@ export const tracing = Object.freeze({
   end: channel('waypost:request:end'),
 }) satisfies Readonly<Record<string, Channel>>;
 
-/** Whether anybody follows requests on their way. Asked once for each: what is subscribed later counts from the next on. */
+/** Returns true while requests have subscribers. It is asked once a request: later subscribers get the next. */
 export function isTraced(): boolean {
   return tracing.start.hasSubscribers || tracing.route.hasSubscribers || tracing.handlerStart.hasSubscribers || tracing.handlerEnd.hasSubscribers
     || tracing.error.hasSubscribers || tracing.body.hasSubscribers || tracing.end.hasSubscribers;

@@ -1,14 +1,14 @@
 import { describe } from '../options/field';
 
 /**
- * What a caller may set for `res.xJson`, an `XJsonResponseHandler` or its
- * middleware (INTERFACE section 2.3). A limit that is given always applies; the
+ * Options of `res.xJson`, `XJsonResponseHandler` and its middleware
+ * (INTERFACE section 2.3). A limit that is given always applies; the
  * defaults of `maxDepth` and `truncateStrings` guard only data that
  * `JSON.stringify` cannot handle, so that ordinary data never loses a character.
  */
 export interface XJsonOptions {
   /**
-   * Deepest level of objects and arrays that is written, the root being level 1.
+   * Deepest level of objects and arrays that is written; the root is level 1.
    * A container below it becomes `"[Object]"` or `"[Array]"`, an empty one stays
    * as it is. A positive integer, in levels.
    * @default 20
@@ -21,24 +21,24 @@ export interface XJsonOptions {
    */
   truncateStrings?: number | undefined;
   /**
-   * Whether the non-enumerable own properties of objects are written too.
+   * Writes the non-enumerable own properties of objects too.
    * @default false
    */
   includeNonEnumerable?: boolean | undefined;
   /**
-   * Whether a body of more than 65,536 bytes is sent in chunks as the client
-   * takes them, instead of in one write.
+   * Sends a body of more than 65,536 bytes in chunks, as the client takes them;
+   * false sends it in one write.
    * @default true
    */
   enableStreaming?: boolean | undefined;
   /**
-   * Size of such a chunk, in bytes. A positive integer.
+   * Size of a chunk of a streamed body, in bytes. A positive integer.
    * @default 65536
    */
   chunkSize?: number | undefined;
   /**
-   * Whether names are sorted, so that equal data gives equal bytes whatever the
-   * order of its properties.
+   * Sorts names, so that equal data gives equal bytes whatever the order of its
+   * properties.
    * @default false
    */
   stable?: boolean | undefined;
@@ -61,7 +61,7 @@ const INTEGERS = ['maxDepth', 'truncateStrings', 'chunkSize'] as const;
 const FLAGS = ['includeNonEnumerable', 'enableStreaming', 'stable'] as const;
 
 /**
- * Returns the options it was given, once they are known to be right.
+ * Checks options, and returns the same object.
  * @throws TypeError that names the option, what it must be and what was given.
  */
 export function checkXJsonOptions(options: unknown): XJsonOptions {
@@ -85,7 +85,7 @@ export function checkXJsonOptions(options: unknown): XJsonOptions {
 }
 
 /**
- * A copy, which later changes of what was given do not reach. By name: options may be inherited, or getters of a class.
+ * Copies options by name: they may be inherited, or getters of a class.
  * @throws TypeError as {@link checkXJsonOptions} does.
  */
 export function copyXJsonOptions(options: unknown): XJsonOptions {
@@ -93,8 +93,8 @@ export function copyXJsonOptions(options: unknown): XJsonOptions {
 }
 
 /**
- * Lays the second set of options over the first: what the second leaves
- * undefined stays as the first has it. Both must have been checked.
+ * Merges two checked sets of options: the second overrides the first, except
+ * where it is undefined.
  */
 export function mergeXJsonOptions(base: XJsonOptions | undefined, over: XJsonOptions | undefined): XJsonOptions {
   if (base === undefined) return over ?? NONE;

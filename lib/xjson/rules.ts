@@ -10,20 +10,20 @@ interface Limits {
 const UNLIMITED: Limits = { depth: Infinity, string: Infinity };
 const DEFAULTS: Limits = { depth: XJSON_DEFAULTS.maxDepth, string: XJSON_DEFAULTS.truncateStrings };
 
-/** How data is written. The defaults of the limits are in force only for data that JSON.stringify cannot handle. */
+/** Rules for writing data. The default limits are in force only for data that JSON.stringify cannot handle. */
 export class Rules {
-  /** Those that are in force: whatever was given, and the defaults too where they guard. */
+  /** Limits in force: the given ones, and the defaults where they guard. */
   readonly limits: Limits;
 
   private constructor(
-    /** The limits that were given, and the defaults for the others. */
+    /** The given limits, and the defaults for the others. */
     readonly safe: Limits,
     given: Limits,
-    /** Whether the defaults are in force. */
+    /** True where the defaults are in force. */
     readonly isGuarded: boolean,
-    /** Whether non-enumerable properties are written too. */
+    /** True to write non-enumerable properties too. */
     readonly hidden: boolean,
-    /** Whether names are sorted. */
+    /** True to sort names. */
     readonly sorted: boolean,
   ) {
     this.limits = isGuarded ? safe : given;

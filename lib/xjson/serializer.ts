@@ -8,13 +8,13 @@ import { wholeText } from './text';
 const PIECE = 4096;
 
 /**
- * Makes JSON of data: what JSON.stringify gives, byte for byte, with a BigInt
+ * Makes JSON of data: the text of JSON.stringify, byte for byte, with a BigInt
  * as a string of its digits, a cycle as `"[Circular]"`, and the limits of the
  * options (INTERFACE sections 2.3 and 4.3). Data that one walk sees whole
- * becomes one string; what is larger goes to a sink, a piece at a time.
+ * becomes one string; larger data goes to a sink, a piece at a time.
  */
 export class Serializer {
-  /** The text, where it was made as one string. */
+  /** The text of data that became one string. */
   text: string | null = null;
   readonly #data: unknown;
   readonly #rules: Rules;
@@ -23,7 +23,7 @@ export class Serializer {
   #large: LargeData | null = null;
 
   /**
-   * @param sink Takes the text of larger data.
+   * @param sink Receives the text of larger data.
    * @param piece Values of one piece of work, and of data that becomes one string. @default 4096
    */
   constructor(data: unknown, options: XJsonOptions, sink: Sink, piece = PIECE) {
@@ -34,8 +34,8 @@ export class Serializer {
   }
 
   /**
-   * Goes on until all is written, or the time of `performance.now()` has come, in ms. Returns whether all is written.
-   * @throws What {@link stringify} throws for data.
+   * Goes on until all is written, or until a time of `performance.now()`, in ms. Returns true when all is written.
+   * @throws As {@link stringify} does for data.
    */
   run(until: number): boolean {
     if (this.#large === null) {
@@ -45,7 +45,7 @@ export class Serializer {
         return true;
       }
       this.#large = new LargeData(this.#data, this.#rules, this.#sink, this.#piece);
-      this.#large.know(text, this.#data);
+      this.#large.markLarge(text, this.#data);
     }
     return this.#large.run(until);
   }
@@ -53,7 +53,7 @@ export class Serializer {
 
 /**
  * The JSON text of data as a {@link Serializer} makes it, in one go; `null` for
- * what has no JSON form, such as `undefined`.
+ * a value without a JSON form, such as `undefined`.
  * @throws TypeError for a wrong option; RangeError for text longer than V8's
  * longest string; and what a getter, a `toJSON` or a proxy of the data throws.
  */

@@ -3,7 +3,7 @@ import { crowd, type Drill, type Figures, hold } from './drill';
 import { ServerProcess } from './server-process';
 
 /** A request to switch protocols. */
-const UPGRADE = get('/upgrade', 'Connection: Upgrade\r\nUpgrade: drill\r\n');
+const UPGRADE = get('/upgrade', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
 /** The default of `server.pipelining`. */
 const MOST = 8;
 /** How often a byte is sent on, in milliseconds. */

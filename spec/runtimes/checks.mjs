@@ -13,6 +13,7 @@ import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { createServer, express, HttpError, json, MemoryReplayStore, Router, signedFetch, signRequest, static as files, XJsonResponseHandler } from 'waypost';
 import expressByName, { Router as ExpressRouter } from 'waypost/express';
@@ -322,9 +323,9 @@ check('Expect: 100-continue is answered before the body', async () => {
 
 check('requests to switch protocols reach their listener', async () => {
   const { port } = await serve((app) => app.on('upgrade', (req, socket) => {
-    socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n${req.url}`);
+    socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n${req.url}`);
   }));
-  assert.match(await raw(port, get('/ws', 'Connection: Upgrade', 'Upgrade: echo')), /^HTTP\/1.1 101 [^]*\/ws$/);
+  assert.match(await raw(port, get('/ws', 'Connection: Upgrade', 'Upgrade: websocket')), /^HTTP\/1.1 101 [^]*\/ws$/);
 });
 
 check('two Content-Lengths are refused', async () => {
@@ -359,6 +360,54 @@ check('app.inject answers without a socket', async () => {
   app.post('/', (req, res) => res.json(req.body));
   const answer = await app.inject({ method: 'POST', url: '/', payload: { a: 1 } });
   assert.deepEqual([answer.statusCode, answer.json()], [200, { a: 1 }]);
+});
+
+check('app.inject answers each kind of response, of any length', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'waypost-inject-'));
+  open.push(() => rmSync(folder, { recursive: true }));
+  const text = 'waypost '.repeat(250_000);
+  writeFileSync(join(folder, 'file.txt'), text);
+  const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'a row of a table' }));
+  const app = createServer({ logging: { level: 'silent' } });
+  app.get('/send', (_req, res) => res.type('text').send(text));
+  app.get('/file', (_req, res) => res.sendFile(join(folder, 'file.txt')));
+  app.get('/stream', (_req, res) => res.stream(Readable.from(text.match(/.{1,50000}/g))));
+  app.get('/pipe', (_req, res) => Readable.from(text.match(/.{1,50000}/g)).pipe(res));
+  app.get('/write', async (_req, res) => {
+    for (let at = 0; at < text.length; at += 100_000) {
+      if (!res.write(text.slice(at, at + 100_000))) await once(res, 'drain');
+    }
+    res.end();
+  });
+  for (const path of ['/send', '/file', '/stream', '/pipe', '/write']) {
+    const answer = await app.inject(path);
+    assert.deepEqual([path, answer.statusCode, answer.payload === text], [path, 200, true]);
+  }
+  app.get('/json', (_req, res) => res.json(rows));
+  app.get('/xjson', (_req, res) => res.xJson(rows));
+  for (const path of ['/json', '/xjson']) assert.equal((await app.inject(path)).payload, JSON.stringify(rows));
+});
+
+check('close ends behind each kind of unread body', async () => {
+  const bodies = {
+    whole: ['Content-Length: 1000000', 'x'.repeat(1_000_000)],
+    begun: ['Content-Length: 1000000', 'x'.repeat(1_000)],
+    'not begun': ['Content-Length: 1000000', ''],
+    chunked: ['Transfer-Encoding: chunked', `ffff\r\n${'x'.repeat(0xffff)}\r\n`],
+    large: ['Content-Length: 100000000', 'x'.repeat(3_000_000)],
+  };
+  for (const [name, [field, body]] of Object.entries(bodies)) {
+    const app = createServer({ env: 'test', logging: { level: 'silent' }, body: false });
+    app.post('/', (_req, res) => res.send('answered'));
+    const { port } = (await app.start(0, '127.0.0.1')).address();
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${field}\r\n\r\n${body}`);
+    await once(socket, 'data');
+    const before = Date.now();
+    await app.close({ timeout: 60_000 });
+    assert.ok(Date.now() - before < 4_000, `${name}: close took ${Date.now() - before} ms`);
+    socket.destroy();
+  }
 });
 
 check('views are rendered by an engine', async () => {

@@ -20,6 +20,7 @@ const RUNTIMES = {
   'Node.js 22': node(22),
   'Node.js 24': node(24),
   'Node.js 26': node(26),
+  'Node.js 26 without code from strings': [...node(26), '--disallow-code-generation-from-strings'],
   'Bun': [join(PACKAGES, '@oven/bun-linux-x64/bin/bun'), '--bun', 'run'],
   'Deno': [join(PACKAGES, '@deno/linux-x64-glibc/deno'), 'run', '--allow-all', '--no-lock', '--node-modules-dir=manual', '--quiet'],
 };

@@ -29,7 +29,7 @@ export class ConsoleBrowser {
   /** Opens the page at a route, for someone who wants no motion. */
   async open(route = '', options: BrowserContextOptions = {}, origin = this.server.origin): Promise<Page> {
     const context = await this.browser.newContext({ locale: 'en', reducedMotion: 'reduce', ...options });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(60_000);
     this.#contexts.push(context);
     const page = await context.newPage();
     page.on('pageerror', (error) => this.#complaints.push(String(error)));

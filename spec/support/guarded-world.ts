@@ -139,7 +139,7 @@ export class GuardedWorld {
 
   #takeUpgrade(req: IncomingMessage, socket: Duplex): void {
     this.#read('upgrade', req);
-    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: test\r\n\r\n');
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
   }
 
   /** Rewrites, in all the places that they may be made in. */

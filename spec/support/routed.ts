@@ -6,7 +6,7 @@ import { kMounted } from '../../lib/routing/layer';
 import type { Router } from '../../lib/routing/router';
 import { makeRules, type RoutingRules } from '../../lib/routing/rules';
 import { RouterRun } from '../../lib/routing/run';
-import { takes } from '../../lib/routing/takes';
+import { takes } from '../../lib/routing/route-finder';
 
 /** What applications make of how paths are compared. */
 export function rulesOf(rules: PathRules): RoutingRules {

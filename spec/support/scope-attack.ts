@@ -49,7 +49,7 @@ export async function shortest(request: HostileRequest, holds: (request: Hostile
 
 function write({ method, target, upgrade }: HostileRequest, id: number, upgrades: boolean, secret: string | undefined): Written {
   const fields = ['Host: localhost', `X-Id: ${id}`];
-  if (upgrades && upgrade) fields.push('Connection: Upgrade', 'Upgrade: test');
+  if (upgrades && upgrade) fields.push('Connection: Upgrade', 'Upgrade: websocket');
   if (secret !== undefined) {
     const timestamp = String(Date.now());
     fields.push(`Svc-Request-Sig: ${createHmac('sha256', secret).update(method + target + timestamp).digest('hex')}`, `X-Timestamp: ${timestamp}`);

@@ -1,20 +1,20 @@
 const ASCII = /^[\x00-\x7f]*$/;
-/** What may have another form: capitals together, since each call takes longer than all else. */
+/** Text with another case form; a run of capitals is one match, since each call is dear. */
 const FOLDABLE_UNITS = /[A-Z]+|[^\x00-\x7f]/g;
 const FOLDABLE_LETTERS = /[A-Z]+|[^\x00-\x7f]/gu;
 
-/** Letters whose only other form is not their lower case: a long s, and three that Unicode folds into their modern forms. */
-const MODERN: ReadonlyMap<string, string> = new Map([['\u017f', 's'], ['\u1fd3', '\u0390'], ['\u1fe3', '\u03b0'], ['\ufb05', '\ufb06']]);
+/** Letters whose only other form is not their lower case: long s, and three with modern forms in Unicode. */
+const FOLDED_FORMS: ReadonlyMap<string, string> = new Map([['\u017f', 's'], ['\u1fd3', '\u0390'], ['\u1fe3', '\u03b0'], ['\ufb05', '\ufb06']]);
 
 /** An escape of a character in the source of an expression. */
 const ESCAPE = /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2}))/gi;
 
-/** Text in which letters are one where an expression with the flag `i` alone takes them for one, so that no spelling tells a guard from a route. */
+/** Folds letters as an expression with the flag `i` does: guards and routes must agree. */
 export function foldLetters(text: string): string {
   return ASCII.test(text) ? text.toLowerCase() : text.replace(FOLDABLE_UNITS, foldUnit);
 }
 
-/** ECMA-262 section 22.2.2.7.3, Canonicalize: by upper case, where that is one code unit and takes no letter beyond ASCII into it. The Kelvin sign is no "k". */
+/** ECMA-262 section 22.2.2.7.3, Canonicalize: by a one-unit upper case that takes no letter into ASCII. The Kelvin sign is no "k". */
 function foldUnit(unit: string): string {
   if (ASCII.test(unit)) return unit.toLowerCase();
   const upper = unit.toUpperCase();
@@ -22,9 +22,9 @@ function foldUnit(unit: string): string {
 }
 
 /**
- * Text in which letters are one where {@link foldLetters} or any expression
- * takes them for one, and a few more. A letter whose lower case has another
- * length ("İ") stays, so that positions hold.
+ * Folds all letters that {@link foldLetters} or any expression takes for one,
+ * and a few more. A letter whose lower case has another length ("İ") stays, so
+ * that positions hold.
  */
 export function foldWidely(text: string): string {
   return ASCII.test(text) ? text.toLowerCase() : text.replace(FOLDABLE_LETTERS, foldLetter);
@@ -37,40 +37,39 @@ function foldLetter(letter: string): string {
 }
 
 /**
- * Letters that an expression with the flags `iu` or `iv` takes for ones that
- * {@link foldLetters} keeps apart, the Ångström sign for "å". They are hidden
- * from it as escapes, but for those that its own source names: of these it is
- * their other form that is hidden.
+ * Letters that only the flags `iu` or `iv` fold, not {@link foldLetters}: the
+ * Ångström sign into "å". They are hidden from an expression as escapes. Where
+ * its own source names such a letter, the other form is hidden instead.
  */
 export class UnicodeCase {
   readonly #named: ReadonlySet<string>;
-  readonly #others: ReadonlySet<string>;
+  readonly #otherForms: ReadonlySet<string>;
 
   /** @param source The source of the expression. */
   constructor(source: string) {
     const named = Array.from(source.replace(ESCAPE, (_, long: string | undefined, four: string | undefined, two: string | undefined) => String.fromCodePoint(parseInt((long ?? four ?? two) as string, 16))));
     this.#named = new Set(named.map(foldLetters));
-    this.#others = new Set(named.map(modernForm).filter((form) => form !== undefined).map(foldLetters));
+    this.#otherForms = new Set(named.map(unicodeFold).filter((form) => form !== undefined).map(foldLetters));
   }
 
-  /** Text without the letters that the expression would take for others. */
+  /** Escapes the letters that the expression would take for others. */
   hide(text: string): string {
-    if (ASCII.test(text) && this.#others.size === 0) return text;
-    return text.replace(/[^]/gu, (letter) => (this.#isTakenForAnother(letter) ? escaped(letter) : letter));
+    if (ASCII.test(text) && this.#otherForms.size === 0) return text;
+    return text.replace(/[^]/gu, (letter) => (this.#isConfused(letter) ? percentEncoded(letter) : letter));
   }
 
-  #isTakenForAnother(letter: string): boolean {
+  #isConfused(letter: string): boolean {
     const folded = foldLetters(letter);
-    return !this.#named.has(folded) && (this.#others.has(folded) || modernForm(letter) !== undefined);
+    return !this.#named.has(folded) && (this.#otherForms.has(folded) || unicodeFold(letter) !== undefined);
   }
 }
 
-/** What Unicode folds a letter into, where {@link foldLetters} keeps the two apart. */
-function modernForm(letter: string): string | undefined {
-  const form = MODERN.get(letter) ?? letter.toLowerCase();
+/** Unicode's fold of a letter, where {@link foldLetters} keeps the two apart. */
+function unicodeFold(letter: string): string | undefined {
+  const form = FOLDED_FORMS.get(letter) ?? letter.toLowerCase();
   return form.length === letter.length && foldLetters(form) !== foldLetters(letter) ? form : undefined;
 }
 
-function escaped(letter: string): string {
+function percentEncoded(letter: string): string {
   return Array.from(Buffer.from(letter), (byte) => '%' + byte.toString(16).toUpperCase()).join('');
 }

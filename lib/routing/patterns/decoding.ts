@@ -1,20 +1,19 @@
 import { HttpError } from '../../errors';
 
-/** Whether something is in a text that decodeURI leaves encoded, and that a client has sent in lower case. */
+/** Lower-case escapes that decodeURI leaves encoded. */
 const LOWER_ESCAPE = /%(?:2[bcf]|3[abdf])/;
-/** Each by itself, without a function for each that is found: a client may send thousands. V8 replaces them faster by an expression than by a text. */
+/** One replacement for each escape: no call for each of thousands of matches. V8 replaces expressions faster than text. */
 const LOWER_ESCAPES = ['2b', '2c', '2f', '3a', '3b', '3d', '3f'].map((digits) => [new RegExp(`%${digits}`, 'g'), `%${digits.toUpperCase()}`] as const);
 /** The escapes of `$ & + , : ; = @`. */
 const RESERVED_ESCAPE = /%(?:2[46bc]|3[abd]|40)/gi;
-/** Where the second halves of surrogate pairs begin. */
-const APART = 0xdc00;
-/** What stands for those escapes: such a half without its first. */
-const HALVES = /(?<![\ud800-\udbff])[\udc24-\udc40]/g;
+/** First code unit of the low surrogates. */
+const LOW_SURROGATES = 0xdc00;
+/** Lone low surrogates, into which {@link decodeKeepingReserved} makes those escapes. */
+const LONE_SURROGATES = /(?<![\ud800-\udbff])[\udc24-\udc40]/g;
 /**
- * Text whose percent-encoding stands for UTF-8, by the grammar of RFC 3629
- * section 4; what the decoders of ECMA-262 take. Asked instead of caught: an
- * exception takes microseconds, and a client can send thousands of malformed
- * segments in one target.
+ * Text whose percent-encoding is UTF-8 (RFC 3629 section 4), as the decoders of
+ * ECMA-262 require. A test instead of a catch: an exception takes microseconds,
+ * and one target can hold thousands of malformed segments.
  */
 const ENCODED_UTF8 = new RegExp(
   '^(?:[^%]|%[0-7]x|%(?:c[2-9a-f]|dx)%T|%e0%[ab]x%T|%(?:e[1-9abcef])%T%T|%ed%[89]x%T|%f0%[9ab]x%T%T|%f[123]%T%T%T|%f4%8x%T%T)*$'
@@ -22,15 +21,15 @@ const ENCODED_UTF8 = new RegExp(
   'i',
 );
 
-/** Whether all percent-encoding in a text stands for UTF-8. */
+/** Returns true for text whose percent-encoding is all UTF-8. */
 export function isWellEncoded(text: string): boolean {
   return ENCODED_UTF8.test(text);
 }
 
 /**
  * Decodes a segment for comparing with static text: reserved characters and
- * `%` stay encoded (upper-case hexadecimal). Malformed encoding leaves the
- * segment as it is; no pattern can hold such text, so it equals none.
+ * `%` stay encoded (upper-case hexadecimal). A malformed segment stays as it
+ * is: no pattern can hold such text, so it equals none.
  */
 export function decodeStatic(segment: string): string {
   if (!segment.includes('%') || !ENCODED_UTF8.test(segment)) return segment;
@@ -46,22 +45,22 @@ export function decodeSegment(segment: string): string | undefined {
 }
 
 /**
- * Decodes a segment as it is compared with text beside a parameter: a reserved
- * character that was sent as an escape becomes half of a surrogate pair, which
- * nothing else decodes to, and so equals no text.
+ * Decodes a segment for comparing with text beside a parameter. The escape of a
+ * reserved character becomes a lone surrogate, which nothing else decodes to,
+ * and so equals no text.
  */
-export function decodeApart(segment: string): string {
+export function decodeKeepingReserved(segment: string): string {
   if (!segment.includes('%') || !ENCODED_UTF8.test(segment)) return segment;
-  return decodeURIComponent(segment.replace(RESERVED_ESCAPE, (escape) => String.fromCharCode(APART + parseInt(escape.slice(1), 16))));
+  return decodeURIComponent(segment.replace(RESERVED_ESCAPE, (escape) => String.fromCharCode(LOW_SURROGATES + parseInt(escape.slice(1), 16))));
 }
 
-/** Puts the characters themselves back into what was captured of it. */
-export function joinApart(text: string): string {
-  return text.replace(HALVES, (half) => String.fromCharCode(half.charCodeAt(0) - APART));
+/** Restores the reserved characters in a capture of {@link decodeKeepingReserved}. */
+export function restoreReserved(text: string): string {
+  return text.replace(LONE_SURROGATES, (unit) => String.fromCharCode(unit.charCodeAt(0) - LOW_SURROGATES));
 }
 
 /**
- * Decodes the segments that a `**` took. An encoded slash stays encoded, so
+ * Decodes the segments that a `**` captured. An encoded slash stays encoded, so
  * that a `/` in the capture is always a segment boundary.
  */
 function decodeSegments(segments: readonly string[]): string | undefined {
@@ -70,13 +69,13 @@ function decodeSegments(segments: readonly string[]): string | undefined {
   return decodeSegment(joined.replace(/%2f/gi, '%252F'));
 }
 
-/** A captured value. @throws HttpError 400 when `strict` and its percent-encoding is malformed; else it is as sent. */
-export function decoded(raw: string, strict: boolean): string {
+/** Decodes a captured value. @throws HttpError 400 when `strict` and its percent-encoding is malformed; else it is as sent. */
+export function decodeCapture(raw: string, strict: boolean): string {
   return decodeSegment(raw) ?? refuse(raw, strict);
 }
 
-/** What a `**` took, decoded, as {@link decoded} has it. */
-export function decodedDeep(segments: readonly string[], strict: boolean): string {
+/** Decodes the capture of a `**` as {@link decodeCapture} does. */
+export function decodeDeepCapture(segments: readonly string[], strict: boolean): string {
   return decodeSegments(segments) ?? refuse(segments.join('/'), strict);
 }
 

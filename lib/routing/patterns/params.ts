@@ -2,9 +2,9 @@
 export type Params = Record<string, string>;
 
 /**
- * Makes an object like `{}`. V8 keeps room for four properties in a literal; one
- * that a function has made has as much as those before it were given. Each
- * middleware gets such an object, and hardly any looks at it.
+ * Makes an object like `{}` in less memory. V8 keeps room for four properties
+ * in a literal; a constructor's objects get as much as earlier ones used. Each
+ * middleware gets such an object, and hardly any reads it.
  */
 export const NoParams = function (): void {} as unknown as new () => Params;
 NoParams.prototype = Object.prototype;

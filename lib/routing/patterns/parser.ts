@@ -1,21 +1,21 @@
 import { ExpressionTail, expressionOf, type Piece, quoted } from './wildcard';
 import type { Part, Segment } from './segment';
-import { layOutGroups, readTokens, refuse, refuseStars, type Token } from './reader';
+import { expandGroups, readTokens, refuse, refuseStars, type Token } from './reader';
 import { fold, type PathRules } from './path';
 import { decodeSegment, decodeStatic } from './decoding';
 
 type Tokens = readonly Token[];
 
 const NUMBERED_OR_NAMED = /\\[1-9k]|\(\?<(?![=!])/;
-/** Of what may stand in a segment, what no escape is another spelling of (RFC 3986 section 2.2). */
+/** Reserved characters of a segment: their escapes are not equivalent (RFC 3986 section 2.2). */
 const RESERVED = /[;:@&=+$,]/;
 const EMPTY: Segment = Object.freeze({ kind: 'static', text: '' });
 
 /**
  * Parses a route pattern (INTERFACE section 4.2) into the segments of its
- * alternatives: one, or with optional parts (`{…}`) several, of which the first
- * that matches counts.
- * @param prefix Whether it is the path of middleware or of a mount.
+ * alternatives: one, or several with optional parts (`{…}`). The first that
+ * matches counts.
+ * @param prefix True for the path of middleware or of a mount.
  * @throws TypeError that names the pattern, what is wrong with it and what to write instead.
  */
 export function parseAlternatives(pattern: unknown, rules: PathRules, prefix: boolean): Segment[][] {
@@ -27,14 +27,14 @@ class Parser {
   readonly #pattern: string;
   readonly #rules: PathRules;
   readonly #prefix: boolean;
-  /** Whether a slash at the end counts for nothing. */
-  readonly #loose: boolean;
+  /** True where a slash at the end is ignored. */
+  readonly #ignoresSlash: boolean;
 
   constructor(pattern: string, rules: PathRules, prefix: boolean) {
     this.#pattern = pattern;
     this.#rules = rules;
     this.#prefix = prefix;
-    this.#loose = prefix || rules.ignoreTrailingSlash;
+    this.#ignoresSlash = prefix || rules.ignoreTrailingSlash;
   }
 
   parse(): Segment[][] {
@@ -44,8 +44,8 @@ class Parser {
     let tokens = readTokens(pattern);
     const grouped = tokens.some(({ kind }) => kind === 'group');
     const isExpress = grouped || tokens.some(({ kind }) => kind === 'wildcard');
-    if (isExpress && this.#loose) while (tokens.at(-1)?.kind === 'slash') tokens = tokens.slice(0, -1);
-    const alternatives = grouped ? layOutGroups(pattern, tokens) : [tokens];
+    if (isExpress && this.#ignoresSlash) while (tokens.at(-1)?.kind === 'slash') tokens = tokens.slice(0, -1);
+    const alternatives = grouped ? expandGroups(pattern, tokens) : [tokens];
     const parsed = alternatives.flatMap((alternative) => {
       const segments = this.#segments(alternative, grouped);
       return segments === undefined ? [] : [segments];
@@ -54,23 +54,23 @@ class Parser {
     return parsed;
   }
 
-  /** Undefined where no path can match, since none begins so. */
+  /** Returns undefined where no path begins like the pattern. */
   #segments(tokens: Tokens, grouped: boolean): Segment[] | undefined {
-    this.#checkApart(tokens);
+    this.#checkSeparated(tokens);
     const [first] = tokens;
     if (first === undefined) {
       if (this.#prefix) return [];
-      // A path is never empty, and where Express is strict only an empty one would do.
-      return grouped && !this.#loose && this.#rules.asExpress === true ? undefined : [EMPTY];
+      // Strict Express matches the empty path alone, and no path is empty.
+      return grouped && !this.#ignoresSlash && this.#rules.asExpress === true ? undefined : [EMPTY];
     }
     if (first.kind === 'wildcard') return [this.#tail(split(tokens), false)];
     if (first.kind !== 'slash') return undefined;
     let segments = split(tokens.slice(1));
     if (this.#rules.ignoreDuplicateSlashes) segments = segments.filter(({ length }, index) => length > 0 || index === segments.length - 1);
     const wildcard = segments.findIndex((segment) => segment.some(({ kind }) => kind === 'wildcard'));
-    const isOpen = segments.at(-1)?.length === 0;
-    // A slash at the end that an optional part leaves counts as in Express: it must be there.
-    if (wildcard === -1 && !(grouped && isOpen && this.#loose)) return this.#plain(segments);
+    const endsInSlash = segments.at(-1)?.length === 0;
+    // As in Express a slash at the end that an optional part leaves is required.
+    if (wildcard === -1 && !(grouped && endsInSlash && this.#ignoresSlash)) return this.#segmentsOf(segments);
     const from = wildcard === -1 ? segments.length - 1 : wildcard;
     const head = segments.slice(0, from).map((segment) => this.#segment(segment));
     if (!head.some(({ kind }) => kind === 'deep')) return [...head, this.#tail(segments.slice(from), true)];
@@ -78,13 +78,13 @@ class Parser {
     return refuse(this.#pattern, 'has "**" before a wildcard with a name; give both names, such as "/*head/x/*rest"');
   }
 
-  #plain(segments: Tokens[]): Segment[] {
+  #segmentsOf(segments: Tokens[]): Segment[] {
     const parsed = segments.map((segment) => this.#segment(segment));
-    const isOpen = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
-    // Express takes all of them off where it takes one.
-    if (this.#loose && this.#rules.asExpress === true) while (parsed.length > 1 && isOpen()) parsed.pop();
-    if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && isOpen()) parsed.pop();
-    if (this.#prefix && isOpen()) parsed.pop();
+    const endsInSlash = (): boolean => parsed.length > 0 && isEmpty(parsed[parsed.length - 1] as Segment);
+    // Express ignores several slashes at the end where it ignores one.
+    if (this.#ignoresSlash && this.#rules.asExpress === true) while (parsed.length > 1 && endsInSlash()) parsed.pop();
+    if (this.#rules.ignoreTrailingSlash && parsed.length > 1 && endsInSlash()) parsed.pop();
+    if (this.#prefix && endsInSlash()) parsed.pop();
     return parsed;
   }
 
@@ -121,14 +121,14 @@ class Parser {
     return parts;
   }
 
-  /** Where two parameters meet, nothing would tell where one ends. */
-  #checkApart(tokens: Tokens): void {
+  /** Refuses two parameters with nothing between them: nothing would tell where one ends. */
+  #checkSeparated(tokens: Tokens): void {
     tokens.forEach((token, index) => {
       const previous = tokens[index - 1];
       if ((token.kind !== 'param' && token.kind !== 'wildcard') || (previous?.kind !== 'param' && previous?.kind !== 'wildcard')) return;
       if (previous.kind === 'param' && previous.constraint !== undefined && token.kind === 'param') return;
       const or = previous.kind === 'param' && token.kind === 'param' ? `, or give the first a constraint such as ":${previous.name}(\\\\d+)"` : '';
-      refuse(this.#pattern, `has "${written(previous)}" and "${written(token)}" with nothing between them; put text between${or}`);
+      refuse(this.#pattern, `has "${formatToken(previous)}" and "${formatToken(token)}" with nothing between them; put text between${or}`);
     });
   }
 
@@ -144,21 +144,21 @@ class Parser {
     const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
     const literal = texts.some((text) => RESERVED.test(text)) && !texts.some((text) => text.includes('%'));
     const params = parts.filter((part) => part.kind === 'param');
-    const free = params.filter(({ constraint }) => constraint === undefined).length;
-    if (free === params.length) {
+    const unconstrained = params.filter(({ constraint }) => constraint === undefined).length;
+    if (unconstrained === params.length) {
       const pieces = read.map((part): Piece => (part.kind === 'text' ? part.text : { name: part.name, wild: false }));
-      const late = rules.asExpress === true && free > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
-      return { kind: 'mixed', parts: read, regex: undefined, late, folded, literal };
+      const greedy = rules.asExpress === true && unconstrained > 1 ? new RegExp(`^${expressionOf(pieces, '')}$`) : undefined;
+      return { kind: 'mixed', parts: read, regex: undefined, greedy, folded, literal };
     }
-    // Two free parameters in one expression would backtrack over each other.
-    if (free > 1) refuse(this.#pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
+    // Two parameters without constraints in one expression would backtrack over each other.
+    if (unconstrained > 1) refuse(this.#pattern, 'mixes several parameters without a constraint and one with in a segment; give each of them a constraint');
     const source = read.map((part, index) => (part.kind === 'text' ? quoted(part.text) : `(?<waypost${index}>${part.constraint ?? '[^]+?'})`)).join('');
     for (const { name, constraint } of params) if (constraint !== undefined) this.#checkConstraint(name, constraint);
-    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), late: undefined, folded, literal };
+    return { kind: 'mixed', parts: read, regex: new RegExp(`^(?:${source})$`, folded ? 'i' : ''), greedy: undefined, folded, literal };
   }
 
   #checkConstraint(name: string, constraint: string): void {
-    // The constraint becomes part of a larger expression, where numbers and names would mean something else.
+    // A larger expression holds the constraint: group numbers and names would differ there.
     if (NUMBERED_OR_NAMED.test(constraint.replace(/\\[^1-9k]/g, ''))) {
       refuse(this.#pattern, `has a backreference or a named group in the constraint on ":${name}"; write a group without a name, "(?:…)", and repeat the expression`);
     }
@@ -170,7 +170,7 @@ class Parser {
     }
   }
 
-  /** @param rooted Whether a slash stands before it. */
+  /** @param rooted True behind a slash. */
   #tail(segments: readonly Tokens[], rooted: boolean): Segment {
     const pieces: Piece[] = [];
     segments.forEach((tokens, index) => {
@@ -178,8 +178,8 @@ class Parser {
       pieces.push(...tokens.map((token) => this.#piece(token)));
     });
     const isWhole = segments.every((tokens) => tokens.length === 1 || tokens.every(({ kind }) => kind !== 'wildcard'));
-    const alike = isWhole ? segments.filter(({ length }) => length > 0).map((tokens): Segment => (tokens[0]?.kind === 'wildcard' ? { kind: 'deep' } : this.#segment(tokens))) : null;
-    return new ExpressionTail(merged(pieces), alike, this.#rules);
+    const equivalent = isWhole ? segments.filter(({ length }) => length > 0).map((tokens): Segment => (tokens[0]?.kind === 'wildcard' ? { kind: 'deep' } : this.#segment(tokens))) : null;
+    return new ExpressionTail(joinTexts(pieces), equivalent, this.#rules);
   }
 
   #piece(token: Token): Piece {
@@ -196,7 +196,7 @@ function isEmpty(segment: Segment): boolean {
   return segment.kind === 'static' && segment.text === '';
 }
 
-function written({ kind, name }: Extract<Token, { kind: 'param' | 'wildcard' }>): string {
+function formatToken({ kind, name }: Extract<Token, { kind: 'param' | 'wildcard' }>): string {
   return `${kind === 'wildcard' ? '*' : ':'}${name}`;
 }
 
@@ -210,8 +210,8 @@ function split(tokens: Tokens): Token[][] {
   return segments;
 }
 
-/** Texts that meet become one. */
-function merged(pieces: readonly Piece[]): Piece[] {
+/** Joins adjacent texts. */
+function joinTexts(pieces: readonly Piece[]): Piece[] {
   const found: Piece[] = [];
   for (const piece of pieces) {
     const previous = found[found.length - 1];

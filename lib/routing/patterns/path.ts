@@ -1,43 +1,40 @@
 import { foldLetters } from './case';
 import { decodeStatic, isWellEncoded } from './decoding';
 
-/** How strictly paths are compared; the `routing` options of createServer. */
+/** Strictness of path comparison: the `routing` options of createServer. */
 export interface PathRules {
   readonly caseSensitive: boolean;
   readonly ignoreTrailingSlash: boolean;
   readonly ignoreDuplicateSlashes: boolean;
   /**
-   * Whether patterns that Express reads otherwise are read as there. Of several
-   * parameters in a segment the first takes the most it can (else each takes
-   * the least), and of several paths of middleware `/` is that path alone (else every path).
+   * True to read patterns as Express does. Then the first of several parameters
+   * in a segment is greedy (else each is lazy), and `/` among several paths of
+   * middleware is that path alone (else every path).
    */
   readonly asExpress?: boolean;
 }
 
 /**
- * A request path cut into segments. `raw` holds them as sent, `text` as static
- * parts of patterns are compared: percent-decoded but for reserved characters
- * and `%` itself (RFC 3986 section 2.2: `%2F` is not `/`), folded to lower
- * case where case does not matter.
+ * A request path cut into segments. `raw` holds them as sent, `text` for
+ * comparison with static text: percent-decoded except reserved characters and
+ * `%` itself (RFC 3986 section 2.2: `%2F` is not `/`), and folded to lower case
+ * where case does not matter.
  */
 export class Path {
-  /** As given. */
+  /** The path as sent. */
   readonly sent: string;
   readonly rules: PathRules;
   readonly raw: readonly string[];
   readonly text: readonly string[];
-  /** What the engine is asked for: no escapes left, folded; see {@link engineText}. */
+  /** The engine's key: no escapes left, folded; see {@link engineText}. */
   readonly lookup: string;
-  /**
-   * Whether `lookup` is the path as sent, so that what the engine captured is
-   * the value itself and need not be worked out again.
-   */
-  readonly plain: boolean;
-  /** Whether it begins with a slash: a target such as `*` is no path, whatever follows in it. */
+  /** True when `lookup` is the path as sent: the engine's captures are the values. */
+  readonly isPlain: boolean;
+  /** True when it begins with a slash: a target such as `*` is no path. */
   readonly isPath: boolean;
-  /** What was asked for behind some number of segments, and by other rules: many patterns ask for the same. */
-  #behind: Map<number, string> | null = null;
-  #others: Path[] | null = null;
+  /** Results of {@link rest} and {@link by}: many patterns ask for the same. */
+  #rests: Map<number, string> | null = null;
+  #variants: Path[] | null = null;
 
   constructor(path: string, rules: PathRules) {
     const raw = splitPath(path, rules);
@@ -47,30 +44,30 @@ export class Path {
     this.isPath = path.charCodeAt(0) === 47;
     this.rules = rules;
     this.raw = raw;
-    this.text = !encoded && rules.caseSensitive ? raw : textOf(path, raw, encoded, rules);
+    this.text = !encoded && rules.caseSensitive ? raw : staticTexts(path, raw, encoded, rules);
     const lookup = '/' + this.text.join('/');
     this.lookup = encoded ? engineText(lookup) : lookup;
-    this.plain = this.lookup === path;
+    this.isPlain = this.lookup === path;
   }
 
-  /** Where in the path as sent its first `count` segments end. */
+  /** End of the first `count` segments in the path as sent. */
   endOf(count: number): number {
     return prefixEnd(this.sent, count, this.rules);
   }
 
   /**
-   * What stands behind the first `count` segments, as an expression sees it: as
-   * {@link text}, but in the case that was sent, and with a slash at its end though the rules ignore that.
+   * The rest of the path behind `count` segments, for an expression: decoded as
+   * {@link text}, with its case and a slash at the end as sent, whatever the rules.
    */
-  behind(count: number): string {
-    const known = this.#behind?.get(count);
+  rest(count: number): string {
+    const known = this.#rests?.get(count);
     if (known !== undefined) return known;
-    const found = this.isPath ? this.#textBehind(count) : decodeStatic(this.sent);
-    (this.#behind ??= new Map()).set(count, found);
+    const found = this.isPath ? this.#restText(count) : decodeStatic(this.sent);
+    (this.#rests ??= new Map()).set(count, found);
     return found;
   }
 
-  #textBehind(count: number): string {
+  #restText(count: number): string {
     const segments = this.raw.slice(count);
     const text = segments.length === 0 ? '' : '/' + segments.map(decodeStatic).join('/');
     return this.#isSlashCut ? text + '/' : text;
@@ -78,37 +75,37 @@ export class Path {
 
   /** The same path, compared by other rules. */
   by(rules: PathRules): Path {
-    if (cutsAlike(this.rules, rules)) return this;
-    const known = this.#others?.find((other) => cutsAlike(other.rules, rules));
+    if (comparesAlike(this.rules, rules)) return this;
+    const known = this.#variants?.find((other) => comparesAlike(other.rules, rules));
     if (known !== undefined) return known;
     const found = new Path(this.sent, rules);
-    (this.#others ??= []).push(found);
+    (this.#variants ??= []).push(found);
     return found;
   }
 
   get #isSlashCut(): boolean {
     const { sent, raw, rules } = this;
     if (!rules.ignoreTrailingSlash || sent.length < 2 || !sent.endsWith('/')) return false;
-    // Where doubled slashes are one, "//" is "/".
+    // "//" is "/" when doubled slashes are one.
     return raw[0] !== '' || raw.length > 1 || !rules.ignoreDuplicateSlashes;
   }
 }
 
-function cutsAlike(a: PathRules, b: PathRules): boolean {
+export function comparesAlike(a: PathRules, b: PathRules): boolean {
   return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }
 
 /**
- * The segments as static parts of patterns are compared. Decoded and folded as a whole, which takes a third of the time where a client sends
- * thousands: no escape becomes a slash. Where some encoding is malformed, each by itself, since the others are decoded.
+ * Segments for comparison with static text. Decoding and folding the whole path takes a third of the time of thousands of segments; no
+ * escape becomes a slash. With malformed encoding each segment is decoded by itself, so that the others still are.
  */
-function textOf(path: string, raw: string[], encoded: boolean, rules: PathRules): string[] {
+function staticTexts(path: string, raw: string[], encoded: boolean, rules: PathRules): string[] {
   if (encoded && !(path.startsWith('/') && isWellEncoded(path))) return raw.map((segment) => fold(decodeStatic(segment), rules));
   const text = fold(encoded ? decodeStatic(path) : path, rules);
   return text === path ? raw : splitPath(text, rules);
 }
 
-/** Cuts a path that starts with `/` into segments, as the rules have it. */
+/** Cuts a path that starts with `/` into segments by the rules. */
 function splitPath(path: string, rules: PathRules): string[] {
   const rest = path.slice(1);
   let segments = rest.split('/');
@@ -130,16 +127,15 @@ function prefixEnd(path: string, count: number, rules: PathRules): number {
   return end;
 }
 
-/** Folds text as the rules have it, where they do. */
+/** Folds text where the rules ignore case. */
 export function fold(text: string, rules: PathRules): string {
   return rules.caseSensitive ? text : foldLetters(text);
 }
 
 /**
- * A path as the engine may see it. The engine decodes what it is given; with
- * every `%` gone it has nothing to decode, and no trap of its decoding is met.
- * Only segments that no static text equals still hold a `%` here, so which
- * character takes its place is of no account.
+ * Makes the engine's key of a path. The engine decodes its input; without any
+ * `%` it has nothing to decode. Only segments that equal no static text still
+ * hold a `%` here, so any replacement does.
  */
 function engineText(path: string): string {
   return path.replace(/%/g, '\u0000');

@@ -11,8 +11,8 @@ export type Token =
   /** `{…}`. */
   | { readonly kind: 'group'; readonly tokens: readonly Token[] };
 
-/** Alternatives that the optional parts of one pattern may come to; path-to-regexp has the same bound. */
-const MOST_ALTERNATIVES = 256;
+/** Most alternatives of one pattern, by its optional parts; path-to-regexp has the same bound. */
+const MAX_ALTERNATIVES = 256;
 
 const NAME = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/uy;
 
@@ -30,16 +30,16 @@ export function readTokens(pattern: string): readonly Token[] {
 }
 
 /**
- * The alternatives that the optional parts lay out to, those with a part before those without.
+ * Expands optional parts to alternatives, those with a part before those without.
  * @throws TypeError where there are too many.
  */
-export function layOutGroups(pattern: string, tokens: readonly Token[]): readonly (readonly Token[])[] {
+export function expandGroups(pattern: string, tokens: readonly Token[]): readonly (readonly Token[])[] {
   const found: (readonly Token[])[] = [];
   const visit = (left: readonly Token[]): void => {
     const index = left.findIndex(({ kind }) => kind === 'group');
     if (index === -1) {
-      if (found.push(left) > MOST_ALTERNATIVES) {
-        refuse(pattern, `has more than ${MOST_ALTERNATIVES} combinations of its optional parts; write several patterns with fewer "{…}" each`);
+      if (found.push(left) > MAX_ALTERNATIVES) {
+        refuse(pattern, `has more than ${MAX_ALTERNATIVES} combinations of its optional parts; write several patterns with fewer "{…}" each`);
       }
       return;
     }
@@ -61,7 +61,7 @@ class Reader {
     this.#pattern = pattern;
   }
 
-  /** @param grouped Whether a `}` ends what is read. */
+  /** @param grouped True when a `}` ends the text. */
   read(grouped: boolean): Token[] {
     const pattern = this.#pattern;
     const tokens: Token[] = [];
@@ -107,13 +107,13 @@ class Reader {
     const name = this.#name();
     if (char === ':') return this.#param(name);
     if (name !== undefined) {
-      this.#take(name, `*${name}`);
+      this.#addName(name, `*${name}`);
       return { kind: 'wildcard', name };
     }
     while (this.#pattern[this.#at] === '*') this.#at++;
     const text = this.#pattern.slice(at, this.#at);
     if (text.length > 2) refuseStars(this.#pattern, at);
-    this.#take(text, text);
+    this.#addName(text, text);
     return { kind: 'stars', text, at };
   }
 
@@ -122,7 +122,7 @@ class Reader {
     return { kind: 'slash' };
   }
 
-  /** What stands behind a backslash. */
+  /** Reads an escaped character. */
   #escaped(): Token | string {
     const pattern = this.#pattern;
     const char = pattern[++this.#at];
@@ -133,7 +133,7 @@ class Reader {
     return char;
   }
 
-  /** A name, quoted or not; undefined where none stands. */
+  /** Reads a name, quoted or not; undefined for none. */
   #name(): string | undefined {
     const pattern = this.#pattern;
     if (pattern[this.#at] === '"') return this.#quoted();
@@ -160,7 +160,7 @@ class Reader {
   #param(name: string | undefined): Token {
     const pattern = this.#pattern;
     if (name === undefined) refuse(pattern, 'has a ":" without a name; write ":name", or "\\\\:" for the character itself');
-    this.#take(name, `:${name}`);
+    this.#addName(name, `:${name}`);
     if (pattern[this.#at] !== '(') return { kind: 'param', name, constraint: undefined };
     const close = constraintEnd(pattern, this.#at);
     const constraint = pattern.slice(this.#at + 1, close);
@@ -168,8 +168,8 @@ class Reader {
     return { kind: 'param', name, constraint };
   }
 
-  /** Takes note of a name, which a pattern may have once. */
-  #take(name: string, written: string): void {
+  /** Adds a name. @throws TypeError for one that the pattern has already. */
+  #addName(name: string, written: string): void {
     const pattern = this.#pattern;
     // "__proto__" as a key would replace the prototype of req.params.
     if (name === '__proto__') refuse(pattern, 'may not name a parameter "__proto__"; choose another name');
@@ -191,7 +191,7 @@ class Reader {
   }
 }
 
-/** Where the constraint that opens at `open` closes. */
+/** Finds the `)` of the constraint that opens at `open`. */
 function constraintEnd(pattern: string, open: number): number {
   let depth = 0;
   let inClass = false;

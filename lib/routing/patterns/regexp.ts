@@ -1,23 +1,23 @@
 import type { Tail } from './segment';
-import { decoded } from './decoding';
+import { decodeCapture } from './decoding';
 import type { Params } from './params';
 import { UnicodeCase } from './case';
 import type { Path } from './path';
 
-/** An escape, a bracket of a class, or what opens a group that captures. */
+/** An escape, a bracket of a class, or the start of a capturing group. */
 const GROUP = /\\[^]|\[|\]|\((?!\?)|\(\?<(?![=!])([^>\]]+)>/g;
 
 /** A group that ignores case where the expression does not. */
 const MODIFIER = /\(\?[a-z]*i/;
 
-/** A RegExp that a program has given, tested on the path as sent, and where that does not match, decoded; its captures go by the names of their groups, the others by index. */
+/** A RegExp as a path: it is tested on the path as sent, then decoded. Named groups capture by name, others by index. */
 export class RegExpTail implements Tail {
   readonly kind = 'tail';
   readonly names: readonly string[];
   readonly source: string;
   readonly takesAll = false;
-  readonly mayBeBare = true;
-  readonly isGiven = true;
+  readonly mayBeEmpty = true;
+  readonly isRegExp = true;
   readonly segments = null;
   readonly #expression: RegExp;
   readonly #unicodeCase: UnicodeCase | null;
@@ -39,7 +39,7 @@ export class RegExpTail implements Tail {
     const { taken, isDecoded } = found;
     const slash = taken[0].endsWith('/') ? 1 : 0;
     if (isDecoded && !path.isPath) return path.sent.length;
-    // Nothing that is decoded is a slash, so it is as many segments.
+    // Decoding makes no slash, so the number of segments is the same.
     return isDecoded ? path.endOf(from + taken[0].split('/').length - 1 - slash) : path.endOf(from) + taken[0].length - slash;
   }
 
@@ -47,39 +47,39 @@ export class RegExpTail implements Tail {
     const { taken } = this.#look(path, from, prefix) as Look;
     this.names.forEach((name, index) => {
       const value = taken[index + 1];
-      if (value !== undefined) params[name] = decoded(value, strict);
+      if (value !== undefined) params[name] = decodeCapture(value, strict);
     });
   }
 
-  /** As it was sent, and where it does not match so, decoded as text of patterns is: an escape must lead past no guard. */
+  /** Tests the path as sent, then decoded as text of patterns: guards match escaped paths too. */
   #look(path: Path, from: number, prefix: boolean): Look | null {
     const sent = path.sent.slice(path.endOf(from)) || '/';
     const taken = this.#find(sent, prefix);
     if (taken !== null) return { taken, isDecoded: false };
-    const decodedRest = path.behind(from) || '/';
+    const decodedRest = path.rest(from) || '/';
     const read = this.#unicodeCase?.hide(decodedRest) ?? decodedRest;
     const other = read === sent ? null : this.#find(read, prefix);
     return other && { taken: other, isDecoded: true };
   }
 
   #find(rest: string, prefix: boolean): RegExpExecArray | null {
-    // With the flags "g" and "y" an expression goes on from where it was.
+    // The flags "g" and "y" begin at lastIndex.
     this.#expression.lastIndex = 0;
     const found = this.#expression.exec(rest);
     if (found === null || !prefix) return found;
-    // As in Express: what it takes must be the beginning of the path, up to the end of a segment.
+    // As in Express a match must begin the path, and end with a segment.
     const [{ length }] = found;
     return length === 0 || (rest.startsWith(found[0]) && (length === rest.length || rest[length] === '/')) ? found : null;
   }
 }
 
-/** What an expression takes of a path, and whether that had to be decoded. */
+/** The match of an expression, in the path as sent or decoded. */
 interface Look {
   readonly taken: RegExpExecArray;
   readonly isDecoded: boolean;
 }
 
-/** The names of the groups of an expression in order; a group without one has the number of those before it. */
+/** Names of an expression's groups in order; unnamed groups are numbered from 0. */
 function namesOf({ source, flags }: RegExp): string[] {
   const names: string[] = [];
   let unnamed = 0;

@@ -1,5 +1,5 @@
 import { fold, type Path } from './path';
-import { decodeApart, decoded, decodeSegment, joinApart } from './decoding';
+import { decodeCapture, decodeKeepingReserved, decodeSegment, restoreReserved } from './decoding';
 import type { Params } from './params';
 
 /** One segment of a pattern. */
@@ -9,12 +9,12 @@ export type Segment =
   /** `:name`, or `*` under the name `*`: one segment that is not empty. */
   | { readonly kind: 'param'; readonly name: string }
   /**
-   * Parameters that share a segment with text, or that have a constraint. What
-   * they take is told by `regex` where there is a constraint, by `late` where
-   * they divide the segment as in Express. With `literal` its text holds reserved
-   * characters, of which `%40` and its like are no other spelling.
+   * Parameters that share a segment with text, or that have a constraint.
+   * `regex` matches where there is a constraint; `greedy` divides the segment as
+   * Express does. With `literal` its text holds reserved characters, whose
+   * escapes, such as `%40`, are not equivalent.
    */
-  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly late: RegExp | undefined; readonly folded: boolean; readonly literal: boolean }
+  | { readonly kind: 'mixed'; readonly parts: readonly Part[]; readonly regex: RegExp | undefined; readonly greedy: RegExp | undefined; readonly folded: boolean; readonly literal: boolean }
   /** `**`: one or more segments, the first not empty. */
   | { readonly kind: 'deep' }
   | Tail;
@@ -24,45 +24,45 @@ export type Part =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'param'; readonly name: string; readonly constraint: string | undefined };
 
-/** To fold as static text is folded, into which no letter beyond ASCII may turn. */
+/** Rules that fold text as static text is folded. */
 const FOLDED = { caseSensitive: false, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 
 type Mixed = Extract<Segment, { kind: 'mixed' }>;
 
-/** The end of a pattern that is not told segment by segment: from some segment on it takes the rest of a path by an expression. */
+/** The end of a pattern that matches the rest of a path by one expression. */
 export interface Tail {
   readonly kind: 'tail';
   /** Names of its captures. */
   readonly names: readonly string[];
-  /** What two that take the same have in common: all but the names. */
+  /** Source without the names: equal for tails that take the same. */
   readonly source: string;
-  /** Whether it takes every rest that is more than a slash. */
+  /** True when it takes every rest that is more than a slash. */
   readonly takesAll: boolean;
-  /** Whether it may take a rest that is nothing, or but a slash. */
-  readonly mayBeBare: boolean;
-  /** Whether it is a RegExp that the program has given. */
-  readonly isGiven: boolean;
-  /** The same in segments of other kinds, `**` for each wildcard; null where there are none. It may take more. */
+  /** True when it may take an empty rest, or a slash alone. */
+  readonly mayBeEmpty: boolean;
+  /** True for a RegExp of the program. */
+  readonly isRegExp: boolean;
+  /** Equivalent segments of other kinds, `**` for each wildcard, which may take more; null for none. */
   readonly segments: readonly Segment[] | null;
   /**
-   * Where in the path as sent it ends; -1 where it does not match.
-   * @param from How many segments stand before it.
+   * End of the match in the path as sent; -1 for none.
+   * @param from Number of segments before it.
    */
   end(path: Path, from: number, prefix: boolean): number;
-  /** Adds what it captures of a path that it matches. */
+  /** Adds the captures of a path that matches. */
   capture(path: Path, from: number, prefix: boolean, strict: boolean, params: Params): void;
 }
 
-/** Whether one segment of a path matches one of a pattern that stands for one. */
+/** Matches one segment of a path against a pattern's segment for one. */
 export function matchesSegment(segment: Segment, path: Path, index: number): boolean {
   if (segment.kind === 'static') return path.text[index] === segment.text;
   const raw = path.raw[index] as string;
   if (raw === '') return false;
   if (segment.kind === 'param') return true;
-  return segment.kind === 'mixed' && captureMixed(segment, segment.literal ? decodeApart(raw) : decodeSegment(raw) ?? raw, undefined);
+  return segment.kind === 'mixed' && captureMixed(segment, segment.literal ? decodeKeepingReserved(raw) : decodeSegment(raw) ?? raw, undefined);
 }
 
-/** Names of what segments capture, in order. */
+/** Names of the captures of segments, in order. */
 export function namesOf(segments: readonly Segment[]): string[] {
   return segments.flatMap((segment) => {
     if (segment.kind === 'param') return [segment.name];
@@ -72,7 +72,7 @@ export function namesOf(segments: readonly Segment[]): string[] {
   });
 }
 
-/** What segments have in common with others that take the same paths: all but the names. */
+/** Segments as text without the names: equal for segments that take the same paths. */
 export function structureOf(segments: readonly Segment[]): string {
   return JSON.stringify(segments.map((segment) => {
     if (segment.kind === 'static') return segment.text;
@@ -82,23 +82,23 @@ export function structureOf(segments: readonly Segment[]): string {
   }));
 }
 
-/** What a mixed segment captures of one as sent that it matches. @throws HttpError 400 as {@link decoded} does. */
+/** Captures a segment as sent that matches a mixed one. @throws HttpError 400 as {@link decodeCapture} does. */
 export function captureSent(segment: Mixed, raw: string, strict: boolean, params: Params): void {
-  const text = decoded(raw, strict);
+  const text = decodeCapture(raw, strict);
   if (!segment.literal) {
     captureMixed(segment, text, params);
     return;
   }
   const found: Params = {};
-  captureMixed(segment, decodeApart(raw), found);
-  for (const [name, value] of Object.entries(found)) params[name] = joinApart(value);
+  captureMixed(segment, decodeKeepingReserved(raw), found);
+  for (const [name, value] of Object.entries(found)) params[name] = restoreReserved(value);
 }
 
-/** Matches one decoded segment against a mixed one; writes what it captures into `params`. */
+/** Matches one decoded segment against a mixed one; writes its captures into `params`. */
 function captureMixed(segment: Mixed, text: string, params: Params | undefined): boolean {
   if (segment.regex !== undefined) return captureByRegex(segment.parts, segment.regex, text, params);
-  if (segment.late !== undefined) return captureLate(segment.parts, segment.late, text, segment.folded ? fold(text, FOLDED) : text, params);
-  return captureBetween(segment.parts, text, segment.folded ? fold(text, FOLDED) : text, params);
+  if (segment.greedy !== undefined) return captureGreedy(segment.parts, segment.greedy, text, segment.folded ? fold(text, FOLDED) : text, params);
+  return captureLazy(segment.parts, text, segment.folded ? fold(text, FOLDED) : text, params);
 }
 
 function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, params: Params | undefined): boolean {
@@ -114,8 +114,8 @@ function captureByRegex(parts: readonly Part[], regex: RegExp, text: string, par
   return true;
 }
 
-/** As in Express: the first parameter takes the most it can. The expression is for folded text, in which positions hold. */
-function captureLate(parts: readonly Part[], expression: RegExp, text: string, folded: string, params: Params | undefined): boolean {
+/** Matches as Express does: the first parameter is greedy. The expression is for folded text, in which positions hold. */
+function captureGreedy(parts: readonly Part[], expression: RegExp, text: string, folded: string, params: Params | undefined): boolean {
   const found = expression.exec(folded);
   if (found === null) return false;
   if (params === undefined) return true;
@@ -130,11 +130,11 @@ function captureLate(parts: readonly Part[], expression: RegExp, text: string, f
 }
 
 /**
- * Parameters with text between them and no constraint: each takes the least it
- * can, but one character. No expression and no backtracking, so no path makes
- * it slow.
+ * Matches parameters with text between them and no constraint: each is lazy,
+ * with at least one character. No expression and no backtracking, so that no
+ * path makes it slow.
  */
-function captureBetween(parts: readonly Part[], text: string, folded: string, params: Params | undefined): boolean {
+function captureLazy(parts: readonly Part[], text: string, folded: string, params: Params | undefined): boolean {
   let at = 0;
   let open: string | undefined;
   for (let i = 0; i < parts.length; i++) {

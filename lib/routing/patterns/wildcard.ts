@@ -1,21 +1,21 @@
 import type { Segment, Tail } from './segment';
-import { decoded } from './decoding';
+import { decodeCapture } from './decoding';
 import type { Params } from './params';
 import type { Path, PathRules } from './path';
 
-/** A piece of a path that an expression takes: text, or a parameter, which as a wildcard may hold slashes. */
+/** A piece of an expression: text, or a parameter, which as a wildcard may hold slashes. */
 export type Piece = string | { readonly name: string; readonly wild: boolean };
 
 const SPECIAL = /[\\^$.*+?()[\]{}|/-]/g;
 
-/** What Express writes: wildcards by name, and optional slashes. */
+/** Tail of a pattern in Express's dialect: wildcards by name, and optional slashes. */
 export class ExpressionTail implements Tail {
   readonly kind = 'tail';
   readonly names: readonly string[];
   readonly source: string;
   readonly takesAll: boolean;
-  readonly mayBeBare: boolean;
-  readonly isGiven = false;
+  readonly mayBeEmpty: boolean;
+  readonly isRegExp = false;
   readonly segments: readonly Segment[] | null;
   readonly #captures: readonly Exclude<Piece, string>[];
   readonly #whole: RegExp;
@@ -32,7 +32,7 @@ export class ExpressionTail implements Tail {
     this.source = source;
     this.segments = segments;
     this.takesAll = pieces.length === 2 && pieces[0] === '/' && this.#captures[0]?.wild === true;
-    this.mayBeBare = this.#whole.test('/') || this.#prefix.test('/');
+    this.mayBeEmpty = this.#whole.test('/') || this.#prefix.test('/');
   }
 
   end(path: Path, from: number, prefix: boolean): number {
@@ -48,22 +48,22 @@ export class ExpressionTail implements Tail {
     const found = this.#find(path, from, prefix) as RegExpExecArray;
     this.#captures.forEach(({ name, wild }, index) => {
       const value = found[index + 1] as string;
-      (params as Record<string, string | string[]>)[name] = wild ? value.split('/').map((segment) => decoded(segment, strict)) : decoded(value, strict);
+      (params as Record<string, string | string[]>)[name] = wild ? value.split('/').map((segment) => decodeCapture(segment, strict)) : decodeCapture(value, strict);
     });
   }
 
   #find(path: Path, from: number, prefix: boolean): RegExpExecArray | null {
-    return (prefix ? this.#prefix : this.#whole).exec(path.behind(from));
+    return (prefix ? this.#prefix : this.#whole).exec(path.rest(from));
   }
 }
 
 /**
  * The source of an expression for pieces in a row, one group for each parameter.
- * What it matches and captures is what path-to-regexp 8 makes of the same: the
- * first parameter of a segment, and the first wildcard, take the most they can;
- * what follows one stops where the text before it comes again. So hardly
- * anything is tried twice, however often a text repeats in a path.
- * @param separator What no parameter but a wildcard may hold; empty for nothing.
+ * It matches and captures as path-to-regexp 8 does: the first parameter of a
+ * segment, and the first wildcard, are greedy; a later one stops where the text
+ * before it comes again. So it hardly backtracks, however often a text repeats
+ * in a path.
+ * @param separator Text that only wildcards may hold; empty for none.
  */
 export function expressionOf(pieces: readonly Piece[], separator: string): string {
   const simple = run([separator]);
@@ -72,7 +72,7 @@ export function expressionOf(pieces: readonly Piece[], separator: string): strin
   let between = '';
   let behindWildcard = '';
   let previous: 'none' | 'param' | 'wildcard' = 'none';
-  /** What the segment holds so far. */
+  /** Parameters of the segment so far. */
   let holdsParam = false;
   let holdsWildcard = false;
   pieces.forEach((piece, index) => {
@@ -100,7 +100,7 @@ export function expressionOf(pieces: readonly Piece[], separator: string): strin
   return source;
 }
 
-/** Text as an expression takes it for itself. */
+/** Escapes text for an expression. */
 export function quoted(text: string): string {
   return text.replace(SPECIAL, '\\$&');
 }

@@ -4,62 +4,62 @@ import type { ReplayStore } from '../../options/options';
 /** Options of a {@link MemoryReplayStore}. */
 export interface MemoryReplayStoreOptions {
   /**
-   * How many signatures it can hold: what the server lets through in the time
-   * for which one is remembered (`maxAge + clockSkew`). 32 bytes each, 32 MB
+   * Most signatures that it holds: as many as the server accepts within
+   * `maxAge + clockSkew`, the time for which each is kept. 32 bytes each, 32 MB
    * by default. A whole number from 1 to 50000000. @default 1000000
    */
   maxEntries?: number | undefined;
-  /** Tells the time, in milliseconds since the epoch. @default Date.now */
+  /** Returns the time, in milliseconds since the epoch. @default Date.now */
   now?: (() => number) | undefined;
 }
 
 const DEFAULT_ENTRIES = 1_000_000;
-const MOST_ENTRIES = 50_000_000;
+const MAX_ENTRIES = 50_000_000;
 
-/** Slots that each claim looks at for something to drop. It takes one slot, so this many keep ahead of it. */
-const SWEPT = 8;
-/** Slots that a claim looks at before it calls the store full: some microseconds. Beyond them one slot in thousands could be free. */
-const SWEPT_WHEN_FULL = 4096;
+/** Slots swept by each claim. A claim takes one slot, so sweeping stays ahead. */
+const SWEEP_SLOTS = 8;
+/** Slots swept before a claim calls the store full: some microseconds. Beyond them one slot in thousands could be free. */
+const FULL_SWEEP_SLOTS = 4096;
 
 /** 128 bits: the first four words of a hash. */
 const WORDS = 4;
 
 /**
- * Remembers in the memory of this process which signatures were used, for
- * `security.requestSignature.replay`. Processes that share their clients need
- * a store that they share as well, such as a `RedisReplayStore`.
+ * Keeps used signatures in the memory of this process, for
+ * `security.requestSignature.replay`. Processes with the same clients need a
+ * shared store, such as a `RedisReplayStore`.
  *
- * It is bounded and never forgets a signature before its time: when it is
- * full, `claim` throws and the request is answered by 503. Only requests whose
- * signatures are valid fill it. No timer runs: each claim drops some of what
- * has expired.
+ * It is bounded and never drops a signature before it expires: when it is
+ * full, `claim` throws and the request is answered by 503. Only requests with
+ * valid signatures fill it. No timer runs: each claim drops some expired
+ * entries.
  *
  * Throws a RangeError for a `maxEntries` out of its range.
  */
 export class MemoryReplayStore implements ReplayStore {
-  // A hash table with linear probing, in two blocks that the garbage collector
-  // does not walk. The system gives their pages as they are first written to.
+  // A hash table with linear probing, in two typed arrays. V8's collector does
+  // not scan these, and the system allocates their pages at the first write.
   readonly #slots: number;
   readonly #keys: Uint32Array;
-  /** When the entry of each slot expires; 0 in a free slot. */
+  /** Expiry of each slot's entry; 0 in a free slot. */
   readonly #expiries: Float64Array;
   readonly #maxEntries: number;
   readonly #now: () => number;
-  /** A client that knows its own signatures can't choose such as crowd together in the table. */
+  /** Seed of the hash, so that no client can choose signatures that collide. */
   readonly #seed = crypto().randomBytes(16);
-  /** The key of the claim that is under way. */
+  /** The key of the current claim. */
   readonly #key = new Uint32Array(WORDS);
   #size = 0;
-  /** The slot at which the next sweep goes on. */
+  /** The slot at which the next sweep starts. */
   #hand = 0;
-  /** The latest expiry that was dropped. */
-  #forgotten = 0;
+  /** The latest expiry of a dropped entry. */
+  #latestDropped = 0;
 
   constructor({ maxEntries = DEFAULT_ENTRIES, now = () => Date.now() }: MemoryReplayStoreOptions = {}) {
-    if (!Number.isInteger(maxEntries) || maxEntries < 1 || maxEntries > MOST_ENTRIES) {
-      throw new RangeError(`MemoryReplayStore: maxEntries must be a whole number from 1 to ${MOST_ENTRIES}, and was ${String(maxEntries)}`);
+    if (!Number.isInteger(maxEntries) || maxEntries < 1 || maxEntries > MAX_ENTRIES) {
+      throw new RangeError(`MemoryReplayStore: maxEntries must be a whole number from 1 to ${MAX_ENTRIES}, and was ${String(maxEntries)}`);
     }
-    // A quarter stays free, for runs of taken slots to end in.
+    // A quarter stays free, which keeps probe sequences short.
     this.#slots = Math.ceil((maxEntries * 4) / 3);
     this.#keys = new Uint32Array(WORDS * this.#slots);
     this.#expiries = new Float64Array(this.#slots);
@@ -67,30 +67,28 @@ export class MemoryReplayStore implements ReplayStore {
     this.#now = now;
   }
 
-  /** How many signatures it holds; some of them may have expired. */
+  /** Number of signatures held; some may have expired. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Claims a signature: true for the first that asks, false for every other
-   * until it expires, and for one that has expired. Throws an Error when the
-   * store is full.
+   * Claims a signature: true for the first claim; false for later ones, and
+   * for an expired signature. Throws an Error when the store is full.
    */
   claim(digest: string, expires: number): boolean {
     const now = this.#now();
-    // Stated as what is accepted, so that NaN is not. What expires no later
-    // than something that was dropped may have been dropped itself: then a
-    // clock that was set back must not let it in again.
-    if (!(expires >= now && expires > this.#forgotten)) return false;
-    this.#sweep(SWEPT, now);
+    // Written so that NaN is refused. After the clock was set back, a signature
+    // that expires no later than a dropped one may have been dropped itself.
+    if (!(expires >= now && expires > this.#latestDropped)) return false;
+    this.#sweep(SWEEP_SLOTS, now);
     this.#hash(digest);
-    let slot = this.#find();
+    let slot = this.#slotOfKey();
     const held = this.#expiries[slot] as number;
     if (held >= now) return false;
     if (held !== 0) this.#drop(slot);
     if (this.#size >= this.#maxEntries) this.#makeRoom(now);
-    slot = this.#find();
+    slot = this.#slotOfKey();
     this.#keys.set(this.#key, WORDS * slot);
     this.#expiries[slot] = expires;
     this.#size += 1;
@@ -98,16 +96,16 @@ export class MemoryReplayStore implements ReplayStore {
   }
 
   /**
-   * Among a million signatures, one in 2^108 is taken for another, and then
-   * refused. Whoever lacks the secret can't aim at that.
+   * Among a million signatures, one in 2^108 is taken for another, and is
+   * refused.
    */
   #hash(digest: string): void {
     const hash = crypto().createHash('sha256').update(this.#seed).update(digest).digest();
     for (let word = 0; word < WORDS; word++) this.#key[word] = hash.readUInt32LE(4 * word);
   }
 
-  /** The slot that holds the key, or the free one where it belongs. */
-  #find(): number {
+  /** The slot of the key, or the free slot for it. */
+  #slotOfKey(): number {
     let slot = (this.#key[0] as number) % this.#slots;
     while (this.#expiries[slot] !== 0 && !this.#holds(slot)) slot = this.#after(slot);
     return slot;
@@ -125,7 +123,7 @@ export class MemoryReplayStore implements ReplayStore {
   }
 
   #makeRoom(now: number): void {
-    this.#sweep(Math.min(SWEPT_WHEN_FULL, 2 * this.#slots), now);
+    this.#sweep(Math.min(FULL_SWEEP_SLOTS, 2 * this.#slots), now);
     if (this.#size < this.#maxEntries) return;
     throw new Error(
       `The MemoryReplayStore is full: all of its ${this.#maxEntries} signatures are still accepted; ` +
@@ -133,19 +131,19 @@ export class MemoryReplayStore implements ReplayStore {
     );
   }
 
-  /** Goes over so many slots, and drops what has expired. */
+  /** Visits that many slots, and drops expired entries. */
   #sweep(slots: number, now: number): void {
-    for (let looked = 0; looked < slots; looked++) {
+    for (let visited = 0; visited < slots; visited++) {
       const expires = this.#expiries[this.#hand] as number;
-      // A drop may move another entry here, so the hand stays.
+      // The hand stays after a drop, which may move another entry here.
       if (expires !== 0 && expires < now) this.#drop(this.#hand);
       else this.#hand = this.#after(this.#hand);
     }
   }
 
-  /** Frees a slot, and moves up what probing would no longer reach over the gap. */
+  /** Frees a slot, and moves up entries that probing could not reach past the gap. */
   #drop(slot: number): void {
-    this.#forgotten = Math.max(this.#forgotten, this.#expiries[slot] as number);
+    this.#latestDropped = Math.max(this.#latestDropped, this.#expiries[slot] as number);
     this.#size -= 1;
     let gap = slot;
     for (let next = this.#after(gap); this.#expiries[next] !== 0; next = this.#after(next)) {

@@ -1,34 +1,31 @@
 import { LONGEST_DELAY } from '../../options/field';
 import type { ReplayStore } from '../../options/options';
 
-/**
- * What a {@link RedisReplayStore} needs of a client: one of the `redis`
- * package, version 4 or later.
- */
+/** The client of a {@link RedisReplayStore}: one of the `redis` package, version 4 or later. */
 export interface RedisReplayClient {
-  /** Whether commands go out at once, where the client tells. */
+  /** False while commands would be queued; undefined for unknown. */
   readonly isReady?: boolean | undefined;
-  /** Sets a key that is not there, until then; null where it is there. */
+  /** Sets an absent key with an expiry; null for an existing key. */
   set(key: string, value: string, options: { NX: true; PX: number }): Promise<unknown>;
 }
 
 /** Options of a {@link RedisReplayStore}. */
 export interface RedisReplayStoreOptions {
-  /** What its keys begin with. Servers that share clients must share it. @default 'waypost:replay:' */
+  /** Prefix of its keys. Servers with the same clients must share it. @default 'waypost:replay:' */
   prefix?: string | undefined;
-  /** How long it waits for Redis, in milliseconds; more than 0. @default 2000 */
+  /** Timeout for Redis, in milliseconds; more than 0. @default 2000 */
   timeout?: number | undefined;
 }
 
 /**
- * Remembers in Redis which signatures were used, for
- * `security.requestSignature.replay`, so that many processes and machines let
- * each through once. Takes a connected client, and leaves it open.
+ * Keeps used signatures in Redis, for `security.requestSignature.replay`.
+ * Many processes and machines then accept each signature once. Takes a
+ * connected client, and leaves it open.
  *
- * While Redis can't be asked, requests are answered by 503. A signature whose
- * request was answered so may count as used: to try again, sign anew. Redis
- * must not evict keys (`maxmemory-policy noeviction`), and forgets what it had
- * not saved when it starts anew or fails over.
+ * While Redis does not respond, requests are answered by 503. Their signatures
+ * may count as used: to retry, sign anew. Redis must not evict keys
+ * (`maxmemory-policy noeviction`), and loses unsaved keys on a restart or
+ * failover.
  *
  * Throws a TypeError for a client without `set` and for wrong options.
  */
@@ -51,28 +48,28 @@ export class RedisReplayStore implements ReplayStore {
   }
 
   /**
-   * Claims a signature: true for the first that asks, false for every other
-   * until it expires, and for one that has expired. Rejects when Redis is not
-   * connected, does not answer in time, or answers with something else.
+   * Claims a signature: true for the first claim; false for later ones, and
+   * for an expired signature. Rejects when Redis is not connected, does not
+   * answer in time, or answers with something else.
    */
   async claim(digest: string, expires: number): Promise<boolean> {
-    // A duration, since the clock of Redis may differ from the one that the signature is judged by.
-    const left = expires - Date.now();
-    // Stated as what is accepted, so that NaN is not.
-    if (!(left >= 0)) return false;
-    // A client that is not connected would keep the command for when it is, however many there are.
+    // A duration, since the clock of Redis may differ from this one.
+    const ttl = expires - Date.now();
+    // Written so that NaN is refused.
+    if (!(ttl >= 0)) return false;
+    // A disconnected client would queue commands without limit.
     if (this.#client.isReady === false) throw new Error('The Redis client of the RedisReplayStore is not connected');
-    const reply = await this.#inTime(this.#client.set(this.#prefix + digest, '1', { NX: true, PX: Math.max(1, Math.ceil(left)) }));
+    const reply = await this.#withTimeout(this.#client.set(this.#prefix + digest, '1', { NX: true, PX: Math.max(1, Math.ceil(ttl)) }));
     if (reply === 'OK') return true;
     if (reply === null) return false;
     throw new Error(`Redis answered SET NX with neither OK nor null, but with a value of type ${typeof reply}`);
   }
 
-  /** What the promise gives, or an error once the time is up. */
-  #inTime(asked: Promise<unknown>): Promise<unknown> {
+  /** Resolves with the reply, or rejects after the timeout. */
+  #withTimeout(command: Promise<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`Redis did not answer the RedisReplayStore within ${this.#timeout} ms`)), this.#timeout);
-      void Promise.resolve(asked).then(resolve, reject).finally(() => clearTimeout(timer));
+      void Promise.resolve(command).then(resolve, reject).finally(() => clearTimeout(timer));
     });
   }
 }

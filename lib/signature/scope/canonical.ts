@@ -1,23 +1,23 @@
 import { foldWidely } from '../../routing/patterns/case';
 import { decode, type Decoded } from '../../target/decoding';
 
-/** What is left of a path in its canonical form, and whether reaching it took more than decoding. */
+/** The canonical form of a path. */
 interface Canonical {
   readonly path: string;
-  /** The same with a final `.xJson` kept. */
+  /** The path with a final `.xJson` kept. */
   readonly suffixed: string;
   /**
-   * Whether servers may disagree on which path this is: encoded or backward
+   * True if servers may read it as different paths: encoded or backward
    * slashes, double encoding, `%uXXXX`, dot segments, `;`, `?`, `#`, control characters,
    * raw white space, white space at the end, a leading `//`.
    */
   readonly ambiguous: boolean;
-  /** The decoded text, in lower case and before anything was cut from it. */
+  /** The decoded text in lower case, uncut. */
   readonly text: string;
 }
 
 /**
- * The one path that all spellings of it come to: percent-decoded until nothing
+ * The canonical form of all spellings of a path: percent-decoded until nothing
  * is left to decode, `\` as `/`, `;…` cut from every segment, dot segments
  * resolved (RFC 3986 section 5.2.4), slashes collapsed, a trailing slash and
  * `.xJson` dropped, in lower case. Malformed percent-encoding stays. Takes
@@ -27,7 +27,6 @@ export function canonicalPath(path: string): string {
   return canonical(path).path;
 }
 
-/** {@link canonicalPath}, with what {@link Canonical} tells of the way there. */
 export function canonical(path: string): Canonical {
   const decoded = decode(path);
   const text = foldWidely(decoded.text);
@@ -38,18 +37,18 @@ export function canonical(path: string): Canonical {
 }
 
 /**
- * The pieces of a text that can be whole segments of a path for some server,
- * in their order: however a server decodes, cuts, resolves and collapses, the
- * segments it sees come from these, in this order.
+ * The possible segments of a path, in order. However a server decodes, cuts,
+ * resolves and collapses the path, its segments are among these, in this
+ * order.
  */
 export function tokens(text: string): string[] {
-  return foldWidely(decode(text).text).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNotEmpty);
+  return foldWidely(decode(text).text).replace(/\p{Cc}/gu, '').split(/[/\\;?#]/).map((piece) => withoutSuffix(piece.trim())).filter(isNonEmpty);
 }
 
 function isAmbiguous(path: string, decoded: Decoded): boolean {
-  // URL parsers strip control characters, and take what follows a leading `//` for a host.
+  // URL parsers strip control characters, and read a host after a leading `//`.
   if (/^\/\/|[\\;?#\p{Cc}]|(?:^|\/)\.{1,2}(?=\/|$)/u.test(decoded.text)) return true;
-  // No client can send white space, but a rewrite may have decoded it; URL parsers trim it, and so may who decodes a path.
+  // White space comes from a rewrite that decoded it; URL parsers and other decoders trim it.
   if (/\s/.test(path) || /\s$/.test(decoded.text)) return true;
   return decoded.isDeep || /%2f/i.test(path);
 }
@@ -63,13 +62,13 @@ function resolveDots(segments: readonly string[]): string[] {
   const resolved: string[] = [];
   for (const segment of segments) {
     if (segment === '..') resolved.pop();
-    // The first segment is what stands before the leading slash.
+    // The first segment, before the leading slash, is empty.
     else if (segment !== '.' && !(segment === '' && resolved.length === 0)) resolved.push(segment);
   }
-  return resolved.filter(isNotEmpty);
+  return resolved.filter(isNonEmpty);
 }
 
-/** Drops `.xJson`, and the dot segment that may come to light by it. */
+/** Drops `.xJson`, and a dot segment that remains (`...xJson`). */
 function dropSuffix(segments: string[]): void {
   for (;;) {
     const last = segments[segments.length - 1];
@@ -88,6 +87,6 @@ function withoutSuffix(segment: string): string {
   return segment.slice(0, end);
 }
 
-function isNotEmpty(text: string): boolean {
+function isNonEmpty(text: string): boolean {
   return text !== '';
 }

@@ -4,16 +4,16 @@ import { parsePattern, Pattern } from '../../routing/patterns/pattern';
 import type { Segment } from '../../routing/patterns/segment';
 import { canonicalPath, tokens } from './canonical';
 
-/** Compares exactly; for paths that leave nothing to canonicalise. */
+/** Rules for an exact comparison, of paths in canonical form. */
 export const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
-/** Compares what the most lenient of routers would take for equal. */
+/** Rules of the most lenient router. */
 export const LOOSE: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 
-/** Compares as Express does, in which a wildcard takes empty segments. */
+/** Rules of Express, in which a wildcard matches empty segments. */
 const EXPRESS: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: false };
 
 abstract class Entry {
-  /** One alternative of the pattern under {@link LOOSE}: static text in lower case, no needless empty segment. */
+  /** One alternative of the pattern under {@link LOOSE}: static text in lower case, no redundant empty segment. */
   protected readonly loose: Pattern;
   protected readonly methods: readonly string[] | undefined;
 
@@ -24,7 +24,7 @@ abstract class Entry {
 
   abstract appliesTo(method: string): boolean;
 
-  /** Whether every request that a route takes is surely one of this entry's. */
+  /** True if the entry surely matches every request of a route. */
   covers(method: string | null, route: readonly Segment[]): boolean {
     if (method === null ? this.methods !== undefined : !this.appliesTo(method)) return false;
     const own = withoutEmpty(this.loose.segments);
@@ -35,18 +35,18 @@ abstract class Entry {
   }
 }
 
-/** An entry of `includeRoutes`: what is checked. */
+/** An entry of `includeRoutes`. */
 export class Include extends Entry {
   readonly #own: Pattern;
-  /** For a path with a wildcard that may take no more than slashes, which no other view would show; else undefined. */
+  /** The pattern by {@link EXPRESS}, if its wildcard may match only slashes; else undefined. */
   readonly #lenient: Pattern | undefined;
   readonly #views: readonly Pattern[];
-  /** Where a wildcard shares its segment: all that may be meant by a path that servers read in several ways. */
+  /** The widest match for ambiguous paths, if a wildcard shares its segment; else undefined. */
   readonly #coarse: Pattern | undefined;
   readonly #head: readonly string[];
   readonly #start: string;
   readonly #tokens: readonly string[];
-  readonly #mindsCase: boolean;
+  readonly #isCaseSensitive: boolean;
 
   private constructor(loose: Pattern, own: Pattern, lenient: Pattern, methods: readonly string[] | undefined) {
     super(loose, methods);
@@ -54,17 +54,17 @@ export class Include extends Entry {
     this.#own = own;
     this.#lenient = lenient.tail === undefined ? undefined : lenient;
     const decoded = decodedPattern(this.loose);
-    this.#views = (decoded === this.loose ? [decoded] : [this.loose, decoded]).flatMap(withAbove);
+    this.#views = (decoded === this.loose ? [decoded] : [this.loose, decoded]).flatMap(withParent);
     this.#coarse = this.loose.tail === undefined ? undefined : new Pattern(loose.text, coarseSegments(segments));
     const end = segments.findIndex((segment) => segment.kind !== 'static');
     this.#head = withoutEmpty(segments.slice(0, end === -1 ? undefined : end)).map(textOf);
     this.#start = decoded === this.loose ? '/' + this.#head.join('/') : '/';
     this.#tokens = segments.flatMap((segment) => (segment.kind === 'static' ? tokens(segment.text) : []));
-    // What follows a wildcard within a segment ends where a text comes again, in whatever case: capitals may keep it from ending.
-    this.#mindsCase = segments.some((segment) => segment.kind === 'tail' || (segment.kind === 'mixed' && segment.regex !== undefined));
+    // A wildcard within a segment ends at its following text, whose case can decide.
+    this.#isCaseSensitive = segments.some((segment) => segment.kind === 'tail' || (segment.kind === 'mixed' && segment.regex !== undefined));
   }
 
-  /** One for each alternative that an entry's pattern has. @param rules How the router compares paths. */
+  /** One for each alternative of an entry's pattern. @param rules How the router compares paths. */
   static of(entry: ScopeEntry, rules: PathRules): Include[] {
     const { path, methods } = read(entry);
     const own = parsePattern(path, rules);
@@ -77,8 +77,8 @@ export class Include extends Entry {
     return this.methods === undefined || this.methods.includes(method) || (method === 'HEAD' && this.methods.includes('GET'));
   }
 
-  /** A cheap test that a plain path in lower case must pass to match. */
-  mayHold(folded: string): boolean {
+  /** A cheap necessary test for a plain path in lower case. */
+  mayMatch(folded: string): boolean {
     return folded.startsWith(this.#start);
   }
 
@@ -87,9 +87,9 @@ export class Include extends Entry {
     return this.#own.matches(path) || this.#lenient?.matches(path.by(EXPRESS)) === true;
   }
 
-  /** Whether the router's view may see more of plain paths than the loose one: a constraint may ask for capitals. */
-  get tellsCase(): boolean {
-    return this.#mindsCase;
+  /** True if the router may match plain paths that the loose view does not: a constraint may require capitals. */
+  get isCaseSensitive(): boolean {
+    return this.#isCaseSensitive;
   }
 
   /** The view of the most lenient server; `/p/**` matches `/p` too. */
@@ -98,27 +98,27 @@ export class Include extends Entry {
     return false;
   }
 
-  /** The same of a path that is not plain. */
-  matchesDisguised(path: Path): boolean {
+  /** The same for a path that is not plain. */
+  matchesAmbiguous(path: Path): boolean {
     return this.matchesLoosely(path) || this.#coarse?.matches(path) === true;
   }
 
-  /** Whether some reading of an ambiguous path might match: all static segments are there, in their order. */
-  mayStandIn(pieces: readonly string[]): boolean {
+  /** True if some reading of an ambiguous path might match: all static segments occur, in order. */
+  mayMatchTokens(tokens: readonly string[]): boolean {
     let next = 0;
-    return this.#tokens.every((token) => (next = pieces.indexOf(token, next) + 1) > 0);
+    return this.#tokens.every((token) => (next = tokens.indexOf(token, next) + 1) > 0);
   }
 
-  /** Whether a route begins with the static segments that this entry begins with. */
-  isAbove(route: readonly Segment[]): boolean {
+  /** True for a route with the same leading static segments. */
+  startsRoute(route: readonly Segment[]): boolean {
     return this.#head.every((text, index) => {
       const segment = route[index];
       return segment?.kind === 'static' && segment.text.toLowerCase() === text;
     });
   }
 
-  /** Whether what this entry names may lie beneath a route, as far as the static segments at the head of both tell. */
-  mayLieBeneath(route: readonly Segment[]): boolean {
+  /** True if the entry may match paths beneath a route, judged by leading static segments. */
+  mayMatchBeneath(route: readonly Segment[]): boolean {
     return this.#head.every((text, index) => {
       const segment = route[index];
       return segment?.kind !== 'static' || segment.text.toLowerCase() === text;
@@ -126,7 +126,7 @@ export class Include extends Entry {
   }
 }
 
-/** An entry of `excludeRoutes`: what is taken away from it. */
+/** An entry of `excludeRoutes`. */
 export class Exclude extends Entry {
   readonly #exact: Pattern;
 
@@ -135,19 +135,19 @@ export class Exclude extends Entry {
     this.#exact = exact;
   }
 
-  /** One for each alternative that an entry's pattern has. */
+  /** One for each alternative of an entry's pattern. */
   static of(entry: ScopeEntry): Exclude[] {
     const { path, methods } = read(entry);
     const exact = parsePattern(path, EXACT);
     return parsePattern(path, LOOSE).map((loose, index) => new Exclude(loose, exact[index] as Pattern, methods));
   }
 
-  /** HEAD is not exempt by GET: it must be named. */
+  /** Unlike in an include, GET does not imply HEAD. */
   appliesTo(method: string): boolean {
     return this.methods === undefined || this.methods.includes(method);
   }
 
-  /** Only an include's `/p/**` holds `/p` too. */
+  /** Unlike an include's, its `/p/**` does not match `/p`. */
   override covers(method: string | null, route: readonly Segment[]): boolean {
     return route.length >= withoutEmpty(this.loose.segments).length && super.covers(method, route);
   }
@@ -161,7 +161,7 @@ function read(entry: ScopeEntry): Extract<ScopeEntry, object> {
   return typeof entry === 'string' ? { path: entry } : entry;
 }
 
-/** Segments with those in the place of a tail that take at least the same, where there are some; never none. */
+/** Segments with a tail replaced by its wider segments, if it has any; never empty. */
 function plainSegments(segments: readonly Segment[]): readonly Segment[] {
   const last = segments[segments.length - 1];
   if (last?.kind !== 'tail' || last.segments === null) return segments;
@@ -169,17 +169,17 @@ function plainSegments(segments: readonly Segment[]): readonly Segment[] {
   return plain.length === 0 ? [{ kind: 'static', text: '' }] : plain;
 }
 
-/** The same, with `**` for a tail that has none. */
+/** The same, with `**` for a tail without segments. */
 export function coarseSegments(segments: readonly Segment[]): readonly Segment[] {
   return plainSegments(segments).map((segment) => (segment.kind === 'tail' ? { kind: 'deep' } : segment));
 }
 
-/** Segments without the empty ones, which a trailing slash or `/` itself leaves. */
+/** Segments without the empty ones of a trailing slash or of `/` itself. */
 export function withoutEmpty(segments: readonly Segment[]): Segment[] {
   return segments.filter((segment) => segment.kind !== 'static' || segment.text !== '');
 }
 
-/** The pattern with its static text as the canonical form of a path would hold it; itself when that is the same. */
+/** The pattern with its static text in canonical form; itself if unchanged. */
 function decodedPattern(pattern: Pattern): Pattern {
   let same = true;
   const segments = pattern.segments.flatMap((segment): Segment | Segment[] => {
@@ -193,7 +193,7 @@ function decodedPattern(pattern: Pattern): Pattern {
 }
 
 /** The pattern, and for `/p/**` that of `/p`. */
-function withAbove(pattern: Pattern): Pattern[] {
+function withParent(pattern: Pattern): Pattern[] {
   const { segments, text } = pattern;
   if (segments[segments.length - 1]?.kind !== 'deep') return [pattern];
   const above: readonly Segment[] = segments.length === 1 ? [{ kind: 'static', text: '' }] : segments.slice(0, -1);
@@ -205,7 +205,7 @@ function coversSegment(own: Segment, other: Segment | undefined): boolean {
   return own.kind === 'param' || shapeOf(own) === shapeOf(other);
 }
 
-/** A segment without the names of its parameters, as text to compare. */
+/** A comparable text of a segment, without parameter names. */
 export function shapeOf(segment: Segment | undefined): string {
   if (segment === undefined) return '';
   if (segment.kind === 'static') return `=${segment.text.toLowerCase()}`;

@@ -2,14 +2,14 @@ import type { SignatureAlgorithm } from '../../options/options';
 import type { ResolvedSignature } from '../../options/resolved';
 import type { HmacKey } from '../hmac';
 import { checkAge, type Rejection, rejection } from '../rejection';
-import { foreignCharacter, type ReceivedRequest } from '../scheme';
+import { type ReceivedRequest, unmatchedCharacter } from '../scheme';
 
 type Setting = 'algorithm' | 'maxAge' | 'clockSkew' | 'headerName' | 'timestampHeaderName' | 'includeBody' | 'includeQuery' | 'ambiguousBody';
 
-/** What of `security.requestSignature` the format needs (INTERFACE section 2.5). */
+/** The members of `security.requestSignature` for this format (INTERFACE section 2.5). */
 export type SignatureConfig = Pick<ResolvedSignature, Setting>;
 
-/** What is checked of a request as received. */
+/** The checked parts of a request as received. */
 export interface SignedRequest extends Pick<ReceivedRequest, 'method' | 'target'> {
   /** The value of the signature header. A header sent twice comes as `a, b`, and fails the grammar. */
   readonly signature: string | undefined;
@@ -19,41 +19,40 @@ export interface SignedRequest extends Pick<ReceivedRequest, 'method' | 'target'
 
 const DIGEST = { sha256: /^[0-9a-f]{64}$/, sha512: /^[0-9a-f]{128}$/ } as const;
 
-// Nothing separates body and timestamp in the signed data. Were the timestamp's
-// length free, its first digits could be moved to the end of the body.
+// The length is fixed, since the signed data has no separators: digits could
+// count as the end of the body or as the start of the timestamp.
 const TIMESTAMP = /^[0-9]{13}$/;
 
-// What a URL serializer leaves raw. Node also accepts { " [ \ and more in a
-// target, so a signed JSON body could be moved to the end of the URL.
+// The characters that a URL serializer leaves raw. Node also accepts { " [ \
+// and more, by which the end of the URL could be taken for a signed JSON body.
 const TARGET = /^\/[\w\-.~:/@!$&'()*+,;=%[\]|^]*(?:\?[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]*)?/;
-const PATH_OR_MARK = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?]/;
-const QUERY_BYTE = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]/;
+const PATH_CHARACTER = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?]/;
+const QUERY_CHARACTER = /^[\w\-.~:/@!$&'()*+,;=%[\]|^?{}\\`]/;
 
-// Methods whose body is usually absent, so that a body made of the end of the
-// URL would go unnoticed: a signed `DELETE /u/123` would delete `/u/12`.
+// Methods usually without a body. The end of the URL must not pass for one: a
+// signed `DELETE /u/123` is no `DELETE /u/12` with the body `3`.
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE']);
 
-/** Names the first character of a target that no server accepts where it stands; undefined for none. */
-export function refusedCharacter(target: string): string | undefined {
-  return foreignCharacter(target, TARGET);
+/** Describes the first character of a target that no server accepts there; undefined for none. */
+export function invalidCharacter(target: string): string | undefined {
+  return unmatchedCharacter(target, TARGET);
 }
 
-/** Whether a signature is one digest in lower-case hexadecimal. */
+/** True for one digest in lower-case hexadecimal. */
 export function isDigest(signature: string, algorithm: SignatureAlgorithm): boolean {
   return DIGEST[algorithm].test(signature);
 }
 
 /**
  * The HMAC of INTERFACE section 5, in hexadecimal: over method (upper-cased), URL, body and
- * timestamp, in this order and without separators. A body given as bytes is
- * hashed as bytes: distinct bytes may decode to one text, so text never stands
- * in for them.
+ * timestamp, in this order and without separators. Bytes of a body are hashed
+ * undecoded, since distinct bytes may decode to one text.
  */
 export function digest(key: HmacKey, method: string, url: string, body: string | Uint8Array | undefined, timestamp: string): string {
   return key.digest(method.toUpperCase() + url, body, timestamp);
 }
 
-/** The part of a request target that is signed: all of it, or what stands before the `?`. */
+/** The signed part of a request target: all of it, or the path before the `?`. */
 export function signedUrl(target: string, includeQuery: boolean): string {
   if (includeQuery) return target;
   const query = target.indexOf('?');
@@ -61,8 +60,8 @@ export function signedUrl(target: string, includeQuery: boolean): string {
 }
 
 /**
- * Checks what can be checked before a byte of the body is read: presence,
- * grammar, then age. `now` is in milliseconds since the epoch. Accepts
+ * Runs the checks that need no body: presence, grammar, then age. `now` is in
+ * milliseconds since the epoch. Accepts
  * `-clockSkew <= now - timestamp <= maxAge`. Null means: nothing wrong so far.
  */
 export function checkHeaders(request: SignedRequest, config: SignatureConfig, now: number): Rejection | null {
@@ -75,16 +74,16 @@ export function checkHeaders(request: SignedRequest, config: SignatureConfig, no
   if (!TIMESTAMP.test(timestamp)) {
     return rejection('invalid', `the ${config.timestampHeaderName} header is not 13 decimal digits (milliseconds since the epoch)`);
   }
-  const character = refusedCharacter(target);
+  const character = invalidCharacter(target);
   if (character !== undefined) return rejection('invalid', `the request target holds ${character}, which a URL serializer would have percent-encoded`);
   return checkAge(Number(timestamp), config, now);
 }
 
 /**
  * Refuses a body on GET, HEAD or DELETE (with `ambiguousBody: 'reject'` on
- * every method) that could have been the end of the signed URL: it must begin
- * with a byte that the target could not have gone on with. So no two requests
- * of such a method that pass share a signature.
+ * every method) that could be the end of the signed URL: it must begin with a
+ * byte that could not continue the target. So no two accepted requests of such
+ * a method share a signature.
  */
 export function checkBody(
   request: Pick<SignedRequest, 'method' | 'target'>,
@@ -93,21 +92,20 @@ export function checkBody(
 ): Rejection | null {
   if (!config.includeBody || body === undefined || body.length === 0) return null;
   if (config.ambiguousBody !== 'reject' && !BODILESS.has(request.method.toUpperCase())) return null;
-  if (startsApart(signedUrl(request.target, config.includeQuery), body)) return null;
+  if (isDistinctBody(signedUrl(request.target, config.includeQuery), body)) return null;
   return rejection('invalid', `the body of a ${request.method} request begins like a continuation of its URL`);
 }
 
-function startsApart(url: string, body: Uint8Array): boolean {
-  if (!url.includes('?')) return !PATH_OR_MARK.test(byteText(body, 0));
-  // A query may hold a raw `{`, and JSON bodies begin with one. It counts as
-  // the body's own if the byte after it can only be a body's; then the URL
-  // this body might have been cut from ended in `{` and had a body, which the
-  // first condition refuses.
+function isDistinctBody(url: string, body: Uint8Array): boolean {
+  if (!url.includes('?')) return !PATH_CHARACTER.test(characterAt(body, 0));
+  // A query may hold a raw `{`, and JSON bodies begin with one. It belongs to
+  // the body if the next byte can only be a body's: the longer URL would then
+  // end in `{` and have a body, which the first condition refuses.
   if (url.endsWith('{')) return false;
-  if (!QUERY_BYTE.test(byteText(body, 0))) return true;
-  return body[0] === 0x7b && body.length > 1 && !QUERY_BYTE.test(byteText(body, 1));
+  if (!QUERY_CHARACTER.test(characterAt(body, 0))) return true;
+  return body[0] === 0x7b && body.length > 1 && !QUERY_CHARACTER.test(characterAt(body, 1));
 }
 
-function byteText(body: Uint8Array, index: number): string {
+function characterAt(body: Uint8Array, index: number): string {
   return String.fromCharCode(body[index] ?? 0);
 }

@@ -3,28 +3,28 @@ import type { SecretLookup } from '../../options/options';
 import type { ResolvedSignature } from '../../options/resolved';
 import { HmacKey, matchesAny, type Secret } from '../hmac';
 import { checkAge, type Rejection, rejection } from '../rejection';
-import { bodyParts, type ReceivedRequest, type SignatureScheme, type Verdict } from '../scheme';
+import { bodySummary, type ReceivedRequest, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, secretsOf } from '../secret-source';
 import { checkBody, checkHeaders, digest, isDigest, type SignatureConfig, signedUrl, type SignedRequest } from './grammar';
 
-/** What the scheme needs beside {@link SignatureConfig}: the secrets, and the header that names one where each client has its own. */
+/** {@link SignatureConfig} with the secrets, and the header that names a client's own. */
 type HmacSchemeConfig = SignatureConfig & Pick<ResolvedSignature, 'secret' | 'keyIdHeaderName'>;
 
-/** A request whose body is awaited. */
-interface NamedRequest extends SignedRequest {
-  /** Undefined where every client has the same keys. */
+/** A request whose head has passed, without its body. */
+interface PendingRequest extends SignedRequest {
+  /** Undefined if all clients share the keys. */
   readonly keyId: string | undefined;
 }
 
 /** The format of INTERFACE section 5: one HMAC over method, URL, body and timestamp. */
-export class HmacScheme implements SignatureScheme<NamedRequest> {
+export class HmacScheme implements SignatureScheme<PendingRequest> {
   readonly headerName: string;
   readonly challenge: string;
   readonly readsBody: boolean;
   readonly #config: HmacSchemeConfig;
-  /** Keys that every client shares; undefined with a secret for each client. */
+  /** Keys shared by all clients; undefined with a secret for each client. */
   readonly #keys: readonly HmacKey[] | undefined;
-  /** A secret that nobody has. */
+  /** Compared with for an unknown key id, so that timing shows no difference. */
   readonly #decoy: Secret = crypto().randomBytes(32);
   readonly #signatureName: string;
   readonly #timestampName: string;
@@ -41,8 +41,8 @@ export class HmacScheme implements SignatureScheme<NamedRequest> {
     this.#keyIdName = config.keyIdHeaderName.toLowerCase();
   }
 
-  begin({ method, target, headers }: ReceivedRequest, now: number): Rejection | NamedRequest {
-    const pending: NamedRequest = {
+  begin({ method, target, headers }: ReceivedRequest, now: number): Rejection | PendingRequest {
+    const pending: PendingRequest = {
       method,
       target,
       signature: headers[this.#signatureName] as string | undefined,
@@ -55,37 +55,37 @@ export class HmacScheme implements SignatureScheme<NamedRequest> {
     return rejection('invalid', `the ${this.#config.keyIdHeaderName} header is absent or no key id: 1 to 256 visible ASCII characters, no comma`);
   }
 
-  finish(pending: NamedRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+  finish(pending: PendingRequest, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
     const config = this.#config;
     const rejected = checkAge(Number(pending.timestamp), config, now) ?? checkBody(pending, body, config);
     if (rejected !== null) return rejected;
     if (this.#keys !== undefined) return this.#compare(pending, body, this.#keys);
     const secrets = secretsOf(config.secret as SecretLookup, pending.keyId as string);
-    return secrets instanceof Promise ? secrets.then((found) => this.#compareNamed(pending, body, found)) : this.#compareNamed(pending, body, secrets);
+    return secrets instanceof Promise ? secrets.then((found) => this.#compareByKeyId(pending, body, found)) : this.#compareByKeyId(pending, body, secrets);
   }
 
-  describe({ method, target, timestamp, keyId }: NamedRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
+  describe({ method, target, timestamp, keyId }: PendingRequest, body: Buffer | undefined): Readonly<Record<string, unknown>> {
     const { algorithm, includeBody, includeQuery } = this.#config;
     const url = signedUrl(target, includeQuery);
     return {
       algorithm,
       method: method.toUpperCase(),
       url: { text: url, length: url.length },
-      body: includeBody ? bodyParts(body) : 'not signed',
+      body: includeBody ? bodySummary(body) : 'not signed',
       timestamp,
       keyId,
     };
   }
 
-  #compareNamed(pending: NamedRequest, body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
+  #compareByKeyId(pending: PendingRequest, body: Buffer | undefined, secrets: readonly Secret[]): Verdict {
     const config = this.#config;
     if (secrets.length > 0) return this.#compare(pending, body, keysOf(secrets, config));
-    // Where a key is unknown, the answer takes as long as for a known one, whose HmacKey is made anew too.
+    // Takes as long as for a known key id, whose HmacKey is made anew too.
     checkDigest(pending, body, config, keysOf([this.#decoy], config));
     return rejection('invalid', 'no secret is known for the key id');
   }
 
-  #compare(pending: NamedRequest, body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
+  #compare(pending: PendingRequest, body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
     const config = this.#config;
     const rejected = checkDigest(pending, body, config, keys);
     if (rejected !== null) return rejected;
@@ -93,7 +93,7 @@ export class HmacScheme implements SignatureScheme<NamedRequest> {
   }
 }
 
-/** Compares the signature with the one each key gives. */
+/** Compares the signature with that of each key. */
 export function checkDigest(
   request: SignedRequest,
   body: Uint8Array | undefined,
@@ -101,7 +101,7 @@ export function checkDigest(
   keys: readonly HmacKey[],
 ): Rejection | null {
   const { signature, timestamp } = request;
-  // Latin-1 drops the upper half of a unit, and what has another length can't be compared; the grammar rules both out.
+  // Latin-1 truncates characters, and timingSafeEqual throws on unequal lengths; the grammar rules both out.
   if (signature === undefined || timestamp === undefined || !isDigest(signature, config.algorithm)) {
     return rejection('invalid', 'the signature was not checked for its form');
   }

@@ -7,27 +7,27 @@ export interface ContentDigest {
   readonly bytes: Buffer;
 }
 
-/** The hashes of RFC 9530 section 5 that are still active, and their length in bytes. */
+/** The active hashes of RFC 9530 section 5, with their length in bytes. */
 const HASHES = new Map([
   ['sha-256', { hash: 'sha256', length: 32 }],
   ['sha-512', { hash: 'sha512', length: 64 }],
 ] as const);
 
-/** The value of `Content-Digest` (RFC 9530 section 2) for a body as it is sent, with SHA-256. */
+/** The value of `Content-Digest` (RFC 9530 section 2) with SHA-256, for a body as sent. */
 export function contentDigest(body: string | Uint8Array): string {
   return `sha-256=:${crypto().createHash('sha256').update(body).digest('base64')}:`;
 }
 
-/** Both digests, and room for one of an algorithm that is passed over. */
-const LONGEST = 512;
+/** Longest header: both digests, and one of another algorithm, which is ignored. */
+const MAX_LENGTH = 512;
 
 /**
- * The digests of a `Content-Digest` header that can be relied on. Undefined if
- * there is none, or one that is not of its hash's form. Deprecated hashes (`md5`,
- * `sha` and others of RFC 9530 section 5) prove nothing and are left out.
+ * The secure digests of a `Content-Digest` header. Undefined if there is none,
+ * or one is malformed. Deprecated hashes (`md5`, `sha` and others of RFC 9530
+ * section 5) are ignored.
  */
 export function parseContentDigest(text: string): readonly ContentDigest[] | undefined {
-  if (text.length > LONGEST) return undefined;
+  if (text.length > MAX_LENGTH) return undefined;
   const dictionary = canonicalDictionary(text);
   if (dictionary === undefined) return undefined;
   const digests: ContentDigest[] = [];
@@ -41,8 +41,8 @@ export function parseContentDigest(text: string): readonly ContentDigest[] | und
   return digests.length > 0 ? digests : undefined;
 }
 
-/** Whether every one of the digests is the body's. Bytes are hashed as they are: distinct bytes may decode to one text. */
+/** True if every digest is the body's. Bytes are hashed undecoded: distinct bytes may decode to one text. */
 export function digestsMatch(digests: readonly ContentDigest[], body: Uint8Array): boolean {
-  // Nothing here is secret, so the comparison need not take constant time.
+  // Digests are public, so the comparison need not take constant time.
   return digests.length > 0 && digests.every(({ hash, bytes }) => crypto().createHash(hash).update(body).digest().equals(bytes));
 }

@@ -2,11 +2,10 @@ import type { Dictionary } from 'structured-headers';
 import { structuredHeaders } from '../../packages';
 
 /**
- * Reads a header that is a dictionary of RFC 9651 in its canonical spelling
- * (section 4.1.2); undefined for any other text. A key or parameter that stands
- * twice, loose white space, `1.0` for an integer and base64 with stray bits all
- * parse, and so let two texts mean one thing, or one text two things to two
- * servers. None of them is what a serializer writes.
+ * Parses a dictionary of RFC 9651 in its serialized form (section 4.1.2);
+ * undefined for any other text. Repeated keys or parameters, extra white space,
+ * `1.0` for an integer and base64 with stray bits all parse, but servers may
+ * read them differently, and no serializer writes them.
  */
 export function canonicalDictionary(text: string): Dictionary | undefined {
   try {

@@ -1,21 +1,21 @@
 import { crypto } from '../../packages';
-import { foreignCharacter, type ReceivedRequest } from '../scheme';
+import { type ReceivedRequest, unmatchedCharacter } from '../scheme';
 import type { Secret } from '../hmac';
 
-// What a request target is made of (RFC 9112 section 3.2.1), and what fetch
-// leaves raw beside it. A `#` is refused: parsers disagree on what follows it.
+// The origin form (RFC 9112 section 3.2.1), with further characters that
+// fetch leaves raw. A `#` is refused: parsers differ on what follows it.
 const TARGET = /^\/[\x21\x22\x24-\x7e]*/;
 
 // RFC 9110 section 5.6.2, in lower case as RFC 9421 section 2.1 asks.
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
-// A line feed in a value would be the end of a line of the base; what is not
-// ASCII has no one encoding (RFC 9421 section 2.5).
+// A line feed would end a line of the base; other characters than ASCII have
+// no single encoding (RFC 9421 section 2.5).
 const FIELD_VALUE = /^[\t\x20-\x7e]*$/;
 
-/** Names the first character by which a target is not in origin form (`/path?query`) and visible ASCII, without a fragment; undefined for none. */
-export function refusedCharacter(target: string): string | undefined {
-  return foreignCharacter(target, TARGET);
+/** Describes the first character that breaks the origin form: `/path?query` in visible ASCII, without a fragment; undefined for none. */
+export function invalidCharacter(target: string): string | undefined {
+  return unmatchedCharacter(target, TARGET);
 }
 
 /**
@@ -24,7 +24,7 @@ export function refusedCharacter(target: string): string | undefined {
  * can move from one to the next. If a component has no value the result is the
  * component.
  * @param components Names without parameters.
- * @param parameters The inner list as it stands in `Signature-Input`.
+ * @param parameters The inner list as written in `Signature-Input`.
  */
 export function signatureBase(
   request: ReceivedRequest,
@@ -46,10 +46,10 @@ export function messageMac(secret: Secret, base: string): Buffer {
   return crypto().createHmac('sha256', secret).update(base).digest();
 }
 
-/** The lines of each field by its name in lower case, read once: `Signature-Input` can name hundreds of fields, and a head hold thousands of lines. */
+/** The lines of each field by its lower-case name, read once: `Signature-Input` can name hundreds of fields, and a head hold thousands of lines. */
 type FieldLines = ReadonlyMap<string, readonly string[]>;
 
-/** The lines of a request's fields as received; none where it holds only the values. */
+/** The lines of a request's fields as received; none without `rawHeaders`. */
 export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
   const lines = new Map<string, string[]>();
   for (let i = 1; i < rawHeaders.length; i += 2) {
@@ -63,11 +63,10 @@ export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
 }
 
 /**
- * The value of a component (RFC 9421 sections 2.1 and 2.2), undefined where
- * the request has none. Path and query are what was sent, character by
- * character: RFC 9421 section 2.2.6 compares them as RFC 3986 section 6.2.1
- * does, and anything normalised here could be routed otherwise than it was
- * checked.
+ * The value of a component (RFC 9421 sections 2.1 and 2.2); undefined for
+ * none. Path and query are not normalised: RFC 9421 section 2.2.6 compares them
+ * character by character (RFC 3986 section 6.2.1), and a normalised target could
+ * be routed differently from the one received.
  */
 export function componentValue(request: ReceivedRequest, component: string, lines: FieldLines = linesOf(request)): string | undefined {
   const { method, target, headers } = request;
@@ -77,28 +76,28 @@ export function componentValue(request: ReceivedRequest, component: string, line
     case '@path':
       return target.split('?', 1)[0];
     case '@query':
-      // Absent and empty are the same (RFC 9421 section 2.2.7).
+      // An absent query equals an empty one (RFC 9421 section 2.2.7).
       return target.includes('?') ? target.slice(target.indexOf('?')) : '?';
     case '@request-target':
       return target;
     case '@authority':
-      // Which port is the default one depends on the scheme, which a server
-      // behind a proxy does not know; clients leave it out of Host.
+      // The default port depends on the scheme. A server behind a proxy does not
+      // know it; clients leave the port out of Host.
       if (headers.host === undefined || headers.host === '' || (lines.get('host')?.length ?? 0) > 1) return undefined;
       return fieldValue(headers.host.toLowerCase());
     default:
-      return FIELD_NAME.test(component) && isWhole(headers[component], lines.get(component)) ? fieldValue(headers[component]) : undefined;
+      return FIELD_NAME.test(component) && isComplete(headers[component], lines.get(component)) ? fieldValue(headers[component]) : undefined;
   }
 }
 
-/** Whether Node's value holds every line of the field. Of Content-Type and others it keeps the first, and who passes the request on may send both. */
-function isWhole(value: unknown, lines: readonly string[] = []): boolean {
+/** True if Node's value holds every line of the field. Node keeps only the first line of Content-Type and others; a proxy may forward them all. */
+function isComplete(value: unknown, lines: readonly string[] = []): boolean {
   return lines.length < 2 || lines.join(', ') === value;
 }
 
 function fieldValue(value: unknown): string | undefined {
-  // Node joins the lines of a field, but for Set-Cookie.
+  // Node joins the lines of every field but Set-Cookie.
   const text = Array.isArray(value) ? value.join(', ') : value;
-  // A name such as `constructor` finds what is no header.
+  // A name such as `constructor` finds a function of the prototype.
   return typeof text === 'string' && FIELD_VALUE.test(text) ? text.trim() : undefined;
 }

@@ -5,7 +5,7 @@ import { type Rejection, rejection } from '../rejection';
 
 /** The one signature that a request carries in `Signature-Input` and `Signature` (RFC 9421 section 4). */
 export interface MessageSignature {
-  /** What is signed, in its order. */
+  /** The covered components, in order. */
   readonly components: readonly string[];
   /** The inner list with its parameters, as sent: the value of `@signature-params`. */
   readonly text: string;
@@ -18,7 +18,7 @@ export interface MessageSignature {
   readonly mac: Buffer;
 }
 
-/** The name that RFC 9421 section 6.2.2 gives to HMAC with SHA-256, the only MAC that it knows. */
+/** The name of HMAC with SHA-256, the only MAC of RFC 9421 section 6.2.2. */
 export const ALGORITHM = 'hmac-sha256';
 
 /** Shortest nonce, in characters. */
@@ -28,29 +28,29 @@ const MAC_LENGTH = 32;
 
 const PARAMETERS: ReadonlySet<string> = new Set(['created', 'expires', 'nonce', 'alg', 'keyid']);
 
-/** What is told apart here; the library's type names classes of browsers. */
+/** The parameters of an item; the library's type needs DOM types. */
 type Parameters = ReadonlyMap<string, unknown>;
 
-// Anyone can have headers parsed. A label, some 20 components and a long nonce take a quarter of this.
-const LONGEST_INPUT = 4096;
-const LONGEST_SIGNATURE = 512;
+// Bounds the parsing of unverified headers. A label, some 20 components and a long nonce take a quarter of this.
+const MAX_INPUT_LENGTH = 4096;
+const MAX_SIGNATURE_LENGTH = 512;
 
-/** Reads the two headers, or says what is wrong with them. */
+/** Parses the two headers, or refuses them. */
 export function parseMessageSignature(headers: IncomingHttpHeaders): MessageSignature | Rejection {
   const signature = headers.signature;
   const input = headers['signature-input'];
   if (typeof signature !== 'string') return rejection('missing', 'the Signature header is absent');
   if (typeof input !== 'string') return rejection('invalid', 'the Signature-Input header is absent');
-  if (signature.length > LONGEST_SIGNATURE) return rejection('invalid', `the Signature header is longer than ${LONGEST_SIGNATURE} characters`);
-  if (input.length > LONGEST_INPUT) return rejection('invalid', `the Signature-Input header is longer than ${LONGEST_INPUT} characters`);
-  // A second label would be a second signature, of which nobody says which one counts.
-  const signatures = onlyMember(signature);
-  const inputs = onlyMember(input);
+  if (signature.length > MAX_SIGNATURE_LENGTH) return rejection('invalid', `the Signature header is longer than ${MAX_SIGNATURE_LENGTH} characters`);
+  if (input.length > MAX_INPUT_LENGTH) return rejection('invalid', `the Signature-Input header is longer than ${MAX_INPUT_LENGTH} characters`);
+  // A second label would be a second signature, with no rule for which one counts.
+  const signatures = singleMember(signature);
+  const inputs = singleMember(input);
   if (signatures === undefined) return rejection('invalid', 'the Signature header is not one label with its value, as RFC 9651 serializes it');
   if (inputs === undefined) return rejection('invalid', 'the Signature-Input header is not one label with its value, as RFC 9651 serializes it');
   if (signatures.label !== inputs.label) return rejection('invalid', 'Signature and Signature-Input have different labels');
-  const [mac, ofMac] = signatures.value;
-  if (!(mac instanceof ArrayBuffer) || mac.byteLength !== MAC_LENGTH || ofMac.size > 0) {
+  const [mac, macParameters] = signatures.value;
+  if (!(mac instanceof ArrayBuffer) || mac.byteLength !== MAC_LENGTH || macParameters.size > 0) {
     return rejection('invalid', `the Signature header holds no byte sequence of ${MAC_LENGTH} bytes`);
   }
   if (!structuredHeaders().isInnerList(inputs.value)) return rejection('invalid', 'the Signature-Input header holds no inner list');
@@ -61,7 +61,7 @@ export function parseMessageSignature(headers: IncomingHttpHeaders): MessageSign
   return { components, text: input.slice(inputs.label.length + 1), ...parameters, mac: Buffer.from(mac) };
 }
 
-function onlyMember(text: string) {
+function singleMember(text: string) {
   const dictionary = canonicalDictionary(text);
   if (dictionary?.size !== 1) return undefined;
   for (const [label, value] of dictionary) return { label, value };
@@ -72,7 +72,7 @@ function componentNames(items: readonly (readonly [unknown, Parameters])[]): str
   const names = new Set<string>();
   for (const [name, parameters] of items) {
     if (typeof name !== 'string') return 'a covered component is not a string';
-    // `;req`, `;sf`, `;bs`, `;key`, `;tr` and `;name` make it something other than what its name says.
+    // `;req`, `;sf`, `;bs`, `;key`, `;tr` and `;name` change the component's value.
     if (parameters.size > 0) return `the covered component ${name} has parameters`;
     if (names.has(name)) return `the component ${name} is covered twice`;
     names.add(name);
@@ -82,8 +82,8 @@ function componentNames(items: readonly (readonly [unknown, Parameters])[]): str
 
 function signatureParameters(given: Parameters): Pick<MessageSignature, 'created' | 'expires' | 'nonce' | 'keyId'> | string {
   for (const name of given.keys()) {
-    // A parameter may limit what the signature is for, as `tag` does; what is
-    // not understood can't be honoured.
+    // An unknown parameter is refused: it may restrict the signature's use, as
+    // `tag` does.
     if (!PARAMETERS.has(name)) return `the parameter ${name} is none of ${[...PARAMETERS].join(', ')}`;
   }
   const created = given.get('created');

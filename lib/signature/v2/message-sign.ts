@@ -1,12 +1,12 @@
 import { crypto, structuredHeaders } from '../../packages';
 import { contentDigest } from './content-digest';
-import { messageMac, refusedCharacter, signatureBase } from './message-base';
+import { invalidCharacter, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, NONCE_LENGTH } from './message-input';
 import type { Secret } from '../hmac';
 import { isKeyId } from '../secret-source';
 import type { SignRequestOptions } from '../sign-options';
 
-/** What {@link signMessage} signs, and how: options of `signRequest`, of which secret, method, target and body have been checked. */
+/** Options of {@link signMessage}: those of `signRequest`, with secret, method, target and body checked. */
 export interface MessageToSign extends Pick<SignRequestOptions, 'method' | 'headers' | 'covers' | 'expires' | 'nonce' | 'keyId' | 'includeBody' | 'includeQuery'> {
   secret: Secret;
   /** Path and query exactly as they are sent. */
@@ -18,36 +18,36 @@ export interface MessageToSign extends Pick<SignRequestOptions, 'method' | 'head
 const LABEL = 'sig1';
 
 /**
- * Signs a request as HTTP Message Signatures (RFC 9421) with `hmac-sha256`, and
- * returns the headers to send beside the given ones: `Signature-Input`,
+ * Signs a request with HTTP Message Signatures (RFC 9421) and `hmac-sha256`.
+ * Returns the headers to send beside the given ones: `Signature-Input`,
  * `Signature` and, if there is a body, `Content-Digest` (RFC 9530).
  *
- * Throws a TypeError that names the option for what cannot be signed.
+ * Throws a TypeError that names an option that cannot be signed.
  */
 export function signMessage(message: MessageToSign): Record<string, string> {
   const { body, includeBody = true } = message;
   const headers = lowerCased(message.headers ?? {});
   const digest = includeBody && body !== undefined && body.length > 0 ? contentDigest(body) : undefined;
   if (digest !== undefined) headers['content-digest'] = digest;
-  const components = covered(message, headers);
+  const components = coveredComponents(message, headers);
   const items = components.map((name): [string, Map<string, never>] => [name, new Map<string, never>()]);
   const text = structuredHeaders().serializeInnerList([items, parameters(message)]);
   const request = { method: message.method.toUpperCase(), target: checkedTarget(message.target), headers };
-  const lines = signatureBase(request, components, text);
-  if ('lacks' in lines) {
+  const signed = signatureBase(request, components, text);
+  if ('lacks' in signed) {
     throw new TypeError(
-      `signRequest: ${lines.lacks} can't be signed, since headers has no such header of ASCII text; ` +
+      `signRequest: ${signed.lacks} can't be signed, since headers has no such header of ASCII text; ` +
         'give in headers what is sent, and in covers only names of these, "@authority" or "@request-target"',
     );
   }
   return {
     'Signature-Input': `${LABEL}=${text}`,
-    Signature: `${LABEL}=:${messageMac(message.secret, lines.base).toString('base64')}:`,
+    Signature: `${LABEL}=:${messageMac(message.secret, signed.base).toString('base64')}:`,
     ...(digest === undefined ? {} : { 'Content-Digest': digest }),
   };
 }
 
-function covered({ covers = [], includeQuery = true }: MessageToSign, headers: Readonly<Record<string, string>>): string[] {
+function coveredComponents({ covers = [], includeQuery = true }: MessageToSign, headers: Readonly<Record<string, string>>): string[] {
   const names = new Set(includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path']);
   for (const name of ['content-digest', 'content-type', 'content-encoding']) {
     if (headers[name] !== undefined) names.add(name);
@@ -76,11 +76,11 @@ function seconds(name: string, milliseconds: number): number {
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
-  // Without a prototype, a name such as `constructor` is not there yet.
+  // Without a prototype, so that a name such as `constructor` is absent.
   const lower = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(headers)) {
     const key = name.toLowerCase();
-    // Sent twice, or along with the one that is returned, it would arrive as `a, b`.
+    // Two lines of one header would arrive as `a, b`.
     if (lower[key] !== undefined || key === 'content-digest') {
       throw new TypeError(`signRequest: headers.${name} ${key === 'content-digest' ? 'is worked out from the body; leave it out' : 'is given twice; give it once'}`);
     }
@@ -90,7 +90,7 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
 }
 
 function checkedTarget(target: string): string {
-  const character = refusedCharacter(target);
+  const character = invalidCharacter(target);
   if (character === undefined) return target;
   throw new TypeError(`signRequest: url must be a path and query of visible ASCII, and holds ${character}; percent-encode it, as encodeURI does, and send that same url`);
 }

@@ -2,41 +2,41 @@ import { crypto } from '../../packages';
 import type { ResolvedSignature } from '../../options/resolved';
 import { matchesAny, type Secret } from '../hmac';
 import { checkAge, isRejection, type Rejection, rejection } from '../rejection';
-import { bodyParts, type ReceivedRequest, sha256, type SignatureScheme, type Verdict } from '../scheme';
+import { bodySummary, type ReceivedRequest, sha256, type SignatureScheme, type Verdict } from '../scheme';
 import { isKeyId, secretsOf } from '../secret-source';
 import { type ContentDigest, digestsMatch, parseContentDigest } from './content-digest';
-import { componentValue, linesOf, messageMac, refusedCharacter, signatureBase } from './message-base';
+import { componentValue, invalidCharacter, linesOf, messageMac, signatureBase } from './message-base';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';
 
-/** What of `security.requestSignature` the scheme needs. */
+/** The members of `security.requestSignature` for this scheme. */
 export type MessageSignatureConfig = Pick<ResolvedSignature, 'secret' | 'maxAge' | 'clockSkew' | 'includeBody' | 'includeQuery' | 'covers'>;
 
-/** A request whose body is awaited. */
+/** A request whose head has passed, without its body. */
 interface PendingMessage {
   readonly request: ReceivedRequest;
   readonly signature: MessageSignature;
-  /** What the signature is computed over. */
+  /** The signature base. */
   readonly base: string;
-  /** Undefined where `content-digest` is not covered, or does not count. */
+  /** Undefined if `content-digest` is not covered, or the body is not signed. */
   readonly digests: readonly ContentDigest[] | undefined;
-  /** Whether the signature was compared before the body is read. */
-  readonly isCompared: boolean;
+  /** True if the signature was compared before the body is read. */
+  readonly isVerified: boolean;
 }
 
-/** Headers that say what the bytes of a body mean: where there is one, it is covered. */
-const MEANING = ['content-type', 'content-encoding'] as const;
+/** Headers that say how to read a body: if present, each must be covered. */
+const CONTENT_HEADERS = ['content-type', 'content-encoding'] as const;
 
-/** What the log shows as it is, so that it can be compared by eye: the target stands in any log, and none of these holds a token. */
-const TELLING: ReadonlySet<string> = new Set(['@method', '@path', '@query', '@request-target', '@authority', 'content-digest', ...MEANING]);
+/** Components that the log shows verbatim: none of them holds a token, and any log has the target. */
+const LOGGED_VERBATIM: ReadonlySet<string> = new Set(['@method', '@path', '@query', '@request-target', '@authority', 'content-digest', ...CONTENT_HEADERS]);
 
 const NO_BODY = new Uint8Array(0);
 
 /**
  * HTTP Message Signatures (RFC 9421) with `hmac-sha256`, and Content-Digest
- * (RFC 9530) for the body. What RFC 9421 leaves to the application (section
- * 1.4) is settled here: one signature; `@method`, `@path`, `@query`, the
- * digest of a body and its type are covered, and whatever `covers` names;
- * `created` and `nonce` are given; no component has parameters.
+ * (RFC 9530) for the body. The profile that RFC 9421 asks of an application
+ * (section 1.4): one signature; `@method`, `@path`, `@query`, the digest of a
+ * body, its type and the names in `covers` are covered; `created` and `nonce`
+ * are present; no component has parameters.
  */
 export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
   readonly headerName = 'Signature';
@@ -44,7 +44,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
   readonly readsBody: boolean;
   readonly #config: MessageSignatureConfig;
   readonly #required: readonly string[];
-  /** Compared with where a key is unknown, so that the answer takes as long as for a known one. */
+  /** Compared with for an unknown key id, so that timing shows no difference. */
   readonly #decoy: readonly Secret[] = [crypto().randomBytes(32)];
 
   constructor(config: MessageSignatureConfig) {
@@ -52,7 +52,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     const target = config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
     this.#required = [...new Set([...target, ...config.covers])];
     this.readsBody = config.includeBody;
-    const covered = new Set([...target, ...(config.includeBody ? ['content-digest'] : []), ...MEANING, ...config.covers]);
+    const covered = new Set([...target, ...(config.includeBody ? ['content-digest'] : []), ...CONTENT_HEADERS, ...config.covers]);
     this.challenge = `Signature header="Signature", algorithm="${ALGORITHM}", components="${[...covered].join(' ')}"`;
   }
 
@@ -61,7 +61,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     const isShared = typeof secret !== 'function';
     const signature = parseMessageSignature(request.headers);
     if (isRejection(signature)) return signature;
-    const character = refusedCharacter(request.target);
+    const character = invalidCharacter(request.target);
     if (character !== undefined) return rejection('invalid', `the request target holds ${character}, and must be a path and query of visible ASCII`);
     if (!isShared && !isKeyId(signature.keyId)) {
       return rejection('invalid', 'the parameter keyid is absent or no key id: 1 to 256 visible ASCII characters, no comma');
@@ -73,18 +73,18 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     const covered = includeBody && signature.components.includes('content-digest');
     const digests = covered ? parseContentDigest(request.headers['content-digest'] as string) : undefined;
     if (covered && digests === undefined) return rejection('invalid', 'the Content-Digest header holds no sha-256 or sha-512 of the right form');
-    // The MAC covers the body's digest, not the body. So a body that nobody with a secret has sent is not even read. Keys are looked up but once.
-    const isCompared = includeBody && isShared && announcesBody(request);
-    const pending: PendingMessage = { request, signature, base: lines.base, digests, isCompared };
-    return this.#checkTimes(signature, now) ?? (isCompared ? this.#compare(pending, secret) : null) ?? pending;
+    // The MAC covers the body's digest, so it is checked before the body is read. A lookup of keys runs once, in `finish`.
+    const isVerified = includeBody && isShared && announcesBody(request);
+    const pending: PendingMessage = { request, signature, base: lines.base, digests, isVerified };
+    return this.#checkTimes(signature, now) ?? (isVerified ? this.#compare(pending, secret) : null) ?? pending;
   }
 
   finish(pending: PendingMessage, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
-    const { signature, isCompared } = pending;
+    const { signature, isVerified } = pending;
     const rejected = this.#checkTimes(signature, now);
     if (rejected !== null) return rejected;
     const { secret } = this.#config;
-    if (typeof secret !== 'function') return (isCompared ? null : this.#compare(pending, secret)) ?? this.#checkContent(pending, body);
+    if (typeof secret !== 'function') return (isVerified ? null : this.#compare(pending, secret)) ?? this.#checkContent(pending, body);
     const secrets = secretsOf(secret, signature.keyId as string);
     if (secrets instanceof Promise) return secrets.then((found) => this.#compare(pending, found) ?? this.#checkContent(pending, body));
     return this.#compare(pending, secrets) ?? this.#checkContent(pending, body);
@@ -96,21 +96,21 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     const lines = linesOf(request);
     const values = components.map((component) => {
       const value = componentValue(request, component, lines);
-      return [component, TELLING.has(component) ? value : partOf(value)] as const;
+      return [component, LOGGED_VERBATIM.has(component) ? value : valueSummary(value)] as const;
     });
     return {
       algorithm: ALGORITHM, method, url: { text: target, length: target.length },
-      body: this.#config.includeBody ? bodyParts(body) : 'not signed',
+      body: this.#config.includeBody ? bodySummary(body) : 'not signed',
       components: Object.fromEntries(values),
       created, expires, nonce, keyId,
-      base: partOf(base),
+      base: valueSummary(base),
     };
   }
 
-  /** A component that must be covered and is not. */
+  /** The first component that must be covered and is not. */
   #uncovered(components: readonly string[], { headers }: ReceivedRequest): string | undefined {
     return this.#required.find((name) => !components.includes(name))
-      ?? MEANING.find((name) => headers[name] !== undefined && !components.includes(name));
+      ?? CONTENT_HEADERS.find((name) => headers[name] !== undefined && !components.includes(name));
   }
 
   #checkTimes({ created, expires }: MessageSignature, now: number): Rejection | null {
@@ -126,7 +126,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     return isMatch ? null : rejection('invalid', 'the signature matches none of the secrets');
   }
 
-  /** The last step: accepts a signature that holds, if it is one over this body. */
+  /** The last step: accepts a valid signature whose digest is the body's. */
   #checkContent({ signature, digests }: PendingMessage, body: Uint8Array = NO_BODY): Verdict {
     const { maxAge, clockSkew, includeBody, secret } = this.#config;
     if (digests !== undefined && !digestsMatch(digests, body)) return rejection('invalid', 'Content-Digest is not the digest of the body');
@@ -145,7 +145,7 @@ function announcesBody({ headers }: ReceivedRequest): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] !== undefined && headers['content-length'] !== '0');
 }
 
-/** A part as the log may show it: a covered header may hold a token or a cookie. */
-function partOf(text: string | undefined) {
+/** A value as the log shows it: a covered header may hold a token or a cookie. */
+function valueSummary(text: string | undefined) {
   return text === undefined ? undefined : { length: text.length, sha256: sha256(text) };
 }

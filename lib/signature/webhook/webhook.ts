@@ -3,19 +3,18 @@ import type { ResolvedWebhook } from '../../options/resolved';
 import { matchesAny, type Secret } from '../hmac';
 import { checkAge, type Rejection, rejection } from '../rejection';
 import { linesOf } from '../v2/message-base';
-import { bodyParts, type ReceivedRequest, type SignatureScheme, type Verdict } from '../scheme';
+import { bodySummary, type ReceivedRequest, type SignatureScheme, type Verdict } from '../scheme';
 import { WEBHOOK_FORMATS, type WebhookFormat, type WebhookStamp } from './webhook-format';
 
-/** An entry of `security.webhooks`, as far as the scheme looks at it. */
+/** The members of a `security.webhooks` entry for this scheme. */
 export type WebhookSchemeConfig = Pick<ResolvedWebhook, 'path' | 'preset' | 'secrets' | 'maxAge' | 'clockSkew'>;
 
 const NO_BODY = Buffer.alloc(0);
 
 /**
- * The webhooks of another service, signed as that service signs them. None of
- * them signs method, path or query, nor any header but those that carry the
- * signature: only the body can be believed. So no other method than POST, which
- * all of them use, gets through.
+ * Webhooks in the signature format of another service. No service signs
+ * method, path or query, nor any header but those of the signature: only the
+ * body is authentic. So only POST, which all services use, is accepted.
  */
 export class WebhookScheme implements SignatureScheme<WebhookStamp> {
   readonly headerName: string;
@@ -25,7 +24,7 @@ export class WebhookScheme implements SignatureScheme<WebhookStamp> {
   readonly #config: WebhookSchemeConfig;
   readonly #keys: readonly Secret[];
 
-  /** @throws TypeError for a secret that is none for the preset. */
+  /** @throws TypeError for a secret that is malformed for the preset. */
   constructor(config: WebhookSchemeConfig) {
     const format = WEBHOOK_FORMATS[config.preset];
     this.#format = format;
@@ -42,7 +41,7 @@ export class WebhookScheme implements SignatureScheme<WebhookStamp> {
     const name = headers[own] === undefined ? own.replace(/^webhook-/, 'svix-') : own;
     const signature = headers[name];
     if (signature === undefined) return rejection('missing', `the ${headerName} header is absent`);
-    // Joined they would be one list.
+    // Node would join two headers to one list.
     if ((linesOf(request).get(name)?.length ?? 0) > 1) return rejection('invalid', `the ${name} header is sent twice`);
     if (method !== 'POST') return rejection('invalid', 'webhooks are sent by POST');
     const read = typeof signature === 'string' ? this.#format.read(signature, headers) : `the ${headerName} header is no string`;
@@ -60,19 +59,18 @@ export class WebhookScheme implements SignatureScheme<WebhookStamp> {
   }
 
   describe({ seconds, signatures }: WebhookStamp, body: Buffer | undefined): Readonly<Record<string, unknown>> {
-    return { preset: this.#config.preset, algorithm: 'sha256', timestamp: seconds, signatures: signatures.length, body: bodyParts(body) };
+    return { preset: this.#config.preset, algorithm: 'sha256', timestamp: seconds, signatures: signatures.length, body: bodySummary(body) };
   }
 
-  /** In whole seconds, the unit of the timestamp, as the services' own libraries count. */
+  /** Compares in whole seconds, the timestamp's unit, as the services' own libraries do. */
   #checkAge({ seconds }: WebhookStamp, now: number): Rejection | null {
     return seconds === undefined ? null : checkAge(seconds * 1000, this.#config, Math.floor(now / 1000) * 1000);
   }
 
   /**
-   * Of what was signed, by no secret: so who drops one of two good signatures
-   * from the header gains no second digest, nor does who sends a webhook again
-   * once another secret stands first. With the path, since a service may send
-   * two paths of one secret the same event.
+   * The digest of the signed data, without a secret: the same webhook has one
+   * digest, whichever of its signatures is sent and whichever secret is first.
+   * The path is part of it, since a service may send one event to two paths.
    */
   #digest({ prefix }: WebhookStamp, body: Buffer): string {
     const { preset, path } = this.#config;

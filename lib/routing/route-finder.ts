@@ -5,7 +5,7 @@ import type { Caller } from './caller';
 import type { RouterRun } from './run';
 import type { RoutingRules } from './rules';
 
-/** Whether a route in what is mounted takes a request, or one in what is mounted within. @param path What the router sees of the path. */
+/** Returns true when a route of the router, or of one within, takes a request. @param path Path beneath the mount path. */
 export function takes(mounted: Mounted, method: string, path: string, rules: RoutingRules): boolean {
   return findRoute(mounted, path, rules, (route) => route.handles(method));
 }
@@ -21,13 +21,13 @@ export function methodsFor(mounted: Mounted, path: string, rules: RoutingRules):
 }
 
 /**
- * Calls back with each route that a path matches, in order, until it returns true; returns whether it did.
- * @param ofApplications Whether routes of applications that are mounted count.
+ * Calls back with each route that a path matches, in order, until `found` returns true. Returns true then.
+ * @param ofApplications True to visit the routes of mounted applications.
  */
 function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications = true, isBehindMount = false): boolean {
   const own = mounted.rulesWithin(rules);
   const lookup = mounted.index(own).lookup(path, isBehindMount);
-  if (!lookup.plan.mayTake) return false;
+  if (!lookup.plan.hasTaker) return false;
   for (const step of lookup.plan.steps) {
     const { layer } = step;
     if (!(layer instanceof Layer)) continue;
@@ -39,28 +39,28 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
       if (found(layer.route as Route)) return true;
       continue;
     }
-    if (findBehind(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
+    if (findInMounted(inner, lookup, lookup.prefix(step, pattern), own, found, ofApplications)) return true;
   }
   return false;
 }
 
-/** What takes a request. */
+/** The route or router that takes a request. */
 export interface Taker {
-  /** Place in the plan of the run that asks; more than it has where it is around that, or there is none. */
-  readonly at: number;
+  /** Index in the plan of the run; Infinity for a taker around it, and for none. */
+  readonly index: number;
   readonly isRouter: boolean;
 }
 
-/** Whether the layer at the cursor of a run is a router that is not entered, since one beside it takes the request. */
-export function standsBack(run: RouterRun, { mounted }: Layer): boolean {
-  if (mounted === undefined || mounted.isApplication || !isBesideRouters(run) || !hasRoutes(mounted)) return false;
+/** Returns true for a router at the run's cursor that yields to a sibling router. */
+export function yieldsToSibling(run: RouterRun, { mounted }: Layer): boolean {
+  if (mounted === undefined || mounted.isApplication || !hasRouterBelow(run) || !hasRoutes(mounted)) return false;
   const at = run.cursor - 1;
-  if (run.taker === null || run.taker.at < at) run.taker = findTaker(run, at);
-  return run.taker.at > at && run.taker.isRouter;
+  if (run.taker === null || run.taker.index < at) run.taker = findTaker(run, at);
+  return run.taker.index > at && run.taker.isRouter;
 }
 
-/** Whether a router stands below what runs, or below a router around it. */
-function isBesideRouters(run: Caller): boolean {
+/** Returns true with a router below the run's cursor, or below a router around. */
+function hasRouterBelow(run: Caller): boolean {
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; here = here.parent) {
     if (here.cursor <= here.lookup.plan.lastRouter) return true;
   }
@@ -68,8 +68,8 @@ function isBesideRouters(run: Caller): boolean {
 }
 
 /**
- * The first that takes the request from there on, then below the routers around. By it a router is not entered (INTERFACE section 4.1):
- * no route in it takes the request, and the next that does belongs to a router beside it. A router without any route is a bundle of
+ * Finds the first taker of the request from there on, then below the routers around. A router is passed over (INTERFACE section 4.1)
+ * when no route in it takes the request, and the next taker belongs to a sibling router. A router without any route is a bundle of
  * middleware, and is entered.
  */
 function findTaker(run: Caller, from: number): Taker {
@@ -87,16 +87,16 @@ function findTaker(run: Caller, from: number): Taker {
       const pattern = lookup.match(step);
       if (pattern === undefined) continue;
       const prefix = lookup.prefix(step, pattern);
-      // A route of a router around it is no sibling's.
-      if (inner === undefined ? handles(layer.route as Route) : findBehind(inner, lookup, prefix, run.rules, handles, false)) {
-        return { at: here === run ? index : Infinity, isRouter: inner !== undefined };
+      // A route of the router around is no sibling's.
+      if (inner === undefined ? handles(layer.route as Route) : findInMounted(inner, lookup, prefix, run.rules, handles, false)) {
+        return { index: here === run ? index : Infinity, isRouter: inner !== undefined };
       }
     }
   }
-  return { at: Infinity, isRouter: false };
+  return { index: Infinity, isRouter: false };
 }
 
-/** Whether a handler of a route is in it, or in a router that is mounted in it. */
+/** Returns true for a router that holds a route with handlers, however deep. */
 export function hasRoutes({ layers }: Mounted): boolean {
   return layers.some((layer) => {
     if (!(layer instanceof Layer)) return layer.route !== undefined;
@@ -105,7 +105,7 @@ export function hasRoutes({ layers }: Mounted): boolean {
   });
 }
 
-function findBehind(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
+function findInMounted(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {
   const rest = path.slice(prefix.length);
   const isSlashSent = rest.startsWith('/');
   return findRoute(mounted, isSlashSent ? rest : `/${rest}`, rules, found, ofApplications, prefix === '' ? isBehindMount : isSlashSent);
