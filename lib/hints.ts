@@ -3,18 +3,18 @@ import type { IncomingMessage } from 'node:http';
 import { placeIn } from './call-site';
 import { read } from './errors';
 
-/** What V8 says of a call of what is no function. */
+/** V8's message for a call of a value that is no function. */
 const CALL = /^(\w+)\.(\w+) is not a function$/;
 
 /** Longest message that is looked at, in UTF-16 units: one may hold what a client has sent. */
 const LONGEST = 200;
 
-/** What other frameworks call on the request, or on the one object that they give a handler. */
+/** Calls of other frameworks on the request, and the member to use instead. */
 const OF_REQUESTS: Readonly<Record<string, string>> = {
   json: 'req.body', text: 'req.body', formData: 'req.body', parseBody: 'req.body', arrayBuffer: 'req.rawBody', blob: 'req.rawBody', param: 'req.params',
 };
 
-/** What they call to answer. */
+/** Calls of other frameworks that answer, and the call to use instead. */
 const OF_RESPONSES: Readonly<Record<string, string>> = {
   code: 'res.status(code)', json: 'res.json(data)', text: 'res.send(text)', html: 'res.send(html)', body: 'res.send(data)', set: 'res.locals.name = value',
   throw: 'throw new HttpError(status, code, message)', assert: 'throw new HttpError(status, code, message)', notFound: 'res.status(404)', redirect: 'res.redirect(url)',
@@ -25,7 +25,7 @@ export interface Hint {
   readonly hint?: string;
 }
 
-/** What to write instead of a call that V8 has refused, where it is one that Fastify, Koa or Hono know; for the log. */
+/** Advice for a call that V8 has refused and Fastify, Koa or Hono know; for the log. */
 function hintForCall(error: unknown): string | undefined {
   const message = read(error, 'message');
   const [, receiver = '', method = ''] = (typeof message === 'string' && message.length <= LONGEST && CALL.exec(message)) || [];
@@ -33,14 +33,14 @@ function hintForCall(error: unknown): string | undefined {
   return Object.hasOwn(table, method) ? `a handler is given (req, res, next): write ${table[method] as string}` : undefined;
 }
 
-/** What V8 says of a member that is read or set of undefined, and of one that is taken out of it, whose text it shows. */
+/** V8's messages for a member of undefined: read or set, and destructured, which names the source text. */
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.*)'\)$/s;
 const TAKEN_OUT = /^Cannot destructure (?:property '[^']*' of )?'(?:\w+\.)?(\w+)' as it is undefined\.$/;
 
-/** What the text of a line ends with, up to where V8 points, and without the name of what was read or set. */
+/** Matches the end of a line up to V8's position, without the name of the member. */
 const HOLDER = /(?<![\w$])([\w$]+)\s*(?:[?!]?\.|\[[^\]]*|:\s*\{[^{}]*)?$/;
 
-/** What sets members of a request that are undefined without it; `body` depends on the request. */
+/** Middleware that sets members of a request; `body` depends on the request. */
 const SET_BY: Readonly<Record<string, string>> = {
   cookies: 'put app.use(cookieParser()), of the package cookie-parser, above it',
   signedCookies: 'put app.use(cookieParser(secret)), of the package cookie-parser, above it',
@@ -49,7 +49,7 @@ const SET_BY: Readonly<Record<string, string>> = {
   files: 'put upload.array(name), of the package multer, before it; the request must be multipart',
 };
 
-/** The member of a request that an error was raised for, since it is undefined, and what to write; reads the line of the program that has raised it. */
+/** Advice for a TypeError about an undefined member of the request. Reads the program's line that has thrown. */
 export function hintForMember(error: unknown, request: IncomingMessage): string | undefined {
   const message = read(error, 'message');
   if (read(error, 'name') !== 'TypeError' || typeof message !== 'string' || message.length > LONGEST) return undefined;
@@ -84,7 +84,7 @@ function parserFor({ headers }: IncomingMessage): string {
   return `nothing has parsed a body of ${type}; put app.use(${parser}), which waypost exports, above it`;
 }
 
-/** What JSON.stringify says of data that it does not write. */
+/** JSON.stringify's messages for data that it refuses. */
 const UNWRITTEN = /BigInt|circular/;
 
 /** The member of the data that JSON.stringify has refused, and what to write. */
@@ -120,16 +120,16 @@ function unwritten(data: unknown): { readonly path: string; readonly kind: strin
   return found;
 }
 
-/** What Node says of an answer behind another. */
+/** Node's codes for an answer behind another. */
 const SECOND: readonly unknown[] = ['ERR_HTTP_HEADERS_SENT', 'ERR_STREAM_WRITE_AFTER_END'];
 
-/** What to write instead of what an error was raised for while a request was answered. @param first Where its first answer was sent from. */
+/** Advice for an error while a request is answered. @param first Place of the first answer. */
 export function hintForFailure(error: unknown, first: string | undefined): Hint {
   const hint = hintForCall(error) ?? (first !== undefined && SECOND.includes(read(error, 'code')) ? `the first answer was sent at ${first}: return behind it` : undefined);
   return hint === undefined ? {} : { hint };
 }
 
-/** What to write where a server can't listen. */
+/** Advice for a server that can't listen, by the system's code. */
 const UNHEARD: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process has the port: name another by the environment variable PORT or start(port), or write start(0) for any free one',
   EACCES: 'the system keeps the port, as it does those below 1024: name another by the environment variable PORT or start(port)',
@@ -148,7 +148,7 @@ interface RefusedRequest {
   readonly target: string;
 }
 
-/** What to write where a signature was refused. @param debug Whether the log shows what was compared. */
+/** Advice for a request whose signature was refused. @param debug Whether the log shows what was compared. */
 export function hintForSignature({ method, headers, target }: RefusedRequest, debug: boolean): Hint {
   if (method === 'OPTIONS' && headers['access-control-request-method'] !== undefined) {
     const path = JSON.stringify(target.replace(/[?#].*/s, '').slice(0, LONGEST));
@@ -157,10 +157,10 @@ export function hintForSignature({ method, headers, target }: RefusedRequest, de
   return debug ? {} : { hint: 'the option debug: true, beside secret, logs what the server has taken for signed' };
 }
 
-/** What Node's server has, and a promise of it does not. */
+/** Methods of Node's server that a promise of it lacks. */
 const OF_SERVERS = ['address', 'close', 'on', 'once'] as const;
 
-/** Has a promise of a server say that it is to be waited for, where the server's methods are called on it. */
+/** Lets a promise of a server throw advice where a method of the server is called on it. */
 export function hintingPromise<T>(promise: Promise<T>): Promise<T> {
   return Object.defineProperties(promise, Object.fromEntries(OF_SERVERS.map((name) => [name, {
     value: (): never => { throw new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`); },

@@ -10,7 +10,7 @@ import type { SafeLog } from '../log/safe-log';
 /** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
 const SLOW_AFTER = 10_000;
 
-/** Requests of a second that are watched for hints alone where nobody has named an environment: more than an author sends by hand, few enough to cost a busy server nothing. */
+/** Requests of a second that are watched for hints where no environment is named. */
 const SAMPLE = 100;
 
 /** Warns of unanswered requests, and answers for handlers that exceed the timeout. */
@@ -37,7 +37,7 @@ export class HandlerTimeout implements Watchman {
     this.#answer = answer;
   }
 
-  /** Whether a request is to be watched; asked once for each. */
+  /** Decides if a request is watched; asked once for each. */
   takes(): boolean {
     return this.#watchesAll || (this.#left > 0 && this.#sampled());
   }

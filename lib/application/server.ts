@@ -21,7 +21,7 @@ export type NodeServer = HttpServer | HttpsServer;
 
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** The address to ask for, where any of this machine's is heard that by its own name. */
+/** The URL of an address; one of this machine is `localhost`. */
 function urlOf(address: AddressInfo | string | null, isSecure: boolean): string {
   if (address === null || typeof address === 'string') return String(address);
   const host = ['::', '0.0.0.0', '::1', '127.0.0.1'].includes(address.address) ? 'localhost' : address.family === 'IPv6' ? `[${address.address}]` : address.address;

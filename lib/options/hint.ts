@@ -8,10 +8,10 @@ export interface UnknownOption {
   readonly key: string;
 }
 
-/** What other packages call an option. */
+/** Names of options in other packages. */
 const SYNONYMS: Readonly<Record<string, string>> = { key: 'secret', password: 'secret', token: 'secret', tolerance: 'maxAge', ttl: 'maxAge', hash: 'algorithm' };
 
-/** The name that another package's stands for, where it is among those; undefined for none. */
+/** The name that another package's name means, if it is among those. */
 export function synonymOf(key: string, names: readonly string[]): string | undefined {
   return names.find((name) => Object.hasOwn(SYNONYMS, key) && name === SYNONYMS[key]);
 }

@@ -7,7 +7,7 @@ import type {
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
 export interface ResolvedOptions {
   readonly env: string;
-  /** Whether hints for the program's author are logged: in development, and where nobody has named an environment. */
+  /** Logs hints for the program's author: in development, and where nobody has named an environment. */
   readonly hints: boolean;
   readonly etag: false | 'weak' | 'strong';
   readonly logging: ResolvedLogging;
