@@ -37,7 +37,7 @@ function hintForCall(error: unknown): string | undefined {
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.*)'\)$/s;
 const TAKEN_OUT = /^Cannot destructure (?:property '[^']*' of )?'(?:\w+\.)?(\w+)' as it is undefined\.$/;
 
-/** Matches the end of a line up to V8's position, without the name of the member. */
+/** Matches the end of a line up to V8's position, less the member's name. */
 const HOLDER = /(?<![\w$])([\w$]+)\s*(?:[?!]?\.|\[[^\]]*|:\s*\{[^{}]*)?$/;
 
 /** Middleware that sets members of a request; `body` depends on the request. */
@@ -160,7 +160,7 @@ export function hintForSignature({ method, headers, target }: RefusedRequest, de
 /** Methods of Node's server that a promise of it lacks. */
 const OF_SERVERS = ['address', 'close', 'on', 'once'] as const;
 
-/** Lets a promise of a server throw advice where a method of the server is called on it. */
+/** Lets a promise of a server throw advice where its methods are called. */
 export function hintingPromise<T>(promise: Promise<T>): Promise<T> {
   return Object.defineProperties(promise, Object.fromEntries(OF_SERVERS.map((name) => [name, {
     value: (): never => { throw new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`); },
