@@ -29,14 +29,18 @@ export class CallSite {
 
   /** File, line and column, as editors and terminals open them; undefined where the stack does not tell. */
   get place(): string | undefined {
-    const { stack } = this.#trace;
-    if (typeof stack !== 'string') return undefined;
-    for (const line of stack.split('\n')) {
-      const [, file] = /^ +at (?:.*\()?(.*:\d+:\d+)\)?$/.exec(line) ?? [];
-      if (file !== undefined && !file.startsWith('node:') && !pathOf(file).startsWith(OWN)) return pathOf(file);
-    }
-    return undefined;
+    return placeIn(this.#trace.stack);
   }
+}
+
+/** The first place of a stack that is neither waypost's nor Node's: file, line and column. */
+export function placeIn(stack: unknown): string | undefined {
+  if (typeof stack !== 'string') return undefined;
+  for (const line of stack.split('\n')) {
+    const [, file] = /^ +at (?:.*\()?(.*:\d+:\d+)\)?$/.exec(line) ?? [];
+    if (file !== undefined && !file.startsWith('node:') && !pathOf(file).startsWith(OWN)) return pathOf(file);
+  }
+  return undefined;
 }
 
 function pathOf(file: string): string {

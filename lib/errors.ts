@@ -8,7 +8,8 @@ import { types } from 'node:util';
  */
 export const ERRORS = {
   DISPUTED_PATH: { status: 400, message: 'The request target can be read as two paths' },
-  INVALID_HOST: { status: 400, message: 'The Host header must be one host, with or without a port' },
+  INVALID_HOST: { status: 400, message: 'The Host header, and a host in the target, must be one host, with or without a port' },
+  ENDLESS_BODY: { status: 400, message: 'The transfer coding of the request does not tell where its body ends' },
   MALFORMED_PATH: { status: 400, message: 'The request path holds malformed percent-encoding' },
   MALFORMED_BODY: { status: 400, message: 'The request body could not be parsed' },
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },

@@ -93,3 +93,14 @@ test('each file of dist/late may be loaded first', async () => {
 test('the file that every server loads has at most 380 KB', () => {
   expect(statSync(join(ROOT, 'dist/index.js')).size).toBeLessThan(380_000);
 });
+
+test('every package that is installed with waypost supports Node 20, and can be required there', () => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as { packages: Record<string, { dev?: boolean; devOptional?: boolean; optional?: boolean; peer?: boolean; engines?: { node?: string } }> };
+  const installed = Object.entries(packages).filter(([path, { dev, devOptional, optional, peer }]) => path !== '' && dev !== true && devOptional !== true && optional !== true && peer !== true);
+  expect(installed.length).toBeGreaterThan(Object.keys(dependencies).length);
+  const others = installed.filter(([path, { engines }]) => {
+    const { type, exports } = JSON.parse(readFileSync(join(ROOT, path, 'package.json'), 'utf8')) as { type?: string; exports?: unknown };
+    return (type === 'module' && !(JSON.stringify(exports) ?? '').includes('"require"')) || /^\D*(?:2[1-9]|[3-9]\d)/.test(engines?.node ?? '');
+  });
+  expect(others.map(([path]) => path)).toEqual([]);
+});

@@ -37,7 +37,7 @@ function formatter({ directory = ROOT, colours = false } = {}): ReturnType<typeo
 function formatted(write: (logger: pino.Logger) => void, options: Parameters<typeof formatter>[0] = {}): string {
   const format = formatter(options);
   let text = '';
-  write(pino({ level: 'trace' }, { write: (line: string) => void (text += format?.(line) ?? '') }));
+  write(pino({ level: 'trace' }, { write: (line: string) => void (text += format(line)) }));
   return text;
 }
 
@@ -46,11 +46,14 @@ describe('what a client has sent', () => {
   const hostile = fc.oneof(anyCharacter, fc.constantFrom('\n', '\r', '\x1b[2J', '\x9b31m', '\x07', '\x7f', '\u202e', '\u2028', '\\u001b', '"', '12:00:00.000 INFO  forged\n'));
   const text = fc.array(hostile, { maxLength: 8 }).map((parts) => parts.join(''));
 
-  test('is shown by pino-pretty without what a terminal obeys, and forges no line', () => {
+  test.each([
+    ['pino-pretty', ROOT, /^\[[\d:.]+\] ERROR: asked for /],
+    ['waypost itself', PLAIN, /^error: asked for /],
+  ])('is shown by %s without what a terminal obeys, and forges no line', (_, directory, shape) => {
     fc.assert(fc.property(text, (sent) => {
-      const shown = formatted((logger) => logger.child({ reqId: sent }).error({ url: sent, [`x${sent}`]: { [sent]: [sent] }, err: new Error(sent) }, `asked for ${sent}`));
+      const shown = formatted((logger) => logger.child({ reqId: sent }).error({ url: sent, [`x${sent}`]: { [sent]: [sent] }, err: new Error(sent) }, `asked for ${sent}`), { directory });
       expect(shown).not.toMatch(OBEYED);
-      expect(shown.trimEnd().split('\n').filter((line) => !line.startsWith('    '))).toEqual([expect.stringMatching(/^\[[\d:.]+\] ERROR: asked for /)]);
+      expect(shown.trimEnd().split('\n').filter((line) => !line.startsWith('    '))).toEqual([expect.stringMatching(shape)]);
     }), { numRuns: 300 });
   });
 });
@@ -63,7 +66,11 @@ describe('pino-pretty', () => {
   });
 
   test.each([PLAIN, BROKEN])('that a program does not have, or can not load, is gone without', (directory) => {
-    expect(formatter({ directory })).toBeUndefined();
+    const write = (logger: pino.Logger): void => {
+      logger.info({ a: 1, b: { c: 'd' } }, 'hello');
+      logger.error({ err: Object.assign(new Error('broken'), { stack: 'Error: broken\n    at one' }) });
+    };
+    expect(formatted(write, { directory })).toBe('info: hello a=1 b={"c":"d"}\nerror: broken\n    Error: broken\n        at one\n');
   });
 });
 
@@ -96,9 +103,15 @@ describe('a program', () => {
   });
 
   test.each([
-    ['without pino-pretty', '{}', {}],
+    ['in development', { env: 'development' }],
+    ['of no environment', { env: '' }],
+  ])('%s on a terminal, without pino-pretty, writes text by itself', async (_, how) => {
+    expect(await run('{}', how)).toEqual([expect.stringMatching(/^info: Request completed method="GET" url="\/a" /), 'info: the end text="a b"']);
+  });
+
+  test.each([
     ['in production on a terminal', '{}', { env: 'production' }],
-    ['of no environment on a terminal', '{}', { env: '' }],
+    ['of no environment without a terminal', '{}', { env: '', terminal: false }],
     ['in development without a terminal', '{}', { terminal: false }],
     ["whose option says production, on a developer's terminal", "{ env: 'production' }", {}],
   ] as const)('%s writes JSON', async (_, options, how) => {

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type Application, createServer, type CreateServerOptions, type Logger } from 'waypost';
-import { FROM_LIB } from './support/child-program';
+import { FROM_LIB, ROOT } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -160,6 +162,24 @@ test('what is logged of a request holds no header and no body', async () => {
   }), { logging: { logger } });
   await ask(port, '/', { method: 'POST', body: '{"password":"hunter2"}', headers: { authorization: 'Bearer secret-token', 'content-type': 'application/json' } });
   expect(logger.text).not.toMatch(/hunter2|secret-token/);
+});
+
+describe('the line of the start', () => {
+  const SECURE = { key: readFileSync(join(ROOT, 'demo/tls/demo-only-key.pem')), cert: readFileSync(join(ROOT, 'demo/tls/demo-only-cert.pem')) };
+  test.each<[unknown, RegExp, CreateServerOptions['server']?]>([
+    [{ port: 0 }, /at http:\/\/localhost:\d+$/],
+    [{ port: 0, host: '127.0.0.1' }, /at http:\/\/localhost:\d+$/],
+    [{ port: 0, host: '::1' }, /at http:\/\/localhost:\d+$/],
+    [{ port: 0, host: '127.0.0.2' }, /at http:\/\/127\.0\.0\.2:\d+$/],
+    [{ port: 0 }, /at https:\/\/localhost:\d+$/, { https: SECURE }],
+    [{ path: join(tmpdir(), `waypost-line-${process.pid}.sock`) }, /at \/.*waypost-line-\d+\.sock$/],
+  ])('of %j says %s', async (target, said, server = {}) => {
+    const log = new LogRecorder();
+    const app = createServer({ server, logging: { logger: log } });
+    await app.start(target as { port: number });
+    await app.close();
+    expect(log.messages('info')).toEqual([expect.stringMatching(said), 'The server has stopped']);
+  });
 });
 
 describe('logging: false', () => {

@@ -35,8 +35,9 @@ describe('defaults', () => {
   test('of every option', () => {
     expect(resolve()).toEqual({
       env: 'production',
+      hints: true,
       etag: false,
-      logging: { level: 'info', logger: undefined, requestId: false, requests: 'debug', slowAfter: 0 },
+      logging: { level: 'info', logger: undefined, requestId: false, requests: 'debug', slowAfter: undefined },
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
@@ -65,12 +66,13 @@ describe('defaults', () => {
   });
 
   test.each([
-    [{}, {}, 'production'],
-    [{}, { NODE_ENV: '' }, 'production'],
-    [{}, { NODE_ENV: 'staging' }, 'staging'],
-    [{ env: 'development' }, { NODE_ENV: 'staging' }, 'development'],
-  ])('env of %j in %j is %s', (given, environment, expected) => {
-    expect(resolve(given, environment).env).toBe(expected);
+    [{}, {}, 'production', true],
+    [{}, { NODE_ENV: '' }, 'production', true],
+    [{}, { NODE_ENV: 'staging' }, 'staging', false],
+    [{ env: 'production' }, {}, 'production', false],
+    [{ env: 'development' }, { NODE_ENV: 'staging' }, 'development', true],
+  ])('env of %j in %j is %s, and hints are logged: %s', (given, environment, env, hints) => {
+    expect(resolve(given, environment)).toMatchObject({ env, hints });
   });
 
   test.each([

@@ -88,7 +88,7 @@ describe('a body in a transfer coding besides chunked', () => {
 
   test('is refused in HTTP/1.0, which has none', async () => {
     const port = await running.app(routes);
-    expect(await Wire.tell(port, told('/a', ['Transfer-Encoding: chunked', 'Connection: keep-alive'], '1.0'))).toMatch(/^HTTP\/1\.1 501 /);
+    expect(await Wire.tell(port, told('/a', ['Transfer-Encoding: chunked', 'Connection: keep-alive'], '1.0'))).toMatch(/^HTTP\/1\.1 400 /);
     expect(seen).toEqual([]);
   });
 

@@ -105,6 +105,63 @@ describe('in development a value that nobody sends is warned of', () => {
   });
 });
 
+describe('where nobody has named an environment', () => {
+  /** An application made while NODE_ENV is unset. */
+  function unnamed(options: CreateServerOptions = {}): { logger: WarningLog; app: Application } {
+    const logger = new WarningLog();
+    const named = process.env['NODE_ENV'];
+    delete process.env['NODE_ENV'];
+    try {
+      return { logger, app: createServer({ ...options, logging: { logger, ...options.logging } }) };
+    } finally {
+      process.env['NODE_ENV'] = named;
+    }
+  }
+
+  test('hints are logged, the start says so, and clients are shown what production shows', async () => {
+    const { logger, app } = unnamed();
+    app.get('/list', () => []).get('/', () => { throw new Error('of the inside'); });
+    const port = await running.start(app);
+    expect(logger.messages('info')).toEqual([expect.stringMatching(/^NODE_ENV is not set: .* Set it to development or production$/), expect.stringContaining('The server has started at ')]);
+    expect(await leaveAfter(logger, port, '/list', 1)).toEqual([expect.stringContaining('returned an array, and neither answered nor called next()')]);
+    expect((await ask(port, '/')).body).toBe('{"error":"Internal Server Error","message":"Internal Server Error"}');
+    expect(app.get('env')).toBe('production');
+  });
+
+  test.each(['production', 'development', 'test'])('with NODE_ENV=%s the start says nothing of it', async (env) => {
+    const logger = new WarningLog();
+    await running.start(createServer({ env, logging: { logger } }));
+    expect(logger.messages('info')).toEqual([expect.stringContaining('The server has started at ')]);
+  });
+
+  const values = (count: number): ((app: Application) => void) => (app) => {
+    // Registered in places of their own, each of which is warned of once.
+    for (let at = 0; at < count; at++) app.get(`/${at}`, () => 'value');
+  };
+  test.each<[string, CreateServerOptions, number]>([
+    ['100 requests of each second', {}, 100],
+    ['every request where logging.slowAfter is given', { logging: { slowAfter: 60_000 } }, 150],
+    ['every request where server.handlerTimeout is given', { server: { handlerTimeout: 60_000 } }, 150],
+  ])('%s are watched', async (_, options, expected) => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    try {
+      const { logger, app } = unnamed(options);
+      values(160)(app);
+      const send = async (from: number, to: number): Promise<number> => {
+        for (let at = from; at < to; at++) void app.inject(`/${at}`);
+        // In turns: the request, its handler, what it has come to.
+        for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+        return logger.messages('warn').length;
+      };
+      expect(await send(0, 150)).toBe(expected);
+      jest.advanceTimersByTime(1000);
+      expect(await send(150, 160)).toBe(expected + 10);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
 describe('logging.slowAfter warns of a request that is open without an answer', () => {
   test.each<[string, Handler, RegExp]>([
     ['has returned nothing', function quiet() {}, /^A request is open for more than 20 ms without an answer: the route handler quiet of GET \/:id \(.*spec\.ts:\d+:\d+\) has returned nothing, and has neither answered nor called next\(\)$/],

@@ -37,11 +37,11 @@ function bytesOf(http: string): string {
     .replace(/\$\{'(.*?)'\.repeat\((\d+)\)\}/g, (_, part: string, times: string) => part.repeat(Number(times)));
 }
 
-/** A request as a listener meets it, and whether its body is in a coding that Node does not take off. */
+/** A request as a listener meets it, and whether waypost refuses its body's coding, or user information in its target. */
 interface Met {
   readonly head: unknown;
   body: string;
-  readonly coded: boolean;
+  readonly refused: boolean;
 }
 
 class Meetings {
@@ -49,7 +49,7 @@ class Meetings {
 
   readonly listener = (req: IncomingMessage, res: ServerResponse): void => {
     const { method, headers, rawHeaders, httpVersion } = req;
-    const met = { head: { method, target: (req as { originalUrl?: string }).originalUrl ?? req.url, headers, rawHeaders, httpVersion }, body: '', coded: isCoded(req) };
+    const met = { head: { method, target: (req as { originalUrl?: string }).originalUrl ?? req.url, headers, rawHeaders, httpVersion }, body: '', refused: isCoded(req) || /^\w+:\/\/[^/]*@/.test(req.url ?? '') };
     this.all.push(met);
     req.setEncoding('latin1').on('data', (text: string) => (met.body += text));
     req.on('error', () => undefined);
@@ -93,13 +93,13 @@ test.each(vectors)('$name: what is let in is what Node lets in, and nothing behi
   const [expected, got] = [await tell(ports[0], input), await tell(ports[1], input)];
   const [met, mine] = [plain.take(), own.take()];
   if (strict) expect(mine.length).toBeLessThanOrEqual(heads);
-  const coded = met.findIndex((one) => one.coded);
-  if (coded === -1) {
+  const refused = met.findIndex((one) => one.refused);
+  if (refused === -1) {
     expect([mine, got]).toEqual([met, expected]);
     return;
   }
-  // One in a coding is refused, and none behind it is met.
-  expect(mine).toEqual(met.slice(0, coded));
-  expect(got).toMatch(/HTTP\/1\.1 501 Not Implemented\r\n[^]*$/);
-  expect(got.split('HTTP/1.1 ')).toHaveLength(coded + 2);
+  // One is refused, and none behind it is met.
+  expect(mine).toEqual(met.slice(0, refused));
+  expect(got).toMatch(/HTTP\/1\.1 (?:400 Bad Request|501 Not Implemented)\r\n[^]*$/);
+  expect(got.split('HTTP/1.1 ')).toHaveLength(refused + 2);
 });

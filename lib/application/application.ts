@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { hintingPromise } from '../hints';
 import { ConfiguredApplication, kConfigure, kRules, kShared } from './configured-application';
 import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
@@ -114,7 +115,7 @@ export class Application extends ConfiguredApplication {
     const app = ((req: IncomingMessage, res: ServerResponse, next?: NextFunction): void => app.handle(req, res, next)) as unknown as Application;
     Object.setPrototypeOf(app, new.target.prototype);
     const options = resolveOptions(given, process.env, asExpress);
-    const own = createLogger({ ...options.logging, env: options.env });
+    const own = createLogger({ ...options.logging, hints: options.hints });
     const logger = new SafeLog(own);
     app[kConfigure](options, logger, asExpress);
     Object.defineProperty(app, kParts, { value: partsOf(app, options, own, logger, asExpress ? { port: given?.server?.port ?? 0, host: options.server.host } : options.server) });
@@ -183,7 +184,7 @@ export class Application extends ConfiguredApplication {
     });
     const { callback } = call;
     if (callback !== undefined) started.then((server) => callback.call(server), callback);
-    return started;
+    return hintingPromise(started);
   }
 
   /**
@@ -321,7 +322,7 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
   const { requestSignature, webhooks } = options.security;
-  const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options.security, options.routing, logger);
+  const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options, logger);
   const upgrades = late(() => new (upgrading().Upgrades)(hooks, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
   const listener = new Listener(options.server, logger, app, {
     IncomingMessage: classes.Request as unknown as typeof IncomingMessage,
@@ -372,6 +373,8 @@ class MountedApplication implements Mounted {
 /** As in Express, the server calls `app` itself, which may be a wrapper. */
 function listen(app: Application, call: ListenCall): NodeServer {
   announce(app);
+  const { options: { env, hints }, logger } = app[kParts];
+  if (hints && env !== 'development') logger.info('NODE_ENV is not set: clients are shown what production shows, and hints are logged. Set it to development or production');
   return app[kParts].listener.listen(call, app);
 }
 

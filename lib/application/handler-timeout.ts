@@ -1,30 +1,50 @@
 import { HttpError } from '../errors';
+import { hintForMember } from '../hints';
+import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
 import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 
+/** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
+const SLOW_AFTER = 10_000;
+
+/** Requests of a second that are watched for hints where no environment is named. */
+const SAMPLE = 100;
+
 /** Warns of unanswered requests, and answers for handlers that exceed the timeout. */
 export class HandlerTimeout implements Watchman {
-  /** True if requests are watched. */
-  readonly isWatching: boolean;
+  readonly #watchesAll: boolean;
+  /** Requests that are still watched within this second. */
+  #left: number;
   readonly #slowAfter: number;
   readonly #limit: number;
-  readonly #isDevelopment: boolean;
+  readonly #hints: boolean;
   readonly #logger: SafeLog;
   readonly #answer: (watch: RequestWatch, error: HttpError) => void;
   /** Places already warned of. */
   readonly #told = new Set<string>();
 
   /** @param answer Answers with the error instead of the handlers. */
-  constructor({ env, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
-    this.#slowAfter = logging.slowAfter;
+  constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
+    this.#slowAfter = logging.slowAfter ?? (hints ? SLOW_AFTER : 0);
     this.#limit = server.handlerTimeout;
-    this.#isDevelopment = env === 'development';
-    this.isWatching = this.#isDevelopment || this.#slowAfter > 0 || this.#limit > 0;
+    this.#hints = hints;
+    this.#watchesAll = env === 'development' || (logging.slowAfter ?? 0) > 0 || this.#limit > 0;
+    this.#left = hints ? SAMPLE : 0;
     this.#logger = logger;
     this.#answer = answer;
+  }
+
+  /** Decides if a request is watched; asked once for each. */
+  takes(): boolean {
+    return this.#watchesAll || (this.#left > 0 && this.#sampled());
+  }
+
+  #sampled(): boolean {
+    if (this.#left-- === SAMPLE) setTimeout(() => (this.#left = SAMPLE), 1000).unref();
+    return true;
   }
 
   get mayAnswer(): boolean {
@@ -32,6 +52,7 @@ export class HandlerTimeout implements Watchman {
   }
 
   begun(watch: RequestWatch): NodeJS.Timeout | undefined {
+    if (this.#hints) keepFirstAnswer(watch.response);
     return this.#slowAfter > 0 ? setTimeout(() => this.#slow(watch), this.#slowAfter).unref() : undefined;
   }
 
@@ -39,8 +60,14 @@ export class HandlerTimeout implements Watchman {
     return this.#limit > 0 ? setTimeout(() => this.#late(watch), this.#limit).unref() : undefined;
   }
 
+  failed(run: HandlerTrace, error: unknown): void {
+    if (!this.#hints || this.#told.has(String(run))) return;
+    const hint = hintForMember(error, run.request);
+    if (hint !== undefined) this.#warn(run, `The ${String(run)} has failed since ${hint}`, loggedRequest(run.request));
+  }
+
   returned(run: HandlerTrace): void {
-    if (!this.#isDevelopment) return;
+    if (!this.#hints) return;
     const advice = adviceFor(run);
     if (advice === undefined) return;
     // In the same turn it may still answer, or go on.

@@ -5,6 +5,8 @@ import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
+import { firstAnswerOf } from '../http/first-answer';
+import { hintForFailure } from '../hints';
 import { HostCheck } from '../http/host';
 import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
@@ -163,7 +165,7 @@ export class RequestWay implements RunHost {
   }
 
   #watch(req: Request, res: Response): RequestWatch | null {
-    return this.#handlerTimeout.isWatching ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
+    return this.#handlerTimeout.takes() ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
   }
 
   /** Routes a path without its suffix if no route takes it as sent. An outer application decides for itself. */
@@ -269,7 +271,7 @@ export class RequestWay implements RunHost {
   #failed(req: Request, res: Response, error: unknown): void {
     RequestWatch.over(req)?.failed(error);
     if (res.writableEnded) {
-      this.#logger.error({ err: error, ...loggedRequest(req) }, 'An error was raised after the response had ended');
+      this.#logger.error({ err: error, ...loggedRequest(req), ...hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
       return;
     }
     // A mounted Express application may have replaced the prototypes.

@@ -1,8 +1,9 @@
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
+import { hintForListening } from '../hints';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
@@ -20,6 +21,13 @@ const upgrading = late(() => require('./upgrade') as typeof import('./upgrade'))
 export type NodeServer = HttpServer | HttpsServer;
 
 type NodeUpgradeListener = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/** The URL of an address; one of this machine is `localhost`. */
+function urlOf(address: AddressInfo | string | null, isSecure: boolean): string {
+  if (address === null || typeof address === 'string') return String(address);
+  const host = ['::', '0.0.0.0', '::1', '127.0.0.1'].includes(address.address) ? 'localhost' : address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return `http${isSecure ? 's' : ''}://${host}:${address.port}`;
+}
 
 /** Grace of `close` for a first request under way on a new connection, in milliseconds. */
 const UNASKED = 500;
@@ -79,7 +87,7 @@ export class Listener {
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
       this.#servers.delete(server);
-      this.#logger.error({ err: error }, 'The server could not listen');
+      this.#logger.error({ err: error, ...hintForListening(error) }, 'The server could not listen');
       // Node throws an error that nobody listens for; this listener must not hide it.
       if (server.listenerCount('error') === 0) throw error;
     };
@@ -151,7 +159,7 @@ export class Listener {
     this.#servers.set(server, true);
     this.#writeTimeout.start(server);
     const address = server.address();
-    this.#logger.info({ address }, 'The server has started');
+    this.#logger.info({ address }, `The server has started at ${urlOf(address, this.#settings.https !== undefined)}`);
     if (!this.#settings.handleSignals || this.#signal !== null) return;
     this.#signal = () => void this.close(GRACE).catch((error: unknown) => this.#logger.error({ err: error }, 'The servers could not be closed'));
     process.once('SIGINT', this.#signal);

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { hintForFailure } from '../hints';
 import { isFresh } from './etag';
+import { firstAnswerOf } from './first-answer';
 import { requestOf } from './logged-request';
 import { fieldsOf, isAscii } from './node/header-fields';
 import { isBodiless } from './own-answer';
@@ -101,5 +103,5 @@ export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error:
 
 function reportLateWrite(this: void, res: ConfiguredResponse, { logger }: ResponseSettings, error: Error): void {
   if (res.listenerCount('error') > 1) return;
-  logger.error({ err: error, ...requestOf(res) }, 'Data was written after the response had ended');
+  logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'Data was written after the response had ended');
 }

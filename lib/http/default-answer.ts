@@ -5,12 +5,13 @@ import { isExposed } from '../exposure';
 import { pathOf } from '../target/target';
 import { forgetFraming } from './answer';
 import { closeBehind, destroyAfter } from './connection';
-import { hintForCall } from './foreign-call';
+import { firstAnswerOf } from './first-answer';
+import { hintForData, hintForFailure } from '../hints';
 import { refusedBody, requestOf } from './logged-request';
 import { JSON_TYPE } from './media-type';
 import { forgetHead } from './node/head-marks';
 import { type AnswerField, cutOff, sendOwn } from './own-answer';
-import { type ErrorWatch, kOriginalMethod, kOriginalUrl, kWatch } from './request-state';
+import { kOriginalMethod, kOriginalUrl, watches } from './request-state';
 import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings, settingsOf } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
 
@@ -30,9 +31,9 @@ const NO_FIELDS: readonly AnswerField[] = [];
 const LINGER = 2000;
 
 /** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before; in an Express program, its error middleware does. */
-export function refuse<R extends ConfiguredResponse & { [kFail](error: unknown): void }>(res: R, error: unknown): R {
+export function refuse<R extends ConfiguredResponse & { [kFail](error: unknown): void }>(res: R, error: unknown, data?: unknown): R {
   if (res[kSettings].asExpress === true) res[kFail](error);
-  else sendFailure(res, error, new SerializationReport(res));
+  else sendFailure(res, error, new SerializationReport(res, data));
   return res;
 }
 
@@ -110,8 +111,7 @@ function answerRefusal(res: ConfiguredResponse, status: number, method: string, 
 }
 
 function logFailure(res: ConfiguredResponse, error: unknown): void {
-  const hint = hintForCall(error);
-  res[kSettings].logger.error({ err: error, ...requestOf(res), ...(hint === undefined ? {} : { hint }) }, 'The response failed');
+  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
 }
 
 /** What a client is at fault for goes unlogged, but for what an option of the program's decides. */
@@ -136,9 +136,12 @@ export class SerializationReport implements FailureReport {
   readonly #res: ConfiguredResponse;
   /** Taken at once: by the time it fails, another framework may have put its own prototype on. */
   readonly #settings: ResponseSettings;
+  readonly #data: unknown;
 
-  constructor(res: ConfiguredResponse) {
+  /** @param data What could not be written, where a hint may name its member. */
+  constructor(res: ConfiguredResponse, data?: unknown) {
     this.#res = res;
+    this.#data = data;
     this.#settings = settingsOf(res);
   }
 
@@ -151,9 +154,9 @@ export class SerializationReport implements FailureReport {
   }
 
   onError(error: unknown): void {
-    this.#settings.logger.error({ err: error, ...requestOf(this.#res) }, 'The response data could not be serialized');
-    const { req } = this.#res as { req?: { [kWatch]?: ErrorWatch } };
-    req?.[kWatch]?.failed(error);
+    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hintForData(error, this.#data) }, 'The response data could not be serialized');
+    const { req } = this.#res as { req?: object };
+    if (req !== undefined) watches.get(req)?.failed(error);
   }
 }
 

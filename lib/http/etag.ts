@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { etag, fresh } from '../packages';
 
 /** Makes an entity tag for a body (RFC 9110 section 8.8.3), or none. */
@@ -25,5 +25,13 @@ export function isFresh(res: ServerResponse): boolean {
   if (method !== 'GET' && method !== 'HEAD' && method !== 'QUERY') return false;
   const status = res.statusCode;
   if ((status < 200 || status > 299) && status !== 304) return false;
-  return fresh()(headers, { etag: tag, 'last-modified': modified });
+  return fresh()(withWholeTags(headers, tag), { etag: tag, 'last-modified': modified });
+}
+
+/** Header fields with `*` in the place of a list of tags that names the response's, where that has a comma, which others take for the end of a tag (RFC 9110 section 8.8.3). */
+export function withWholeTags(headers: IncomingHttpHeaders, tag: unknown): IncomingHttpHeaders {
+  if (typeof tag !== 'string' || !tag.includes(',')) return headers;
+  const own = tag.replace(/^W\//, '');
+  const whole = (list: string | undefined): string | undefined => (list?.match(/"[^"]*"/g)?.includes(own) === true ? '*' : list);
+  return { ...headers, 'if-match': whole(headers['if-match']), 'if-none-match': whole(headers['if-none-match']) };
 }

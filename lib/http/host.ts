@@ -11,12 +11,18 @@ export function isHost(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}`);
 }
 
+const SLASH = 47;
+
+/** What names the host of a target in absolute form (RFC 9110 section 4.2). */
+const AUTHORITY = /^[a-z][\w+.-]*:\/\/([^/?#]*)/i;
+
 /** The check of Host (RFC 9112 section 3.2). It keeps the last that was valid, since most requests name the same. */
 export class HostCheck {
   #valid: string | undefined;
 
-  /** Whether a request has at most one Host, and that a valid one. By the list of fields as received, for Node keeps the first of several. */
-  admits({ headers: { host }, rawHeaders }: IncomingMessage): boolean {
+  /** Whether a request has at most one Host, and that a valid one, and a target that names none or a valid one too. By the list of fields as received, for Node keeps the first of several. */
+  admits({ headers: { host }, rawHeaders, url = '/' }: IncomingMessage): boolean {
+    if (url.charCodeAt(0) !== SLASH && !isHost(AUTHORITY.exec(url)?.[1] ?? 'h')) return false;
     if (host !== this.#valid && host !== undefined) {
       if (!isHost(host)) return false;
       this.#valid = host;

@@ -41,12 +41,20 @@ export function essenceOf(name: string): string {
   return (name.split(';', 1)[0] ?? name).trim();
 }
 
+/** The type that a request likes best of those given, false for none. Text leaves as UTF-8: a client that asks for `application/json;charset=utf-8` asks for what `json` is (RFC 9110 section 12.5.1). */
+export function bestOf(req: IncomingMessage, types: string[]): string | false {
+  if (!/charset/i.test(req.headers.accept ?? '')) return accepts()(req).type(types) as string | false;
+  const offered = types.map((type) => (type.includes(';') || type.includes('*') ? type : completeType(type)));
+  const best = accepts()(req).type(offered) as string | false;
+  return best && (types[offered.indexOf(best)] as string);
+}
+
 /** The first of the types that the client prefers; of a response without a request, the first. */
 export function acceptedOf({ req }: { readonly req?: IncomingMessage }, types: string[]): string | false | undefined {
   if (req === undefined) return types[0];
   const { accepts: own } = req as { accepts?: (types: string[]) => unknown };
   // As in Express the request is asked, whose method a program may have replaced.
-  return (own === undefined ? accepts()(req).type(types) : own.call(req, types)) as string | false;
+  return (own === undefined ? bestOf(req, types) : own.call(req, types)) as string | false;
 }
 
 /** The error where the client accepts none of the types (RFC 9110 section 15.5.7). */

@@ -4,6 +4,8 @@ import { inspect } from 'node:util';
 import { accepts, proxyAddr, rangeParser, typeIs } from '../packages';
 import { makeAssignable } from './assignable';
 import { isHost } from './host';
+import { bestOf } from './media-type';
+import { fittedRange } from './range';
 import { kSettings, type RequestSettings } from './request-state';
 import type { Presumed } from './unchecked';
 
@@ -74,7 +76,8 @@ export class RequestHead extends IncomingMessage {
   accepts(): string[];
   accepts(...types: (string | readonly string[])[]): string | false;
   accepts(...types: (string | readonly string[])[]): string | string[] | false {
-    return accepts()(this).types(listed(types));
+    const names = listed(types);
+    return names.length === 0 ? accepts()(this).types() : bestOf(this, names);
   }
 
   /** The same for content encodings. */
@@ -105,7 +108,7 @@ export class RequestHead extends IncomingMessage {
    */
   range(size: number, options?: { combine?: boolean }): RangeResult | undefined {
     const range = this.headers.range;
-    return range ? rangeParser()(size, range, options) : undefined;
+    return range ? rangeParser()(size, fittedRange(range, size), options) : undefined;
   }
 
   /**

@@ -12,8 +12,6 @@ export const kClaims = Symbol('waypost.request.claims');
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
-/** Who follows the request, where somebody does. */
-export const kWatch = Symbol('waypost.request.watch');
 /** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** Longest body that a check of signatures has let through, where that is more than the application's limit. */
@@ -35,6 +33,9 @@ export interface AnsweredRequest {
 export interface ErrorWatch {
   failed(error: unknown): void;
 }
+
+/** Who follows a request, where somebody does. By no property: requests of two shapes would cost each of them. */
+export const watches = new WeakMap<object, ErrorWatch>();
 
 /** Makes `req.query` of what follows the `?`. */
 export type QueryParser = (text: string) => Record<string, unknown>;

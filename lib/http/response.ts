@@ -14,6 +14,7 @@ import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import type { TransferEnd } from './file/file-transfer';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
+import { answersFirst } from './first-answer';
 import type { HostApplication, RenderCallback } from './host-application';
 import { callbackName, callScript } from './jsonp';
 import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
@@ -130,7 +131,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return refuse(this, error);
+      return refuse(this, error, data);
     }
     const type = typeSet(this);
     if (this.send !== Response.prototype.send) {
@@ -157,7 +158,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return refuse(this, error);
+      return refuse(this, error, data);
     }
     this.setHeader('X-Content-Type-Options', 'nosniff');
     this.setHeader('Content-Type', 'text/javascript; charset=utf-8');
@@ -294,6 +295,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   override write(chunk: unknown, encoding: BufferEncoding, callback?: (error: Error | null | undefined) => void): boolean;
   override write(chunk: unknown, second?: unknown, third?: unknown): boolean {
     if (typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
+    answersFirst(this);
     if (this.writableEnded) hearLateWrite(this);
     else if (this.socket === null) sendHeadInTurn(this);
     return super.write(chunk, second as BufferEncoding, third as () => void);
@@ -303,6 +305,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   override end(chunk: unknown, callback?: () => void): this;
   override end(chunk: unknown, encoding: BufferEncoding, callback?: () => void): this;
   override end(first?: unknown, second?: unknown, third?: unknown): this {
+    answersFirst(this);
     if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
     else if (this.socket === null) sendHeadInTurn(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;

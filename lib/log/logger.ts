@@ -107,23 +107,24 @@ export class LatePino extends LevelMethods {
 /**
  * The logger of an application: the given one as it is, else pino, which writes
  * one line at a time to standard output, synchronously: of JSON, or on a
- * terminal in development to be read, where the program has pino-pretty.
+ * terminal as text where hints are logged.
  *
- * @param options Checked values of `logging` and `env`.
+ * @param options The level and logger of `logging`, and whether hints are logged, checked before.
  * @param destination pino's destination. @default standard output
  */
 export function createLogger(
-  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly env?: string } = {},
+  options: { readonly level?: LogLevel; readonly logger?: Logger | undefined; readonly hints?: boolean } = {},
   destination?: LogDestination,
 ): Logger {
-  const { level = 'info', logger, env } = options;
-  return logger ?? new LatePino(level, () => destination ?? outputOf(env));
+  const { level = 'info', logger, hints = false } = options;
+  return logger ?? new LatePino(level, () => destination ?? outputOf(hints));
 }
 
-function outputOf(env: string | undefined): LogDestination {
-  const format = env === 'development' && process.stdout.isTTY ? lineFormat(process.stdout) : undefined;
+function outputOf(hints: boolean): LogDestination {
   const output = standardOutput();
-  return format === undefined ? output : { write: (line) => output.write(format(line)) };
+  if (!hints || !process.stdout.isTTY) return output;
+  const format = lineFormat(process.stdout);
+  return { write: (line) => output.write(format(line)) };
 }
 
 /**

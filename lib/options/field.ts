@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
-import { nearestOf, partOf, type UnknownOption } from './hint';
+import { nearestOf, partOf, synonymOf, type UnknownOption } from './hint';
 
 /** A warning logged at start: a sentence, or an unknown key, whose place all the options tell. */
 export type Warning = string | UnknownOption;
@@ -108,7 +108,7 @@ function checkUnknown(key: string, prefix: string, known: readonly string[], hom
   const home = homeOf(key);
   if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
   // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.
-  const whole = isGuard ? partOf(key, known) : undefined;
+  const whole = isGuard ? synonymOf(key, known) ?? partOf(key, known) : undefined;
   if (whole !== undefined) throw misspelt(whole);
 }
 

@@ -8,6 +8,14 @@ export interface UnknownOption {
   readonly key: string;
 }
 
+/** Names of options in other packages. */
+const SYNONYMS: Readonly<Record<string, string>> = { key: 'secret', password: 'secret', token: 'secret', tolerance: 'maxAge', ttl: 'maxAge', hash: 'algorithm' };
+
+/** The name that another package's name means, if it is among those. */
+export function synonymOf(key: string, names: readonly string[]): string | undefined {
+  return names.find((name) => Object.hasOwn(SYNONYMS, key) && name === SYNONYMS[key]);
+}
+
 /** Reports an unknown option, with its place or a suggestion where one is near. */
 export function tellUnknown({ prefix, key }: UnknownOption, sections: Sections): string {
   return `unknown option ${JSON.stringify(prefix + key)}${hintFor(key, prefix, sections)}`;

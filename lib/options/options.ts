@@ -4,7 +4,7 @@ import type { LineLevel, Logger, LogLevel } from '../log/logger';
 
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
 export interface CreateServerOptions {
-  /** Name of the environment. Error details reach a client only in `development`, of `express()` also in `test`. @default NODE_ENV, else 'production' */
+  /** Name of the environment. Error details reach a client only in `development`, of `express()` also in `test`; hints are logged in `development`, and where none is named. @default NODE_ENV, else 'production' */
   env?: string | undefined;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong' | undefined;
@@ -33,7 +33,7 @@ export interface LoggingOptions {
   requestId?: boolean | string | RequestIdOptions | undefined;
   /** Level of the line of each finished request; `true` means `'info'`. @default 'debug' */
   requests?: boolean | LineLevel | undefined;
-  /** Time before a warning names the holder of an unanswered request, in milliseconds; 0 is never. @default 10000 in development, else 0 */
+  /** Time before a warning names the holder of an unanswered request, in milliseconds; 0 is never. @default 10000 where hints are logged, else 0 */
   slowAfter?: number | undefined;
 }
 

@@ -29,9 +29,7 @@ const LINE_LEVELS = LOG_LEVELS.filter((level) => level !== 'silent');
 
 const requests: Field<LineLevel | false> = refined(oneOf<boolean | LineLevel>(true, false, ...LINE_LEVELS), (given) => (given === true ? 'info' : given));
 
-type GivenLogging = Omit<ResolvedOptions['logging'], 'slowAfter'> & { readonly slowAfter: number | undefined };
-
-const LOGGING: Fields<GivenLogging> = {
+const LOGGING: Fields<ResolvedOptions['logging']> = {
   level: otherwise('info' as const, oneOf(...LOG_LEVELS)),
   logger: optional(checkLogger),
   requestId: otherwise(false as const, requestId),
@@ -68,7 +66,7 @@ function bodyBy({ parse }: Defaults): Field<ResolvedOptions['body']> {
   };
 }
 
-const logging: Field<GivenLogging> = (option, name, warnings) => {
+const logging: Field<ResolvedOptions['logging']> = (option, name, warnings) => {
   const given = option === false ? { level: 'silent' } : option;
   const resolved = section(LOGGING, strayHome)(given, name, warnings);
   const level = given === undefined ? undefined : (given as LoggingOptions).level;
@@ -107,12 +105,11 @@ const SECTIONS: Sections = {
 export function resolveOptions(given: unknown, environment: Readonly<NodeJS.ProcessEnv>, ofExpress = false): ResolvedOptions {
   const warnings: Warning[] = [];
   const { env: named, ...resolved } = (ofExpress ? asExpress : exact)(given, ROOT, warnings);
-  const env = named ?? (environment['NODE_ENV'] || 'production');
-  const { slowAfter = env === 'development' ? 10_000 : 0 } = resolved.logging;
+  const known = named ?? (environment['NODE_ENV'] || undefined);
   return Object.freeze({
     ...resolved,
-    env,
-    logging: Object.freeze({ ...resolved.logging, slowAfter }),
+    env: known ?? 'production',
+    hints: known === undefined || known === 'development',
     server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment['PORT']) }),
     warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : tellUnknown(warning, SECTIONS)))),
   });

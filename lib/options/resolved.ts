@@ -7,6 +7,8 @@ import type {
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
 export interface ResolvedOptions {
   readonly env: string;
+  /** Logs hints for the program's author: in development, and where nobody has named an environment. */
+  readonly hints: boolean;
   readonly etag: false | 'weak' | 'strong';
   readonly logging: ResolvedLogging;
   readonly routing: Readonly<Required<RoutingOptions>>;
@@ -24,7 +26,7 @@ export interface ResolvedLogging {
   readonly logger: Logger | undefined;
   readonly requestId: ResolvedRequestId | false;
   readonly requests: LineLevel | false;
-  readonly slowAfter: number;
+  readonly slowAfter: number | undefined;
 }
 
 /** `logging.requestId`, resolved. */

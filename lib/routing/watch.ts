@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { read } from '../errors';
+import { forgetFirstAnswer } from '../http/first-answer';
 import type { Request } from '../http/request';
-import { type ErrorWatch, kWatch } from '../http/request-state';
+import { type ErrorWatch, watches } from '../http/request-state';
 import type { Response } from '../http/response';
 import { type RpcMetadata, rpcMetadata } from '../tracing/open-telemetry';
 import { isTraced, tracing } from '../tracing/tracing';
@@ -11,8 +12,6 @@ import { HandlerTrace, isAnswered } from './handler-trace';
 import type { Layer } from './layer';
 import type { Route } from './route';
 
-type WatchedRequest = Request & { [kWatch]?: RequestWatch };
-
 /** Listener for requests that are not answered. */
 export interface Watchman {
   /** True if it may answer instead of a handler, in the handler's async context. */
@@ -21,6 +20,8 @@ export interface Watchman {
   begun(watch: RequestWatch): NodeJS.Timeout | undefined;
   /** Called before the first function of the program. Returns a timer as `begun` does. */
   called(watch: RequestWatch): NodeJS.Timeout | undefined;
+  /** Called when a handler has failed. */
+  failed(trace: HandlerTrace, error: unknown): void;
   /** Called when a handler has returned, or its promise has resolved, without answer or `next`. */
   returned(trace: HandlerTrace): void;
 }
@@ -57,15 +58,16 @@ export class RequestWatch implements ErrorWatch {
     this.request = request;
     this.response = response;
     this.#rpc = rpcMetadata();
+    watches.set(request, this);
     response.once('close', () => this.#closed());
     if (tracing.start.hasSubscribers) tracing.start.publish({ request, response });
   }
 
   /** The watch over a request, created once. Null for a response that emits no events. */
-  static of(request: WatchedRequest, response: Response, watchman: Watchman | null): RequestWatch | null {
+  static of(request: Request, response: Response, watchman: Watchman | null): RequestWatch | null {
     // Tests without a server may call a router with plain objects.
     if (typeof response.once !== 'function') return null;
-    const watch = (request[kWatch] ??= new RequestWatch(request, response));
+    const watch = RequestWatch.over(request) ?? new RequestWatch(request, response);
     if (watchman !== null) watch.#enter(watchman)?.timers.push(watchman.begun(watch));
     return watch;
   }
@@ -76,8 +78,8 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** The watch over a request, if any. */
-  static over(request: WatchedRequest): RequestWatch | undefined {
-    return request[kWatch];
+  static over(request: Request): RequestWatch | undefined {
+    return watches.get(request) as RequestWatch | undefined;
   }
 
   /** Adds an application within another that has the request: its own limit counts too. */
@@ -180,7 +182,10 @@ export class RequestWatch implements ErrorWatch {
   /** Ends the trace of a handler that has gone on, or failed. */
   left(trace: HandlerTrace, error: unknown): void {
     const failure = asError(error);
-    if (failure !== undefined) this.failed(failure);
+    if (failure !== undefined) {
+      this.#entries[0]?.watchman.failed(trace, failure);
+      this.failed(failure);
+    }
     const at = this.#traces.lastIndexOf(trace);
     if (at !== -1) this.#traces.splice(at, 1);
     trace.leave(failure);
@@ -205,6 +210,7 @@ export class RequestWatch implements ErrorWatch {
   #closed(): void {
     // Handlers that begin from here on answer nobody.
     this.#isClosed = true;
+    forgetFirstAnswer(this.response);
     for (const entry of this.#entries) this.#remove(entry);
     for (const trace of this.#traces.splice(0)) trace.leave(undefined);
     const { request, response, route } = this;

@@ -1,5 +1,5 @@
 import type { SafeLog } from '../log/safe-log';
-import type { ResolvedSecurity } from '../options/resolved';
+import type { ResolvedOptions } from '../options/resolved';
 import { late } from '../packages';
 import { Path, type PathRules } from '../routing/patterns/path';
 import { parsePattern, Pattern } from '../routing/patterns/pattern';
@@ -17,17 +17,15 @@ const
  * The hooks that `security` configures: one for each webhook, and one for
  * `requestSignature`. A webhook's path is excluded from the latter's scope, in
  * its exact spelling; the webhook's own hook covers every spelling.
- *
- * @param rules How the router compares paths.
  */
-export function signatureHooks(security: ResolvedSecurity, rules: PathRules, logger: SafeLog): readonly SignatureHook[] {
+export function signatureHooks({ hints, routing: rules, security }: ResolvedOptions, logger: SafeLog): readonly SignatureHook[] {
   const { requestSignature, includeRoutes, excludeRoutes, webhooks } = security;
   const hooks: SignatureHook[] = [];
   let requestHook: SignatureHook | undefined;
   if (requestSignature !== undefined) {
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
     const scheme = requestSignature.version === 2 ? new (version2().MessageSignatureScheme)(requestSignature) : new HmacScheme(requestSignature);
-    requestHook = new SignatureHook(scheme, scope, requestSignature, logger);
+    requestHook = new SignatureHook(scheme, scope, { ...requestSignature, hints }, logger);
     hooks.push(requestHook);
   }
   refuseOverlaps(webhooks.map(({ path }) => path));
@@ -38,7 +36,7 @@ export function signatureHooks(security: ResolvedSecurity, rules: PathRules, log
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
       );
     }
-    hooks.push(new SignatureHook(new (webhookSchemes().WebhookScheme)(webhook), new SignatureScope([webhook.path], [], rules), webhook, logger));
+    hooks.push(new SignatureHook(new (webhookSchemes().WebhookScheme)(webhook), new SignatureScope([webhook.path], [], rules), { ...webhook, hints }, logger));
   }
   return hooks;
 }

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
+import { hintForSignature } from '../hints';
 import { closeBehind } from '../http/connection';
 import { answerJson, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
@@ -12,7 +13,7 @@ import { type Claims, kClaims, kOriginalMethod, kOriginalUrl } from '../http/req
 import type { Response } from '../http/response';
 import { kAnswering } from '../http/response-state';
 import type { ReplayStore } from '../options/options';
-import type { ResolvedSignature, ResolvedWebhook } from '../options/resolved';
+import type { ResolvedOptions, ResolvedSignature, ResolvedWebhook } from '../options/resolved';
 import type { SafeLog } from '../log/safe-log';
 import { tracing } from '../tracing/tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
@@ -21,7 +22,7 @@ import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './sc
 import type { SignatureScope } from './scope/scope';
 
 /** The options of a hook. */
-type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>>;
+type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'hints'>;
 
 /** Method and target as received. */
 export type SentTarget = Pick<Request, 'method' | 'url'>;
@@ -140,8 +141,10 @@ export class SignatureHook {
       this.#answer(req, client, 503, 'the check could not be made', UNAVAILABLE);
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
-      // `debug` logs at info, so that it needs no change of the log level.
-      this.#logger[this.#config.debug ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason }, 'The request signature was refused');
+      const { debug, hints } = this.#config;
+      const hint = hintForSignature(receivedRequest(req), debug);
+      // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
+      this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);
     } else {
       // Replaces the key id of an outer application's check.

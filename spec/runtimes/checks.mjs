@@ -446,7 +446,7 @@ check('the log is one line of JSON each', async () => {
   } finally {
     process.stdout.write = write;
   }
-  assert.deepEqual(lines.map((line) => JSON.parse(line).msg), ['The server has started', 'The server has stopped']);
+  assert.deepEqual(lines.map((line) => JSON.parse(line).msg.replace(/:\d+$/, '')), ['The server has started at http://localhost', 'The server has stopped']);
 });
 
 check('HTTPS', async () => {

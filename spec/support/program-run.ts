@@ -50,7 +50,8 @@ export class ProgramRun {
   };
 
   readonly #log = (...values: unknown[]): void => {
-    this.printed.push(...format(...values).split('\n'));
+    // Of a port that was free a document shows the default.
+    this.printed.push(...format(...values).replaceAll(/(?<=localhost:)\d+/g, '3000').split('\n'));
   };
 
   readonly #fetch = (url: string, init?: RequestInit): Promise<unknown> => fetch(url.replace('localhost:3000', `127.0.0.1:${this.#port()}`), init);

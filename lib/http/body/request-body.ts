@@ -4,7 +4,7 @@ import { tracing } from '../../tracing/tracing';
 import { assign } from '../assignable';
 import { closeBehind } from '../connection';
 import type { Request } from '../request';
-import { kWatch } from '../request-state';
+import { watches } from '../request-state';
 import type { ParseOptions } from './body';
 import { isBeingRead } from './capture';
 import { AT_ONCE } from './inflate';
@@ -92,7 +92,7 @@ export class RequestBody {
     this.#error = error ?? undefined;
     const request = this.#request;
     // Whether anybody follows the request was asked when it began.
-    if (this.#error === undefined && kWatch in request && tracing.body.hasSubscribers) tracing.body.publish({ request, response: request.res, bytes: length });
+    if (this.#error === undefined && watches.has(request) && tracing.body.hasSubscribers) tracing.body.publish({ request, response: request.res, bytes: length });
   }
 
   /** The error to be raised in the place of a route's handler, once; undefined where something else has read the body, or put one in its place. */

@@ -28,7 +28,8 @@ function isPlain({ httpVersionMajor, httpVersionMinor }: IncomingMessage, coding
   return codings.trim().toLowerCase() === 'chunked' && (httpVersionMajor !== 1 || httpVersionMinor !== 0);
 }
 
-/** Answers 501, and nothing behind it is carried out. */
+/** Answers 501, or 400 where `chunked` is not the last and the body's end can't be told (RFC 9112 section 6.3); nothing behind it is carried out. */
 export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
-  refuseHead(request, res, HttpError.of('UNSUPPORTED_TRANSFER_CODING'));
+  const last = request.headers['transfer-encoding']?.split(',').at(-1);
+  refuseHead(request, res, isPlain(request, last) ? HttpError.of('UNSUPPORTED_TRANSFER_CODING') : HttpError.of('ENDLESS_BODY'));
 }

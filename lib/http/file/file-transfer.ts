@@ -9,6 +9,8 @@ import { asError, guardPipe } from './file-pipe';
 import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
 import { closeWithConnection } from '../connection';
+import { withWholeTags } from '../etag';
+import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
 import { kOwn, type OwnMethods } from '../response-state';
 
@@ -99,6 +101,7 @@ export class FileTransfer {
       this.#size = (stats as Stats).size;
       const known = (this.#known = files.find(path, stats as Stats));
       this.#attempt(() => {
+        (file as { req?: IncomingMessage }).req = this.#readable();
         this.#hearEnd();
         this.#confine(file, path, known, () => this.#open(proceed, path, stats));
       });
@@ -119,6 +122,15 @@ export class FileTransfer {
       forgetFraming(this.#res);
     });
     file.pipe(this.#res);
+  }
+
+  /** The request as `send` understands it: it takes other tags and ranges for what RFC 9110 has. */
+  #readable(): IncomingMessage {
+    const { req, options: { start = 0, end = Infinity } } = this.#order;
+    const { range } = req.headers;
+    const fitted = range && fittedRange(range, Math.max(0, Math.min(this.#size - start, end - start + 1)));
+    const headers = withWholeTags(req.headers, this.#res.getHeader('etag'));
+    return headers === req.headers && fitted === range ? req : Object.create(req, { headers: { value: { ...headers, range: fitted } } }) as IncomingMessage;
   }
 
   /** Takes what is thrown, such as for a head that Node refuses, for the error that the transfer ends by: the file system calls, and nobody else would catch it. */
