@@ -270,7 +270,7 @@ test('without debug a refusal is a line at level debug', async () => {
   const port = await serve({ secret: SECRET });
   await ask(port, '/a');
   expect(logger.lines.filter(({ message }) => message === 'The request signature was refused')).toEqual([
-    { level: 'debug', fields: { method: 'GET', url: '/a', reason: 'the Svc-Request-Sig header is absent' }, message: 'The request signature was refused' },
+    { level: 'debug', fields: { method: 'GET', url: '/a', reason: 'the Svc-Request-Sig header is absent', hint: expect.stringContaining('debug') as string }, message: 'The request signature was refused' },
   ]);
 });
 
