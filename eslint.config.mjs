@@ -115,7 +115,6 @@ export default tseslint.config(
       '@typescript-eslint/no-require-imports': ['error', { allow: ['^\\.'] }],
     },
   },
-  { files: ['lib/http/**/*.ts'], rules: { 'waypost/comments': 'off' } },
   {
     files: ['spec/**/*.ts', 'bench/**/*.ts'],
     rules: {

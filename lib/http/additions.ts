@@ -4,7 +4,7 @@ import type { Presumed, Unchecked } from './unchecked';
 
 /* eslint-disable @typescript-eslint/no-namespace, @typescript-eslint/no-empty-object-type -- filled in by others, by declaration merging */
 declare global {
-  /** Where packages written for Express (passport, multer, express-session) and programs declare what they add. */
+  /** Interfaces that packages written for Express (passport, multer, express-session) and programs fill in. */
   namespace Express {
     interface Request {}
     interface Response {}
@@ -15,7 +15,7 @@ declare global {
 }
 /* eslint-enable @typescript-eslint/no-namespace, @typescript-eslint/no-empty-object-type */
 
-/** What middleware is known to add, or an option, typed as far as that can be without its types. */
+/** Fields that known middleware, or an option, adds, typed without that middleware's types. */
 interface UsualAdditions {
   /** The request's own name in the log, with `logging.requestId`. @default undefined */
   id: Presumed<string>;
@@ -31,11 +31,11 @@ interface UsualAdditions {
   secret?: string | undefined;
 }
 
-/** What programs and packages have declared of requests in the namespace `Express`, and {@link UsualAdditions} that none of them has, nor Node's own class (pino-http declares it there). */
+/** Request fields declared in the namespace `Express`, and the other {@link UsualAdditions}. Fields that Node's class has already are left out (pino-http declares `id` and `log` there). */
 export type RequestAdditions = Express.Request & Omit<UsualAdditions, keyof Express.Request | keyof IncomingMessage>;
 
-/** What they have declared of responses. */
+/** Response fields declared in the namespace `Express`. */
 export type ResponseAdditions = Express.Response;
 
-/** What they have declared of applications. */
+/** Application fields declared in the namespace `Express`. */
 export type ApplicationAdditions = Express.Application;

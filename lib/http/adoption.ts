@@ -10,10 +10,10 @@ import type { SafeLog } from '../log/safe-log';
 /** Methods by which a response leaves. */
 const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
 
-/** Whether a response leads to a request that it has not come with. */
+/** Set on a response whose `req` is not the request it came with. */
 const kLed = Symbol('waypost.response.led');
 
-/** On what a program has assigned for an application's requests or responses to inherit from. */
+/** Set on prototypes that the program assigned for an application's requests or responses. */
 const kApplications = Symbol('waypost.prototype.applications');
 
 /** Goes on with who has called the application as middleware. */
@@ -23,7 +23,7 @@ type Next = (error?: unknown) => void;
 export class Adoption {
   #request: object;
   #response: object;
-  /** Those by which its own servers make them, where a program has put others in their place since. */
+  /** Prototypes that its own servers construct by, once the program has replaced them. */
   #replaced: { readonly request: object; readonly response: object } | null = null;
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
@@ -37,7 +37,7 @@ export class Adoption {
     return this.#request;
   }
 
-  /** Of its responses. */
+  /** Current prototype of the application's responses. */
   get response(): object {
     return this.#response;
   }
@@ -51,8 +51,8 @@ export class Adoption {
   }
 
   /**
-   * Adopts what the application is called with, and returns how to leave it again.
-   * @param isWithin Whether another application of waypost's stands around.
+   * Adopts a request and its response, and returns the `next` that leaves them again.
+   * @param isWithin True inside another waypost application.
    * @throws TypeError for what is no request and response of HTTP.
    */
   adopt(req: Request, res: Response, next: Next | undefined, isWithin: boolean): Next | undefined {
@@ -67,7 +67,7 @@ export class Adoption {
     const isAround = isWithin || (typeof req.next === 'function' && isOfFramework(outer[1]));
     this.#put(req, res);
     const readsAlike = outer[0][kRequestSettings]?.queryParser === req[kRequestSettings].queryParser;
-    // As in Express, what is read by an application with another parser is for that one alone; one within finds what was read before, and cleaned.
+    // As in Express, an application with another parser does not share its query. One inside a waypost application finds what was read before, and cleaned.
     if (!isWithin && !readsAlike) forgetQuery(req);
     if (next === undefined || !isAround) return next;
     const { [kQuery]: query } = req;
@@ -79,17 +79,17 @@ export class Adoption {
     };
   }
 
-  /** Puts the application's prototypes back on, where another application has put its own: not in the place of what a program has made of them. */
+  /** Restores the application's prototypes where another application has put its own. Prototypes that the program derived from them stay. */
   reclaim(req: Request, res: Response): void {
     if (!this.holds(req, res)) this.#put(req, res);
   }
 
-  /** Whether both are the application's own still, or again. */
+  /** True while both have the application's prototypes. */
   holds(req: Request, res: Response): boolean {
     return this.#isOwn(req) && this.#answers(res);
   }
 
-  /** To compare prototypes costs less than to ask for the settings, which is for those that somebody has put a prototype of his own before. */
+  /** Compares prototypes first, which is faster. The settings show prototypes that somebody has derived from the application's. */
   #isOwn(req: Request): boolean {
     const prototype: unknown = Object.getPrototypeOf(req);
     return prototype === this.#request || (req[kRequestSettings] === (this.#request as Request)[kRequestSettings] && prototype !== this.#replaced?.request);
@@ -105,7 +105,7 @@ export class Adoption {
     Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // The bytes of its body go to the request that it is a copy of.
     if (isCopy) (req as Partial<BodyStream>)[kCaptured] ??= 'consumed';
-    // What is asked for before anything else. A request that a program has made may lack it, or have had it from the prototype that is gone.
+    // Read before anything else. A request made by the program may lack it, or may have inherited it from the replaced prototype.
     if (!Array.isArray(req.rawHeaders)) give(req, 'rawHeaders', []);
     if (typeof req.headers !== 'object' || req.headers === null) give(req, 'headers', {});
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
@@ -113,14 +113,14 @@ export class Adoption {
 }
 
 /**
- * Whether a prototype of responses is another framework's. Where that stands around it is given back; in connect, and behind an application
- * which has had its turn, what is logged or sent late finds the methods still, as in Express.
+ * True for a prototype of another framework's responses. That framework, when around the application, gets it back; in connect,
+ * and behind an application that has had its turn, late logging and sending still find the methods, as in Express.
  */
 function isOfFramework(prototype: object): boolean {
   return typeof (prototype as { readonly send?: unknown }).send === 'function' && !(prototype instanceof Response);
 }
 
-/** Whether a request is one of Node's HTTP/2. What a client of HTTP/1 has written in its first line tells nothing: Node takes `GET / HTTP/2.0` there. */
+/** True for a request of Node's HTTP/2. The version in the first line of HTTP/1 tells nothing: Node takes `GET / HTTP/2.0` there. */
 export function isOfHttp2(req: IncomingMessage): boolean {
   return req.httpVersionMajor === 2 && !(req instanceof IncomingMessage);
 }
@@ -148,15 +148,15 @@ export function leadTo(req: Request, res: Response): void {
 }
 
 /**
- * Gives a request and its response, before any handler runs, the properties that Express makes their own: programs pick,
- * spread and look for them. Always in the same order, which V8 makes one shape of.
+ * Gives a request and its response the own properties of Express, before any handler runs. Programs
+ * pick, spread and look for them. The order is constant, so that V8 makes one shape.
  */
 export function giveOwnProperties(req: Request, res: Response): void {
   giveOwnTarget(req);
   res.locals ??= Object.create(null) as Record<string, unknown>;
 }
 
-/** The part of them that tells where a request goes, which one to switch protocols has as well. */
+/** Gives the properties that tell where a request goes; protocol switches have them too. */
 export function giveOwnTarget(req: Request): void {
   const { baseUrl } = req;
   req.originalUrl ||= req.url;
@@ -173,16 +173,13 @@ function give(req: Request, name: string, value: object): void {
   Object.defineProperty(req, name, { value, writable: true, configurable: true });
 }
 
-/** Whether it has no ways at all, such as `{ ...req }`: what it holds is for those of Node's class. */
+/** True for a plain object such as `{ ...req }`: its properties fit the methods of Node's class. */
 function isPlain(message: object): boolean {
   const prototype = Object.getPrototypeOf(message) as object | null;
   return prototype === Object.prototype || prototype === null;
 }
 
-/**
- * Whether a message is none of Node's class, or of one made of it that reads or
- * writes otherwise: one of a test without a socket, such as light-my-request's.
- */
+/** True for a message whose class reads or writes otherwise than Node's: a test's without a socket, such as light-my-request's. */
 function hasOwnWays(message: object, node: object, ways: readonly string[]): boolean {
   const prototype = Object.getPrototypeOf(message) as object | null;
   // Waypost's own classes are there where another application has put them on.

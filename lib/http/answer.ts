@@ -10,7 +10,7 @@ import { type ConfiguredResponse, kLatin1, kOwn, type ResponseSettings, settings
 /** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
 
-/** What reports that a response was written to behind its end. */
+/** Listener that reports a write after the response's end. */
 const kLateWrite = Symbol('waypost.response.lateWrite');
 
 /**
@@ -56,25 +56,25 @@ function isStillGood(res: ConfiguredResponse): boolean {
 /** Ends a response with the body, or without it where the request is HEAD. */
 function endWith(res: ConfiguredResponse, body: string | Buffer | undefined): void {
   if (body === undefined || isBodiless(res)) res.end();
-  // As Express gives it: loggers that put themselves in the place of `end` join what they hear as buffers.
+  // As in Express: loggers that replace `end` join its chunks as buffers.
   else if (typeof body === 'string' && res.end !== (res as Partial<ConfiguredResponse>)[kOwn]?.end) res.end(Buffer.from(body));
   else res.end(body, 'utf8');
 }
 
 /** Takes from a response whose length is told what may not stand beside that: a transfer coding, and trailers, for which Node throws (RFC 9110 section 6.5, RFC 9112 section 6.2). */
 export function forgetFraming(res: ServerResponse): void {
-  // To remove one that is not there would keep Node from sending chunks where compression takes the length away.
+  // Only if set: removing an absent one keeps Node from chunking where compression removes the length.
   if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
   if (res.hasHeader('Trailer')) res.removeHeader('Trailer');
 }
 
-/** Takes off the length of a body that is not sent, so that what is sent in its place is not taken for another length. */
+/** Removes the length of a body that is not sent: another body goes out instead. */
 export function forgetLength(res: ServerResponse): void {
-  // Removing one that is not there would keep Node from working out the length of what is sent instead.
+  // Only if set: removing an absent one keeps Node from working out the other body's length.
   if (!res.headersSent && res.hasHeader('Content-Length')) res.removeHeader('Content-Length');
 }
 
-/** Takes from a response without content what speaks of one (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5); false where its status has content. */
+/** Removes content fields from a 204, 205 or 304 response; returns false for other statuses (RFC 9110 sections 8.6, 15.3.5, 15.3.6 and 15.4.5). */
 export function stripContent(res: ServerResponse): boolean {
   const { statusCode } = res;
   if (statusCode !== 204 && statusCode !== 205 && statusCode !== 304) return false;
@@ -90,14 +90,14 @@ export function stripContent(res: ServerResponse): boolean {
 }
 
 /**
- * Keeps bytes that come after the end from ending the process, by an event of
- * Node's that nobody listens for: it is logged, unless somebody does by then.
+ * Logs bytes written after the end, unless the program listens for the error.
+ * Without a listener Node's `error` event would end the process.
  */
 export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error: Error) => void }): void {
   // The settings are taken at once: by the time it is raised, another framework may have put its own prototype on.
   const report = (res[kLateWrite] ??= reportLateWrite.bind(undefined, res, settingsOf(res)));
   if (!res.listeners('error').includes(report)) res.on('error', report);
-  // Of one that is closed, Node raises nothing.
+  // Node raises nothing on a closed response.
   if (res.destroyed) report(Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' }));
 }
 

@@ -16,7 +16,7 @@ export class Chunks implements Sink {
   #length = 0;
   /** Short strings that wait to be written together. */
   #waiting = '';
-  /** Index of the first chunk that has not been given away, and how much of it has. */
+  /** Index of the first chunk not given away, and the bytes given away of it. */
   #head = 0;
   #headAt = 0;
 

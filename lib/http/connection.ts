@@ -13,13 +13,13 @@ const kEnd = Symbol('waypost.socket.end');
 /** Set on a connection with pipelined requests. */
 const kPipeline = Symbol('waypost.socket.pipeline');
 
-/** How long a connection that this side has closed is still listened to, and one that it will close may stand still where its server does not say so, in milliseconds. */
+/** Milliseconds that a closed connection is still listened to; also the idle limit of a closing one whose server sets none. */
 const LINGER = 5000;
 
 interface End {
   /** The last that is carried out. */
   readonly request: IncomingMessage;
-  /** Whether it is: some are only once the head of their answer is made. */
+  /** True if it is certain; some are only once their answer's head is made. */
   readonly isCertain: () => boolean;
 }
 
@@ -92,7 +92,7 @@ function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMes
   return request;
 }
 
-/** What comes behind a request is not carried out if that returns true by then. */
+/** Leaves out the requests behind this one, if `ends` returns true when they come. */
 export function endCarryingOutIf(request: IncomingMessage, ends: () => boolean): void {
   // A request that a program made has none.
   const socket = request.socket as Connection | null | undefined;
@@ -111,7 +111,7 @@ function lastOf(socket: Connection): IncomingMessage | undefined {
   return end?.isCertain() === true ? end.request : undefined;
 }
 
-/** Whether a connection ends, or has ended, behind a response: its client may still be reading. */
+/** True if a connection ends, or has ended, behind a response: its client may still be reading. */
 export function isEnding(socket: Connection): boolean {
   return socket.writableEnded || lastOf(socket) !== undefined;
 }
@@ -131,9 +131,9 @@ function isAnswered(request: IncomingMessage | undefined): boolean {
 }
 
 /**
- * Whether a request that came to a server that drains is carried out: one that
- * was read before, and the first on a connection that had none. What comes
- * behind is not (RFC 9112 section 9.6), for the client sends it again elsewhere.
+ * True for a request that a draining server carries out: one read before, and the
+ * first on a connection that had none. Requests behind are not (RFC 9112 section
+ * 9.6), for the client sends them again elsewhere.
  */
 export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean {
   const socket = req.socket as Connection;
@@ -157,7 +157,7 @@ export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
   if (socket !== null && socket !== undefined) carryOutLast(socket, req);
 }
 
-/** Whether a request came behind the one that its connection closes behind. Not asked of one that was handed on by who had it before. */
+/** True for a request behind the last that its connection carries out. Not asked of one that its first holder handed on. */
 export function isBehindLast(req: IncomingMessage): boolean {
   const socket = req.socket as Connection | null | undefined;
   if (socket === null || socket === undefined) return false;
@@ -166,10 +166,10 @@ export function isBehindLast(req: IncomingMessage): boolean {
 }
 
 /**
- * Whether a request to switch protocols is left alone: it has come behind the last that is carried out, or before the
- * answer to another. What takes it up writes to the socket at once, and the client would take that for the answer it
- * waits for, or for a part of it. The connection closes behind those answers, and the client asks again on another
- * (RFC 9112 section 9.3.2).
+ * True for a request to switch protocols that is left alone: it came behind the last that is
+ * carried out, or before the answer to another. The new protocol writes to the socket at once, and
+ * the client would take that for the answer it waits for, or for a part of it. The connection
+ * closes behind those answers, and the client asks again on another (RFC 9112 section 9.3.2).
  */
 export function leavesUpgrade(request: IncomingMessage): boolean {
   const socket = request.socket as Connection;
@@ -199,17 +199,17 @@ function closeBehindAll(socket: Connection, response: ServerResponse): void {
 }
 
 /**
- * Whether this side has closed the connection, while the client goes on: what it
- * sends is not carried out. Where the client has ended its side, Node ends the other.
+ * True if this side has closed the connection, while the client goes on: what it sends is
+ * not carried out. If the client has ended its side, Node ends the other.
  */
 export function isClosedTo({ socket }: IncomingMessage): boolean {
   return (socket as Socket | null | undefined)?.writableEnded === true && !socket.readableEnded;
 }
 
 /**
- * Closes by halves; where somebody reads the last body behind its answer, as who acknowledges an upload
- * before it is in, when that has been read: the client takes it for delivered, and would not send it again.
- * One that stands still is given up as by Node's own limit for kept connections, and the reader told: it would wait for ever.
+ * Closes by halves, but only after a last body that is still being read. A handler may acknowledge an upload
+ * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up
+ * by Node's own limit for kept connections, and its reader told, which would wait for ever.
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
@@ -230,7 +230,7 @@ export function endReadingWith(socket: Socket, request: IncomingMessage): void {
   });
 }
 
-/** Whether somebody waits for more of a body, or for its end. */
+/** True if somebody waits for more of a body, or for its end. */
 function isReadOn(request: IncomingMessage): boolean {
   if (request.complete || request.destroyed || (request as TakenIn)[kIntake] !== undefined) return false;
   return request.listenerCount('data') > 0 || request.listenerCount('readable') > 0 || (request.readableFlowing === true && request.listenerCount('end') > 0);
@@ -244,7 +244,7 @@ export function closeByHalves(socket: Connection): void {
   destroyAfter(socket, LINGER);
 }
 
-/** Destroys a socket that has not closed by then. @param time In milliseconds. */
+/** Destroys a socket that has not closed in time. @param time In milliseconds. */
 export function destroyAfter(socket: Duplex, time: number): void {
   const timer = setTimeout(() => socket.destroy(), time).unref();
   socket.once('close', () => clearTimeout(timer));

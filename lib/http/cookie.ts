@@ -20,9 +20,9 @@ export interface CookieOptions {
   httpOnly?: boolean | undefined;
   /** Kept apart for each top-level site. @default false */
   partitioned?: boolean | undefined;
-  /** Which cookies a browser gives up first. @default none */
+  /** Priority by which a browser gives up cookies, the lowest first. @default none */
   priority?: 'low' | 'medium' | 'high' | undefined;
-  /** Whether requests from other sites carry the cookie; `true` is `'strict'`. @default none */
+  /** Limits the cookie in requests from other sites; `true` is `'strict'`. @default none */
   sameSite?: boolean | 'lax' | 'strict' | 'none' | undefined;
   /** Signed with the secret of cookie-parser, so that a changed value is noticed. @default false */
   signed?: boolean | undefined;
@@ -51,7 +51,7 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
     options.expires = new Date(Date.now() + milliseconds);
     options.maxAge = Math.floor(milliseconds / 1000);
   }
-  // Of an object as its name, such as a query may hold, the package would make a cookie with other options.
+  // Name as text: the package reads an object, such as a query may hold, as options.
   return cookie().serialize(String(name), text, options);
 }
 

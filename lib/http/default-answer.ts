@@ -15,10 +15,10 @@ import { kOriginalMethod, kOriginalUrl, watches } from './request-state';
 import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings, settingsOf } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
 
-/** What the answer to a request that nothing has taken speaks of. */
+/** Fields of a request that the answer for no handler names. */
 interface Received {
   readonly method: string;
-  /** A string, unless a program has put something else there. */
+  /** A string, unless the program has assigned something else. */
   readonly originalUrl: unknown;
   readonly [kOriginalUrl]?: string | undefined;
 }
@@ -27,10 +27,10 @@ interface Received {
 const UNFIT = new Set(['content-encoding', 'content-length', 'content-type', 'transfer-encoding', 'trailer']);
 const NO_FIELDS: readonly AnswerField[] = [];
 
-/** How long a client that was refused an upgrade may take to read it and close, in milliseconds. */
+/** Milliseconds that a client has to read a refused upgrade and close. */
 const LINGER = 2000;
 
-/** Answers for data that could not be written as JSON (INTERFACE section 7.2), whatever was set before; in an Express program, its error middleware does. */
+/** Answers for data that JSON can't hold, whatever was set before (INTERFACE section 7.2). In an Express program error middleware answers. */
 export function refuse<R extends ConfiguredResponse & { [kFail](error: unknown): void }>(res: R, error: unknown, data?: unknown): R {
   if (res[kSettings].asExpress === true) res[kFail](error);
   else sendFailure(res, error, new SerializationReport(res, data));
@@ -59,8 +59,8 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
 }
 
 /**
- * The framework's own answer in place of a handler's: nothing that middleware
- * said of the body it did not send stands, nor does a `json` it replaced.
+ * The framework's own answer instead of a handler's. Drops what middleware said
+ * of the unsent body, and skips a replaced `json`.
  * @param body Undefined for a status without content.
  */
 export function answerJson(res: ConfiguredResponse, status: number, body: object | undefined, fields = NO_FIELDS): void {
@@ -76,7 +76,7 @@ export function refuseHead(request: IncomingMessage, res: ConfiguredResponse, er
 /** Answers a request to switch protocols, which has no response, and closes its socket. */
 export function answerSocket(socket: Duplex, status: number, given: ErrorBody, fields = NO_FIELDS): void {
   const body = JSON.stringify(given);
-  // Of an upgrade Node's own limits of time no longer hold, nor does it close what the client keeps open.
+  // Node's time limits end with an upgrade, and Node does not close its socket.
   destroyAfter(socket, LINGER);
   socket.resume();
   socket.end([
@@ -114,18 +114,18 @@ function logFailure(res: ConfiguredResponse, error: unknown): void {
   res[kSettings].logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
 }
 
-/** What a client is at fault for goes unlogged, but for what an option of the program's decides. */
+/** Logs a client's error only if an option of the program decides it. */
 function logRefusal(res: ConfiguredResponse, error: unknown): void {
   const refused = refusedBody(error, (res as Partial<ConfiguredResponse>).req);
   if (refused !== undefined) res[kSettings].logger.info(refused, 'The request body was refused');
 }
 
-/** Makes a response ready for error middleware, whose answer would announce a body that Node leaves out: the client would take the next answer for it. */
+/** Makes a response ready for error middleware, after a head that Node refused. Its answer would announce a body that Node leaves out: the client would take the next answer for it. */
 export function forgetRefusedHead(res: ConfiguredResponse): void {
   if (!res.headersSent && !isHead(res)) forgetHead(res);
 }
 
-/** Whether the client asked by HEAD: middleware may have changed the method since. */
+/** True if the client asked by HEAD: middleware may have changed the method since. */
 function isHead(res: ConfiguredResponse): boolean {
   const { req } = res as { req?: IncomingMessage & { [kOriginalMethod]?: string | undefined } };
   return (req?.[kOriginalMethod] ?? req?.method) === 'HEAD';
@@ -160,7 +160,7 @@ export class SerializationReport implements FailureReport {
   }
 }
 
-/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` does: one that a program has replaced may be asynchronous. */
+/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` returns: a replaced one may be asynchronous. */
 export function answerOptions(res: ServerResponse, methods: ReadonlySet<string>): unknown {
   const allow = [...methods].sort().join(', ');
   forgetFraming(res);

@@ -4,7 +4,7 @@ import { etag, fresh } from '../packages';
 /** Makes an entity tag for a body (RFC 9110 section 8.8.3), or none. */
 export type EntityTag = (body: string | Buffer) => string | undefined;
 
-/** A tag that says the bodies are worth the same, though middleware may encode them differently. */
+/** Weak tag: the bodies are equivalent, though middleware may encode them differently. */
 export function weakEntityTag(body: string | Buffer): string {
   return etag()(body, { weak: true });
 }
@@ -14,7 +14,7 @@ export function strongEntityTag(body: string | Buffer): string {
   return etag()(body, { weak: false });
 }
 
-/** Whether the client's copy is still good, by a validator of the response, so that 304 answers the request (RFC 9110 section 13). */
+/** True if the client's copy is still good, so that 304 answers the request. The response's validators decide (RFC 9110 section 13). */
 export function isFresh(res: ServerResponse): boolean {
   const tag = res.getHeader('etag');
   const modified = res.getHeader('last-modified');
@@ -28,7 +28,7 @@ export function isFresh(res: ServerResponse): boolean {
   return fresh()(withWholeTags(headers, tag), { etag: tag, 'last-modified': modified });
 }
 
-/** Header fields with `*` in the place of a list of tags that names the response's, where that has a comma, which others take for the end of a tag (RFC 9110 section 8.8.3). */
+/** Replaces a tag list by `*` if it names the response's tag with a comma. Others take that comma for the tag's end (RFC 9110 section 8.8.3). */
 export function withWholeTags(headers: IncomingHttpHeaders, tag: unknown): IncomingHttpHeaders {
   if (typeof tag !== 'string' || !tag.includes(',')) return headers;
   const own = tag.replace(/^W\//, '');

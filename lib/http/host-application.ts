@@ -8,8 +8,8 @@ export type RenderCallback = {
 }['call'];
 
 /**
- * What `req.app` and `res.app` show of the application: what middleware of
- * other packages asks it for. A program that needs more keeps its own `app`.
+ * Application as `req.app` and `res.app` show it: what middleware of other
+ * packages asks for. A program that needs more keeps its own `app`.
  */
 export interface HostApplication extends ApplicationAdditions {
   /** Values for the whole application, its views among them. */
@@ -22,9 +22,9 @@ export interface HostApplication extends ApplicationAdditions {
   get(name: string): Unchecked;
   /** Changes a setting. */
   set(name: string, value: unknown): unknown;
-  /** Whether a setting is truthy. */
+  /** True if a setting is truthy. */
   enabled(name: string): boolean;
-  /** Whether a setting is falsy. */
+  /** True if a setting is falsy. */
   disabled(name: string): boolean;
   /** The path of the application as mounted, from the outermost on. */
   path(): string;
@@ -34,7 +34,7 @@ export interface HostApplication extends ApplicationAdditions {
   render(name: string, options: object | null | undefined, callback: RenderCallback): void;
 }
 
-/** What a request or response without an application answers by. */
+/** Application of a request or response that has none. */
 export const NO_APPLICATION: HostApplication = Object.freeze({
   locals: Object.freeze({}),
   settings: Object.freeze({}),

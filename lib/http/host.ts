@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 const HOST = /^(?:[\w.~!$&()*+,=-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /**
- * Whether a text is a host with or without a port (`uri-host [":" port]`, RFC 9110 section 7.2), and every URL
- * parser ends it where the text ends: then what is put behind it stays the path.
+ * True for `uri-host [":" port]` (RFC 9110 section 7.2). Every URL parser must
+ * end it where the text ends: then what is put behind it stays the path.
  */
 export function isHost(text: string): boolean {
   return HOST.test(text) && URL.canParse(`http://${text}`);
@@ -13,14 +13,14 @@ export function isHost(text: string): boolean {
 
 const SLASH = 47;
 
-/** What names the host of a target in absolute form (RFC 9110 section 4.2). */
+/** Matches the host of a target in absolute form (RFC 9110 section 4.2). */
 const AUTHORITY = /^[a-z][\w+.-]*:\/\/([^/?#]*)/i;
 
 /** The check of Host (RFC 9112 section 3.2). It keeps the last that was valid, since most requests name the same. */
 export class HostCheck {
   #valid: string | undefined;
 
-  /** Whether a request has at most one Host, and that a valid one, and a target that names none or a valid one too. By the list of fields as received, for Node keeps the first of several. */
+  /** True for a request whose Host and target name valid hosts, if any. Several Host fields are refused: `rawHeaders` has them all, of which Node keeps the first. */
   admits({ headers: { host }, rawHeaders, url = '/' }: IncomingMessage): boolean {
     if (url.charCodeAt(0) !== SLASH && !isHost(AUTHORITY.exec(url)?.[1] ?? 'h')) return false;
     if (host !== this.#valid && host !== undefined) {

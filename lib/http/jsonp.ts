@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The function that a JSONP request asks for by that query parameter, held to what can name one; undefined for none. */
+/** Function that a JSONP request names by a query parameter; undefined for none. Characters that no such name has are removed. */
 export function callbackName(req: IncomingMessage, parameter: string): string | undefined {
   const { query } = req as { query?: Readonly<Record<string, unknown>> };
   const asked = query?.[parameter];

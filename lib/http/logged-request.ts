@@ -5,24 +5,24 @@ import { kOriginalMethod } from './request-state';
 /** Longest value of a field that the log holds, in UTF-16 units: it is the client's. */
 const LONGEST = 200;
 
-/** By the `type` of body-parser's errors, the option of the parser that sets the limit, or takes what was refused. */
+/** Parser options by the `type` of body-parser's errors. Each sets the limit, or takes what was refused. */
 const PARSER_OPTIONS: Readonly<Record<string, string>> = {
   'entity.too.large': 'limit', 'parameters.too.many': 'parameterLimit', 'encoding.unsupported': 'inflate', 'charset.unsupported': 'type',
 };
 
-/** What lines of the log say of a request, with its id where it has one. What can't be read is left out: a line may be written where a throw would end the process. */
+/** Fields that log lines say of a request, with its id if any. Unreadable ones are left out: a line may be written where a throw would end the process. */
 export function loggedRequest(req: IncomingMessage): object {
   const id = read(req, 'id');
   const named = { method: read(req, kOriginalMethod) ?? read(req, 'method'), url: read(req, 'originalUrl') ?? read(req, 'url') };
   return typeof id === 'string' || typeof id === 'number' ? { reqId: id, ...named } : named;
 }
 
-/** The same of a response's request; nothing where a response stands alone. */
+/** The same of a response's request; nothing without a request. */
 export function requestOf({ req }: Partial<ServerResponse>): object {
   return req === undefined ? {} : loggedRequest(req);
 }
 
-/** What the log says of a body that was refused by 413 or 415; undefined for any other error. */
+/** Fields that the log says of a body refused by 413 or 415; undefined for any other error. */
 export function refusedBody(error: unknown, request: Partial<IncomingMessage> | undefined): object | undefined {
   const status = statusOf(error);
   if (status !== 413 && status !== 415) return undefined;

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../errors';
 import { accepts, contentType, mimeTypes } from '../packages';
 
-/** What `res.json` sends when the application named no type of its own (RFC 8259 section 11 has no charset; clients of Express expect one). */
+/** Default type of `res.json`. RFC 8259 section 11 has no charset; clients of Express expect one. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What `res.send` makes of a string. */
+/** Default type of `res.send` for text. */
 export const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** What `res.send` makes of bytes. */
+/** Default type of `res.send` for bytes. */
 export const BINARY_TYPE = 'application/octet-stream';
 
-/** The media type that a short name (`html`, `.png`, `json`) stands for, with its charset; a full type is itself. */
+/** Media type of a short name (`html`, `.png`, `json`), with its charset; a full type is itself. */
 export function typeOf(name: string): string {
   if (name.includes('/')) return name;
   return mimeTypes().contentType(name) || BINARY_TYPE;

@@ -7,14 +7,14 @@ import { destroyInTurn } from './turn';
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
 
-/** An answer of the framework's own, which stands in the place of a handler's. */
+/** The framework's own answer, instead of a handler's. */
 export interface OwnAnswer {
   readonly status: number;
   /** Undefined for a status without content. */
   readonly body: string | undefined;
   /** The body's Content-Type. */
   readonly type: string;
-  /** Whether the client asked by HEAD, whatever became of the request's method: then no body is sent. */
+  /** True if the client asked by HEAD, whatever the request's method is now: then no body is sent. */
   readonly isHead: boolean;
   /** Other fields; those that can't be sent are left out. */
   readonly fields: readonly AnswerField[];
@@ -23,7 +23,7 @@ export interface OwnAnswer {
 /** Told of what kept an answer from being sent as it usually is; must not throw. */
 export type AnswerTrouble<R> = (res: R, error: unknown) => void;
 
-/** Fields that spoke of the body that was to be sent, and would be wrong, or cached, with another. */
+/** Fields that describe the unsent body, and would be wrong, or cached, with another. */
 const STALE_FIELDS = new Set([
   'age', 'cache-control', 'cdn-cache-control', 'content-digest', 'content-disposition', 'content-encoding', 'content-language', 'content-location',
   'content-md5', 'content-range', 'digest', 'etag', 'expires', 'last-modified', 'repr-digest', 'surrogate-control', 'trailer', 'transfer-encoding',
@@ -54,11 +54,11 @@ function send<R extends ServerResponse>(res: R, { status, body, type, isHead, fi
       troubled(res, error);
     }
   }
-  // What middleware has set must not promise a connection that ends behind the answer.
+  // The head must say that the connection ends, whatever middleware has set.
   if (isNodes(res) && endsConnection(res)) res.setHeader('Connection', 'close');
   res.statusCode = status;
   res.statusMessage = '';
-  // The handler still has it: what middleware put in the place of `end` may take its time.
+  // The handler still has it: a replaced `end` may take its time.
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called as the response's own
   const end = (isTakenOver(res) ? ServerResponse.prototype : res).end as (body?: string | Buffer, encoding?: BufferEncoding) => unknown;
   if (body === undefined) return void end.call(res);
@@ -66,12 +66,12 @@ function send<R extends ServerResponse>(res: R, { status, body, type, isHead, fi
   res.setHeader('Content-Type', type);
   res.setHeader('Content-Length', String(length));
   if (isHead) end.call(res);
-  // Text of ASCII is one write with the head, which is Latin-1. What stands in the place of `end` may overlook the encoding.
+  // ASCII text is one write with the head, which is Latin-1. A replaced `end` may overlook the encoding.
   else if (length === body.length && !Object.hasOwn(res, 'end') && isNodes(res)) end.call(res, body, 'latin1');
   else end.call(res, isNodes(res) ? Buffer.from(body) : body);
 }
 
-/** Whether it is a response of Node's, and none that a test has made. */
+/** True for a response of Node's; false for one that a test has made. */
 function isNodes(res: unknown): boolean {
   return res instanceof ServerResponse;
 }
@@ -98,15 +98,15 @@ function destroy(res: ServerResponse): void {
 }
 
 /**
- * Sends what a program has corked so far: until then no `drain` comes, and Node ends a body of chunks before what was held of it.
- * It stays as often corked as it was: Node 24 and before hold back what is written once the program uncorks it more often.
+ * Sends what the program has corked so far: until then no `drain` comes, and Node ends a body of chunks before what was held of
+ * it. It stays as often corked as it was: Node 24 and before hold back what is written once the program uncorks it more often.
  */
 export function sendCorked(res: ServerResponse): void {
   const corked = res.writableCorked;
   for (let left = corked; left > 0; left--) res.uncork();
   for (let left = corked; left > 0; left--) res.cork();
   if (!(corked > 0)) return;
-  // One that waits for its turn corks the socket that it gets then, and flushes into that.
+  // A response that waits for its turn corks its socket then, and flushes into that.
   if (res.socket === null) res.once('socket', () => process.nextTick(sendCorked, res));
   // Node 22 may have written all at once, and tells nobody.
   else if (!res.socket.writableNeedDrain) process.nextTick(tellDrained, res);
@@ -117,8 +117,8 @@ function tellDrained(res: ServerResponse): void {
 }
 
 /**
- * Whether the answer is to a HEAD request. If middleware only made it look like
- * one, the client waits for the body, and Node means to send it.
+ * True if the answer is to a HEAD request. If middleware only changed the method,
+ * the client waits for the body, and Node means to send it.
  */
 export function isBodiless(res: ServerResponse): boolean {
   return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && !sendsBody(res);

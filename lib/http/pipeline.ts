@@ -3,14 +3,14 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeUnassigned } from './node/connection-work';
 
-/** Most requests that are held, and bytes read since the first came, before the connection is paused: of one that is read, a client that leaves is noticed. */
+/** Most requests held, and bytes read since the first, before the connection is paused: reading shows when a client leaves. */
 const MOST_HELD = 64;
 const READ_AHEAD = 16_384;
 
 /** Longest time that a paused connection is sent nothing, in milliseconds; then it is closed: its client may have gone. */
 const STALL_TIMEOUT = 10_000;
 
-/** Responses that wait for their turn on a connection (RFC 9112 section 9.3.2), and requests that are held until one in front is answered. */
+/** Responses that wait for their turn on a connection (RFC 9112 section 9.3.2). Holds requests until one in front is answered. */
 export class Pipeline {
   readonly #socket: Socket;
   readonly #isEnding: () => boolean;
@@ -46,7 +46,7 @@ export class Pipeline {
     this.#begun.add(res);
   }
 
-  /** Begins a request at once, or holds it while `most` have begun and are not answered. */
+  /** Begins a request at once, or holds it while `most` begun ones are unanswered. */
   admit(res: ServerResponse, most: number, begin: () => void): void {
     this.#most = most;
     if (this.#hasRoom()) {

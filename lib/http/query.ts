@@ -1,6 +1,6 @@
 import { HttpError } from '../errors';
 
-/** What a flat query or form holds: a text, or all its texts where a name comes up more than once. */
+/** Fields of a flat query or form: a text, or all its texts where a name comes up more than once. */
 export type QueryValues = Record<string, string | string[]>;
 
 /** Most fields that a form may have, and that are read of a query; as in Express, empty ones count. */
@@ -10,9 +10,9 @@ const [PLUS, SPACE] = [0x2b, 0x20];
 const LONG = 4096;
 
 /**
- * Parses a query string, flat: no brackets, no dots. Malformed
- * percent-encoding is left as it stands. Of more than 1,000 fields the first
- * are read. The result is an ordinary object, without a `__proto__` key.
+ * Parses a query string, flat: no brackets, no dots. Malformed percent-encoding
+ * stays as it is. Of more than 1,000 fields the first are read. The result is an
+ * ordinary object, without a `__proto__` key.
  */
 export function parseQuery(text: string): QueryValues {
   const end = endOfFields(text);
@@ -56,7 +56,7 @@ function parseFlat(given: string, strict: boolean, decode = decoded): QueryValue
   return values;
 }
 
-/** The character that an escape stands for in Latin-1. */
+/** Latin-1 character of an escape. */
 function character(escape: string): string {
   return String.fromCharCode(parseInt(escape.slice(1), 16));
 }
@@ -80,7 +80,7 @@ function withSpaces(text: string): string {
   return bytes.toString('utf16le');
 }
 
-/** Where the first 1,000 fields end, -1 where there are no more. */
+/** Index where the first 1,000 fields end; -1 where there are no more. */
 function endOfFields(text: string): number {
   if (text.length < MOST_FIELDS) return -1;
   let end = -1;

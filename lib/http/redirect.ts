@@ -44,7 +44,7 @@ function redirectBody(form: RedirectForm | undefined, status: number, address: s
   return `<!DOCTYPE html><head><title>${reason}</title></head><body><p>${note}</p></body>`;
 }
 
-/** Text as it stands in a page. */
+/** Escapes text for an HTML page. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
 }

@@ -21,12 +21,12 @@ export interface ByteRanges extends Array<ByteRange> {
   type: string;
 }
 
-/** What `req.range` finds: the ranges, -1 where none can be satisfied, -2 where the header is malformed. */
+/** Result of `req.range`: the ranges, -1 where none can be satisfied, -2 where the header is malformed. */
 export type RangeResult = ByteRanges | -1 | -2;
 
 /** Most entries of `X-Forwarded-For` that are read: each is compared with each trusted address. */
 const MOST_ADDRESSES = 32;
-/** What `req.ip` and `req.ips` were made of, and what they came to. */
+/** Cache of `req.ip` and `req.ips`, with what they were made of. */
 const kAddresses = Symbol('waypost.request.addresses');
 
 interface Addresses {
@@ -36,7 +36,7 @@ interface Addresses {
   readonly all: readonly string[];
 }
 
-/** What the head of a request says: its fields, what the client takes, and where it came from (INTERFACE section 2.1). */
+/** Head of a request: its fields, what the client accepts, and where it came from (INTERFACE section 2.1). */
 export class RequestHead extends IncomingMessage {
   /** @internal */
   declare [kSettings]: RequestSettings;
@@ -65,8 +65,8 @@ export class RequestHead extends IncomingMessage {
   }
 
   /**
-   * Whether the body is of one of the types (`'json'`, `'text/*'`, `'+xml'`):
-   * the first that matches, false where none does, null where there is no body.
+   * Tests the body's type (`'json'`, `'text/*'`, `'+xml'`). Returns the first
+   * that matches, false where none does, null where there is no body.
    */
   is(...types: (string | readonly string[])[]): string | false | null {
     return typeIs()(this, types.flat());
@@ -132,12 +132,12 @@ export class RequestHead extends IncomingMessage {
     return forwarded(this, 'X-Forwarded-Proto', isScheme) ?? own;
   }
 
-  /** Whether `protocol` is `https`. */
+  /** True if `protocol` is `https`. */
   get secure(): boolean {
     return this.protocol === 'https';
   }
 
-  /** Host with its port, from `Host` or a trusted proxy's `X-Forwarded-Host`, where that is one (RFC 9110 section 7.2). */
+  /** Host with its port, from `Host` (RFC 9110 section 7.2). A trusted proxy's `X-Forwarded-Host` comes first, where it is a host. */
   get host(): Presumed<string> {
     return forwarded(this, 'X-Forwarded-Host', isHost) ?? (this.headers.host || undefined);
   }
@@ -150,7 +150,7 @@ export class RequestHead extends IncomingMessage {
     return colon === -1 ? host : host.slice(0, colon);
   }
 
-  /** Labels of the host name before the last two (or as many as are set), the innermost first. */
+  /** Labels of the host name, the innermost first. The last two, or as many as are set, are left out. */
   get subdomains(): string[] {
     const { hostname } = this;
     if (!hostname) return [];
@@ -158,7 +158,7 @@ export class RequestHead extends IncomingMessage {
     return labels.slice(this[kSettings].subdomainOffset);
   }
 
-  /** Whether `X-Requested-With` says XMLHttpRequest. */
+  /** True if `X-Requested-With` says XMLHttpRequest. */
   get xhr(): boolean {
     return this.get('X-Requested-With')?.toLowerCase() === 'xmlhttprequest';
   }
@@ -166,7 +166,7 @@ export class RequestHead extends IncomingMessage {
 
 makeAssignable(RequestHead.prototype, ['host', 'hostname', 'ip', 'ips', 'protocol', 'secure', 'subdomains', 'xhr']);
 
-/** As in Express, none are asked for where the first is not there, such as a setting that nobody has set. */
+/** As in Express, an absent first one asks for none, such as an unset setting. */
 function listed(asked: readonly (string | readonly string[])[]): string[] {
   return asked[0] ? asked.flat() : [];
 }
@@ -200,7 +200,7 @@ function forwarded(request: RequestHead, name: string, isOne: (text: string) => 
   return first !== undefined && isOne(first) ? first : undefined;
 }
 
-/** Whether a text is a scheme that a request can have come by. */
+/** True for a scheme that a request can have come by. */
 function isScheme(text: string): boolean {
   return /^(?:http|ws)s?$/i.test(text);
 }

@@ -4,7 +4,7 @@ import { parseQuery } from './query';
 
 /** On the prototype of an application's own subclass: what it settles for all its requests. */
 export const kSettings = Symbol('waypost.request.settings');
-/** What a request has claimed of a store of used signatures, by digest: what that has answered, or will. */
+/** Claims of a request on a store of used signatures, by digest: its answers, or promises of them. */
 export type Claims = Map<string, boolean | Promise<unknown>>;
 /** By store of used signatures, those that the request has claimed there. */
 export const kClaims = Symbol('waypost.request.claims');
@@ -12,36 +12,36 @@ export const kClaims = Symbol('waypost.request.claims');
 export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 /** Method as received: to be set before anything may change `req.method`. */
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
-/** Whether the client waits for `100 Continue` before it sends the body (RFC 9110 section 10.1.1). */
+/** True if the client waits for `100 Continue` before the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
-/** Longest body that a check of signatures has let through, where that is more than the application's limit. */
+/** Longest body that a signature check let through, if more than the application's limit. */
 export const kBodyLimit = Symbol('waypost.request.bodyLimit');
 /** Value of `req.query`, once it was asked for. */
 export const kQuery = Symbol('waypost.request.query');
 /** Target that the query was made of. */
 export const kQueryUrl = Symbol('waypost.request.queryUrl');
-/** What followed its `?`. */
+/** Text behind the `?` of that target. */
 export const kQueryText = Symbol('waypost.request.queryText');
 
-/** What a response asks of its request. */
+/** Fields of a request that its response reads. */
 export interface AnsweredRequest {
   [kExpectsContinue]?: boolean;
   next?: ((error?: unknown) => void) | undefined;
 }
 
-/** What follows a request hears of errors that no handler raises. */
+/** Listener of a followed request to errors that no handler raises. */
 export interface ErrorWatch {
   failed(error: unknown): void;
 }
 
-/** Who follows a request, where somebody does. By no property: requests of two shapes would cost each of them. */
+/** Followers of requests. No property of the request: two shapes of requests would cost each of them. */
 export const watches = new WeakMap<object, ErrorWatch>();
 
 /** Makes `req.query` of what follows the `?`. */
 export type QueryParser = (text: string) => Record<string, unknown>;
 
 export interface RequestSettings {
-  /** Whose `X-Forwarded-*` headers are believed. */
+  /** Tells whose `X-Forwarded-*` headers are believed. */
   readonly trustProxy: TrustFunction;
   /** How many labels of the host name are no subdomain. */
   readonly subdomainOffset: number;
@@ -53,7 +53,7 @@ export interface RequestSettings {
   readonly app: HostApplication;
 }
 
-/** What a request goes by that belongs to no application. */
+/** Settings of a request that belongs to no application. */
 export const DEFAULT_SETTINGS: RequestSettings = Object.freeze({
   trustProxy: () => false,
   subdomainOffset: 2,

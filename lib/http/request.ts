@@ -14,10 +14,10 @@ import type { ParsedQuery, Unchecked } from './unchecked';
 import { pathOf, queryOf } from '../target/target';
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
-/** What an application of Express 4 was given as its query. */
+/** Query that was given to an application of Express 4. */
 const kLent = Symbol('waypost.request.lentQuery');
 
-/** What `req.route` shows of a route. */
+/** Route as `req.route` shows it. */
 export interface MatchedRoute {
   /** The pattern, or the patterns, as registered: behind `req.baseUrl`, and not the request's own path. */
   readonly path: string | RegExp | readonly (string | RegExp)[];
@@ -90,11 +90,11 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare route: Unchecked<MatchedRoute | undefined>;
   /** The response to this request. */
   declare res: Response<ResBody, Locals> | undefined;
-  /** Route parameters by name, and the captures of wildcards under `*` and `**` (INTERFACE section 4.2). An application sets it: there is none before. */
+  /** Route parameters by name, with wildcard captures under `*` and `**` (INTERFACE section 4.2). An application sets it: there is none before. */
   declare params: Params;
   /** Parsed body: undefined where there is none, or none of a type that is parsed. */
   declare body: ReqBody;
-  /** Goes on behind the route or middleware that runs, past the other handlers of a route, as in Express. A handler's own `next` is the one to call. */
+  /** Goes on behind the current route or middleware, as in Express. It skips the other handlers of a route: a handler's own `next` is the one to call. */
   declare next: ((error?: unknown) => void) | undefined;
 
   /** The application that serves the request; a mounted one while it does. */
@@ -111,7 +111,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     const known = this[kQuery];
     if (known !== undefined && this[kQueryUrl] === url) return known as Query;
     const text = queryOf(url);
-    // What middleware under a mount path has cleaned in place stays clean when the rest of the URL is shown again.
+    // An unchanged text keeps its query, which middleware under a mount path may have cleaned.
     if (known === undefined || text !== this[kQueryText]) {
       // Out of the settings: as their method a program's own parser would have them for its `this`. It may throw, and nothing is known then.
       const { queryParser } = this[kSettings];
@@ -136,7 +136,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     assign(this, 'path', path);
   }
 
-  /** Whether the client's copy is still good, by the validators that the response carries now (RFC 9110 section 13). */
+  /** True if the client's copy is still good (RFC 9110 section 13). The response's current validators decide. */
   get fresh(): boolean {
     return this.res !== undefined && isFresh(this.res);
   }
@@ -167,8 +167,8 @@ export function forgetQuery(req: Request): void {
 }
 
 /**
- * Gives a request its query as a property of its own, for who looks for no other: what has been read before, else what the parser makes
- * of the target, once for each parser. Returns what takes that back again, and never throws.
+ * Gives a request its query as an own property, for readers of none other: what has been read before, else what the
+ * parser makes of the target, once for each parser. Returns a function that takes it back, and never throws.
  */
 export function lendQuery(req: Request & { [kLent]?: { readonly parse: QueryParser; readonly text: string; readonly query: unknown } }, parse: QueryParser): () => void {
   if (Object.hasOwn(req, 'query')) return () => undefined;
@@ -179,7 +179,7 @@ export function lendQuery(req: Request & { [kLent]?: { readonly parse: QueryPars
   if (!isKnown) req[kLent] = { parse, text, query };
   assign(req, 'query', query);
   return () => {
-    // What has been put in its place meanwhile stays.
+    // A query assigned meanwhile stays.
     if (Object.getOwnPropertyDescriptor(req, 'query')?.value === query) Reflect.deleteProperty(req, 'query');
   };
 }

@@ -50,7 +50,7 @@ export class ResponseHead extends ServerResponse {
     return arguments.length < 2 ? this.set(name as Readonly<Record<string, HeaderValue>>) : this.set(name as string, value as HeaderValue);
   }
 
-  /** The value of a header field of the response as it stands. */
+  /** Current value of a header field of the response. */
   get(name: string): Unchecked<OutgoingHttpHeader | undefined> {
     return this.getHeader(name);
   }
@@ -79,7 +79,7 @@ export class ResponseHead extends ServerResponse {
     return this;
   }
 
-  /** Sets Location, percent-encoded where a URL needs it, so that no line end gets into the header. */
+  /** Sets Location, percent-encoded where a URL needs it: no line end gets into the header. */
   location(url: string | URL): this {
     this.setHeader('Location', encodeUrl()(String(url)));
     return this;
@@ -97,7 +97,7 @@ export class ResponseHead extends ServerResponse {
     return this.set('Link', values.join(', '));
   }
 
-  /** Has browsers save the body rather than show it, under the file's name if given, whose extension sets the type. */
+  /** Has browsers save the body rather than show it. The filename, if given, names it, and its extension sets the type. */
   attachment(filename?: string): this {
     const name = filename === undefined ? undefined : basename(filename);
     if (name !== undefined && name !== '') this.type(extname(name));

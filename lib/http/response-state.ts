@@ -5,17 +5,17 @@ import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
 import type { KnownFiles } from './file/known-files';
 
-/** Where a response finds what its application was told; on the prototype, one for all of an application's responses. */
+/** Settings of a response's application; on the prototype, one for all of an application's responses. */
 export const kSettings = Symbol('waypost.response.settings');
 /** True where `res.json` acts as `res.xJson`: for a request whose path ended in `.xJson` (INTERFACE section 4.3). */
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
-/** Called with an error that arose while a response was made and that no caller can catch. */
+/** Called with an error of making a response that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
 /** Answers a function that reports an error later. */
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
-/** Whether a field has been set that is not of ASCII alone. */
+/** True once a field is set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
 
 /** True from the call of `xJson` on: what goes wrong after it must not take the response from it. */
@@ -24,15 +24,15 @@ export const kAnswering = Symbol('waypost.response.answering');
 /** Methods that middleware replaces to hear of a body. */
 export type OwnMethods = Readonly<Pick<ServerResponse, 'end' | 'write'>>;
 
-/** What an application tells its responses. */
+/** Settings that an application gives its responses. */
 export interface ResponseSettings {
-  /** Whether what `json` can't write, and a directory that `sendFile` is given, go on as Express has them: to error middleware, and to what stands below. @default false */
+  /** Has failures go on as in Express: data that `json` can't write to error middleware, and a directory given to `sendFile` to the handlers below. @default false */
   readonly asExpress?: boolean;
-  /** Whether a client may see the inside of an error. */
+  /** Shows clients the inside of an error. */
   readonly development: boolean;
   /** Makes the ETag of a body; without it no ETag is made. */
   readonly etag: EntityTag | undefined;
-  /** Whether files get an ETag where `sendFile` is not told. @default true */
+  /** Gives files an ETag, unless `sendFile` is told otherwise. @default true */
   readonly fileEtag?: boolean;
   /** How `json` and `jsonp` write; without it as JSON.stringify does. */
   readonly stringify?: JsonWriter | undefined;
@@ -40,7 +40,7 @@ export interface ResponseSettings {
   readonly jsonpCallback?: string;
   /** Told of what goes wrong. */
   readonly logger: Pick<SafeLog, 'error' | 'info' | 'warn'>;
-  /** What all of an application's responses know of files. @default none: each finds out for itself */
+  /** Cache of files for all of an application's responses. @default none: each finds out for itself */
   readonly files?: KnownFiles;
   /** The application that `res.app` is. */
   readonly app: HostApplication;
@@ -54,7 +54,7 @@ export interface ConfiguredResponse extends ServerResponse {
   readonly [kLatin1]: boolean;
 }
 
-/** What a response goes by that belongs to no application: nothing shown, nothing logged. */
+/** Settings of a response that belongs to no application: nothing shown, nothing logged. */
 export const DEFAULT_SETTINGS: ResponseSettings = Object.freeze({
   development: false,
   etag: undefined,

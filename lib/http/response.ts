@@ -40,10 +40,10 @@ export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?:
 export interface Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseAdditions {}
 
 /**
- * The response a handler gets: Node's own, with the methods of INTERFACE
- * section 2.2 and those of Express 5. Objects made by others are adopted by
- * their prototype, so there is no constructor and no field here: state stands
- * under symbols, its defaults on the prototype.
+ * The response a handler gets: Node's own, with the methods of INTERFACE section
+ * 2.2 and those of Express 5. Objects made by others are adopted by their
+ * prototype, so there is no constructor and no field here: state is kept under
+ * symbols, its defaults on the prototype.
  */
 export class Response<ResBody = Unchecked, Locals extends object = Record<string, Unchecked>> extends ResponseHead {
   /** @internal */
@@ -69,7 +69,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     else answerError(this, error);
   }
 
-  /** @internal As {@link kFail}, for what goes wrong later: another application may hold the response by then, with a prototype that has no such method. */
+  /** @internal As {@link kFail}, for later failures: another application may hold the response then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     const next = (this.req as AnsweredRequest | undefined)?.next;
     return typeof next === 'function' ? next : (error) => this[kFail](error);
@@ -103,7 +103,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       default:
         if (data === null) return finish(this, '', undefined);
         if (ArrayBuffer.isView(data)) return finish(this, Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength), typeSet(this) ?? BINARY_TYPE);
-        // What a `json` in its place makes of them is its own affair.
+        // A replaced `json` judges its data itself.
         if (this.json === Response.prototype.json) {
           const unfit = unsendable(data, 'res.send');
           if (unfit !== undefined) throw unfit;
@@ -143,7 +143,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     return finish(this, text, text === undefined ? undefined : asUtf8(type));
   }
 
-  /** Answers as {@link json}, wrapped in a call where the query asks for one by `callback` (JSONP), or as the setting `jsonp callback name` says. */
+  /** Answers as {@link json}, wrapped in a call if the query asks for one (JSONP). The parameter is `callback`, or the setting `jsonp callback name`. */
   jsonp(data?: ResBody): this {
     const name = (this.req as IncomingMessage | undefined) && callbackName(this.req, settingsOf(this).jsonpCallback ?? 'callback');
     if (name === undefined) {
@@ -178,9 +178,9 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   }
 
   /**
-   * Answers with the first of the representations, in the client's order of
-   * preference, that it accepts: keys are media types or extensions, `default`
-   * is for clients that accept none. Without `default` those get a 406.
+   * Answers with the first accepted representation, in the client's order of
+   * preference. Keys are media types or extensions; `default` is for clients that
+   * accept none. Without `default` those get a 406.
    */
   format(handlers: Readonly<Record<string, FormatHandler>>): this {
     const names = Object.keys(handlers).filter((name) => name !== 'default');
@@ -197,7 +197,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const next = (this.req as AnsweredRequest | undefined)?.next ?? ((error?: unknown) => this[kFail](error));
     const fail = this[kFailing]();
     const result: unknown = handler.call(handlers, this.req, this as unknown as Response, next);
-    // Whether it is a thenable is for Promise.resolve to find out.
+    // Promise.resolve finds out if it is a thenable.
     if (typeof result === 'object' && result !== null && result !== this) Promise.resolve(result).then(undefined, fail);
     return this;
   }
@@ -235,8 +235,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   }
 
   /**
-   * Sends a file as {@link sendFile} does, to be saved under its own name or the one given. As in Express an object in the name's place is
-   * the options where none stand behind it: make a string of a name that the client gives.
+   * Sends a file as {@link sendFile} does, to be saved under that name. The name is the file's, or the one given. As in Express
+   * an object in the name's place is the options where none follow it: make a string of a name that the client gives.
    * @throws TypeError as `sendFile` does, and for a name that is no string.
    */
   download(path: string, callback?: SendFileCallback): void;
@@ -254,9 +254,9 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   }
 
   /**
-   * Renders a view of the application and sends it as HTML, or hands it to the callback. It is given the locals of the
-   * application, those of this response, and the options, the later before the earlier. Without a callback an error
-   * goes to error middleware.
+   * Renders a view of the application and sends it as HTML; a callback gets the HTML instead. The
+   * view is given the locals of the application, those of this response, and the options, the later
+   * before the earlier. Without a callback an error goes to error middleware.
    * @throws Error where it is not known which engine renders it, or that can't be loaded.
    */
   render(view: string, callback?: RenderCallback): void;
@@ -325,7 +325,7 @@ makeAssignable(Response.prototype, ['app']);
 
 /** The Content-Type that was set, where it is one that can be used. */
 function typeSet(res: ServerResponse): string | undefined {
-  // Looked for first: few responses have one by then, and to ask for it costs more.
+  // Looked for first: few responses have one yet, and `getHeader` costs more.
   const fields = fieldsOf(res);
   if (fields === null || !('content-type' in fields)) return undefined;
   const type = res.getHeader('content-type');

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { LONGEST_SHOWN } from '../errors';
 import { sendOwn } from './own-answer';
 
-/** Where the failure of a response is reported, and how much of it a client may read. */
+/** Report of a response's failure, and how much of it a client may read. */
 export interface FailureReport {
-  /** Whether the client may read the error's own message. */
+  /** Lets the client read the error's own message. */
   readonly development: boolean;
-  /** Whether the client asked by HEAD. @default whether the request's method is HEAD */
+  /** True if the client asked by HEAD. @default by the request's method */
   readonly isHead?: boolean;
   /** Logs the error. */
   onError(error: unknown): void;
@@ -17,7 +17,7 @@ export function serializationFailure(error: unknown, development: boolean): { er
   return { error: 'Serialization failed', message: 'Unable to serialize response object', ...(development && { originalError: messageOf(error) }) };
 }
 
-/** Answers 500 with that body, or cuts off what has begun, whatever was left on the response. Never throws. */
+/** Answers 500 with that body, or cuts off what has begun. Works whatever was left on the response, and never throws. */
 export function sendFailure(res: ServerResponse, error: unknown, report: FailureReport): void {
   report.onError(error);
   const body = JSON.stringify(serializationFailure(error, report.development));
@@ -25,7 +25,7 @@ export function sendFailure(res: ServerResponse, error: unknown, report: Failure
   sendOwn(res, { status: 500, body, type: 'application/json', isHead, fields: [] }, (_, trouble) => report.onError(trouble));
 }
 
-/** What is thrown may be anything, and may itself throw when it is looked at. */
+/** Message of anything thrown, which may itself throw when it is looked at. */
 export function messageOf(error: unknown): string {
   try {
     return (error instanceof Error ? String(error.message) : String(error)).slice(0, LONGEST_SHOWN);

@@ -8,9 +8,9 @@ import { cutOff, isBodiless, sendCorked } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
 
-/** What `res.stream` sends: a stream of Node's, one of the web's, or what `for await` goes through; of bytes or text. */
+/** Source of `res.stream`: a stream of Node's, one of the web's, or an async iterable; of bytes or text. */
 export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | {
-  /** What a ReadableStream of the web is told by. */
+  /** Marks a ReadableStream of the web. */
   getReader(): unknown;
 };
 
@@ -25,11 +25,11 @@ export class StreamedBody {
   readonly #res: ConfiguredResponse;
   readonly #source: Readable;
   readonly #fail: (error: unknown) => void;
-  /** Whether the first bytes are written. */
+  /** True once the first bytes are written. */
   #begun = false;
   /** Bytes that were written. */
   #sent = 0;
-  /** The Content-Length that was set by then. */
+  /** Content-Length that was set when the first bytes were written. */
   #promised: number | string | readonly string[] | undefined;
   #isClientGone = false;
   /** Goes on when the response has drained. */
@@ -59,7 +59,7 @@ export class StreamedBody {
       write: (chunk: unknown, encoding, done) => this.#attempt(done, () => this.#write(chunk, encoding, done)),
       final: (done) => this.#attempt(done, () => this.#end(done)),
     });
-    // Once for all: in the place of `on` may stand another's, which cannot take back what `once` adds. And in this async context, where the source goes on.
+    // Added once with `on`: a replaced `on` can't take back what `once` adds. In this async context, where the source goes on.
     res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
     // Not by writableFinished: that is set, too, by whoever ends the response when the client has gone.
     let isSent = false;
@@ -106,13 +106,13 @@ export class StreamedBody {
     const wants = typeof chunk === 'string' ? res.write(chunk, encoding) : res.write(chunk);
     this.#sent = sent;
     if (!this.#begun) this.#checkBegun();
-    // What stands in its place may return nothing.
+    // A replaced `write` may return nothing.
     if ((wants as boolean | undefined) !== false) return done();
     this.#waiting = done;
     sendCorked(res);
   }
 
-  /** Only now it is known whether what stands in the place of `write` has kept the length. */
+  /** Checks the length once the first write shows if a replaced `write` keeps it. */
   #checkBegun(): void {
     this.#begun = true;
     if (!this.#isBound() || this.#sent <= Number(this.#promised)) return;
@@ -130,12 +130,12 @@ export class StreamedBody {
   }
 
   /**
-   * Whether no more and no less than the Content-Length may be sent: a body of
-   * another length would be taken for the next response, or that for the rest of
-   * it. Middleware in the place of `write` may hold bytes back or make others of
-   * them, and then changes the length in the head. Node's own check
-   * (strictContentLength) has no head yet where the first bytes come, and throws
-   * for whoever ends the response when the client has gone.
+   * True if exactly the Content-Length must be sent: a body of another length
+   * would be taken for the next response, or that for the rest of it. Middleware
+   * that replaces `write` may hold bytes back or make others of them, and then
+   * changes the length in the head. Node's own check (strictContentLength) has no
+   * head yet where the first bytes come, and throws for whoever ends the response
+   * when the client has gone.
    */
   #isBound(): boolean {
     const res = this.#res;
@@ -163,7 +163,7 @@ export class StreamedBody {
   }
 
   #settle(error: Error | null | undefined): void {
-    // That the client went away is nobody's error.
+    // A client that went away is nobody's error.
     if (!error || this.#isClientGone) return;
     const hasHead = this.#res.headersSent;
     forgetLength(this.#res);

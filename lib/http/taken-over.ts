@@ -7,9 +7,9 @@ const kTakenOver = Symbol('waypost.response.takenOver');
 const OF_HEADS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'writeHead', 'writeContinue', 'writeProcessing', 'writeEarlyHints', 'writeInformation'] as const;
 
 /**
- * To be called before a response is answered in the place of a handler that
- * still has it: its methods then no longer throw, which in the callback of a
- * database would end the process.
+ * Called before the framework answers a response that a handler still has: its
+ * methods then no longer throw, which in the callback of a database would end the
+ * process.
  */
 export function takeOver(res: ServerResponse): void {
   Reflect.defineProperty(res, kTakenOver, { value: true });
@@ -21,7 +21,7 @@ export function takeOver(res: ServerResponse): void {
   }
 }
 
-/** Whether a response was answered so. */
+/** True for a response that was taken over. */
 export function isTakenOver(res: ServerResponse & { readonly [kTakenOver]?: boolean }): boolean {
   return res[kTakenOver] === true;
 }

@@ -15,7 +15,7 @@ const FIRST_SLICE = 5;
 /** Work that took less is not counted: it is no more than what any handler does. */
 const NOTICEABLE = 0.1;
 
-/** Each goes on in the async context it was begun in, whoever's turn it was before: the getters that it calls belong to one request. */
+/** Slices, each in the async context it was begun in: the getters that it calls belong to one request. */
 const waiting: Slice[] = [];
 /** The queue is the process's, as the loop: in a request's own context it would keep alive what that has in it. */
 const scope = new AsyncResource('waypost.xJson');
@@ -23,7 +23,7 @@ const scope = new AsyncResource('waypost.xJson');
 /** Node's own, as it is now: a test that fakes the global one, and puts it back, would leave the queue waiting for ever. */
 const later = nodeSetImmediate;
 
-/** What is left of it in this turn. */
+/** Milliseconds left for first slices in this turn. */
 let left = FIRST_SLICE;
 
 function renew(): void {
@@ -37,9 +37,9 @@ function spend(time: number): void {
 }
 
 /**
- * Begins work at once, and goes on with it in later turns of the event loop if
- * that was not enough, each of which has one slice: `setImmediate` alone would
- * run a slice of every large response in one turn.
+ * Begins work at once, and continues it in later turns of the event loop. Each
+ * turn has one slice: `setImmediate` alone would run a slice of every large
+ * response in one turn.
  */
 export function workInSlices(work: Slice): void {
   const begun = performance.now();
@@ -47,7 +47,7 @@ export function workInSlices(work: Slice): void {
   const taken = performance.now() - begun;
   if (taken > NOTICEABLE) spend(taken);
   if (isOver) return;
-  // A turn that is running has its own work still at the head of the queue, and goes on by itself.
+  // A running turn keeps its work at the queue's head, and goes on by itself.
   if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(later, null, turn);
 }
 

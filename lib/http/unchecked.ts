@@ -10,8 +10,8 @@ export interface UncheckedTypes {}
 /** The type of such values: `unknown`, or what is known of them, or what {@link UncheckedTypes} says. */
 export type Unchecked<Known = unknown> = UncheckedTypes extends { value: infer Value } ? Value : Known;
 
-/** What `req.query` holds unless a handler says otherwise: a text, or an array where a name comes up more than once. */
+/** Type of `req.query` by default: a text, or an array where a name comes up more than once. */
 export type ParsedQuery = Record<string, Unchecked<string | string[] | undefined>>;
 
-/** What may be missing, and what Express's types take to be there. */
+/** A value that may be missing, though Express's types take it to be there. */
 export type Presumed<Type> = UncheckedTypes extends { value: unknown } ? Type : Type | undefined;

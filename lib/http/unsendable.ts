@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Duplex, Readable, Stream } from 'node:stream';
 import { types } from 'node:util';
 
-/** What a program may take for data, and JSON shows nothing of: what it is, and what to write instead, also on a response without `stream`. */
+/** Kind of object that JSON shows nothing of: its name, and what to write instead, also on a response without `stream`. */
 type Kind = readonly [name: string, instead: string, onPlain?: string];
 
 /**
@@ -22,7 +22,7 @@ export function unsendable(data: unknown, method: string, isPlain = false): Type
     letGo(data);
     return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
   } catch {
-    // What can't be looked at is for JSON.stringify to refuse.
+    // JSON.stringify refuses what can't be inspected.
     return undefined;
   }
 }
@@ -44,7 +44,7 @@ function letGo(data: object): void {
     data.then(undefined, ignore);
   } else if (data instanceof Stream) {
     if (data.listenerCount('error') === 0) data.on('error', ignore);
-    // Others may want a connection, a request on it, or what they have begun to read.
+    // Other code may use a connection, a request on it, or a stream being read.
     const isOwn = data instanceof Readable && data.readableFlowing === null && !data.readableDidRead && data.listenerCount('readable') === 0;
     if (isOwn && !(data instanceof Duplex || data instanceof IncomingMessage)) data.destroy();
   }

@@ -5,7 +5,7 @@ import { guardedCall } from './guarded-call';
 import type { HostApplication, RenderCallback } from './host-application';
 import { kFailing } from './response-state';
 
-/** What is asked of a response, and of its request, to render a view. */
+/** Members of a response that rendering a view needs. */
 interface Rendering {
   readonly app: Pick<HostApplication, 'render'>;
   readonly locals: object;

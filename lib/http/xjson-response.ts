@@ -12,13 +12,13 @@ const
   serializing = late(() => require('../xjson/serializer') as typeof import('../xjson/serializer')),
   streaming = late(() => require('./xjson-stream') as typeof import('./xjson-stream'));
 
-/** Where a response keeps the options that middleware gave for its `xJson`. */
+/** Options of a response's `xJson`, given by middleware. */
 export const kXJsonOptions = Symbol('waypost.xJsonOptions');
 
 /** Middleware for Node's own request and response, and for what extends them. */
 export type XJsonMiddleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
 
-/** What the middleware makes of a response. */
+/** Response as the middleware extends it. */
 interface XJsonResponse extends ServerResponse {
   [kXJsonOptions]?: XJsonOptions | undefined;
   [kAnswering]?: boolean;

@@ -36,16 +36,15 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
 }
 
 /**
- * Node sends a string in one write with the head, both in one encoding, and a
- * buffer in a second. The head's fields are read as Latin-1, so UTF-8 is only for
- * fields of ASCII. An `end` that was put on the response gets the buffer: it may
- * overlook the encoding.
+ * Node writes a string with the head, both in one encoding, and a buffer
+ * separately. The head's fields are read as Latin-1, so UTF-8 is only for fields
+ * of ASCII. A replaced `end` gets the buffer: it may overlook the encoding.
  */
 function endWith(res: ServerResponse, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
   else if (length === json.length) res.end(json, 'latin1');
   else {
-    // Fields may be set as late as here, in the place of `writeHead`.
+    // A replaced `writeHead` may set fields as late as here.
     res.writeHead(res.statusCode);
     if (hasAsciiHead(res)) res.end(json, 'utf8');
     else res.end(Buffer.from(json).toString('latin1'), 'latin1');
@@ -100,7 +99,7 @@ class Transfer {
 
   readonly #drained = (): void => this.#scope.runInAsyncScope(this.#goOn, this);
 
-  /** The socket calls, where what stands in the place of the response's methods would end the process by a throw. */
+  /** Catches throws of replaced methods: the socket calls, and a throw would end the process. */
   #goOn(): void {
     try {
       this.#pump();
@@ -120,7 +119,7 @@ class Transfer {
         this.#stop();
         this.#end(chunk);
       } else if ((res.write(chunk) as boolean | undefined) === false) {
-        // What stands in its place may return nothing.
+        // A replaced `write` may return nothing.
         sendCorked(res);
         return;
       }
@@ -140,7 +139,7 @@ class Transfer {
 
   readonly #stop = (): void => {
     this.#bytes = null;
-    // A throw of what a program may have put in the place of `off` nobody would catch here.
+    // A replaced `off` might throw, and nobody would catch it here.
     EventEmitter.prototype.removeListener.call(this.#res, 'close', this.#stop);
     EventEmitter.prototype.removeListener.call(this.#res, 'drain', this.#drained);
   };

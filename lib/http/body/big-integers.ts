@@ -14,7 +14,7 @@ const BACKSLASH = 0x5c;
 /** JSON text with its big integers as strings. */
 export interface MarkedText {
   readonly text: string;
-  /** What each of these strings begins with; undefined where there are none. No client can know it, so no string of its own is mistaken for one. */
+  /** Prefix of these strings; undefined where there are none. No client can know it, so no string of its own is mistaken for one. */
   readonly mark: string | undefined;
   /** The first integer of more than {@link MOST_DIGITS} digits, which is left as it is. */
   readonly tooLong?: { readonly at: number; readonly digits: number };
@@ -54,7 +54,7 @@ export function markBigIntegers(text: string): MarkedText {
   return tooLong === undefined ? made : { ...made, tooLong };
 }
 
-/** Where a string ends; past the text's end where it does not. */
+/** Index behind a string; past the text's end if the string does not end. */
 function stringEnd(text: string, start: number): number {
   let at = start + 1;
   for (let code = text.charCodeAt(at); code !== QUOTE && at < text.length; code = text.charCodeAt(at)) at += code === BACKSLASH ? 2 : 1;
@@ -78,7 +78,7 @@ function isBigInteger(text: string, start: number, end: number): boolean {
   return !Number.isSafeInteger(Number(text.slice(start, end))) && !isKey(text, end);
 }
 
-/** Whether a colon comes next. */
+/** True if a colon comes next. */
 function isKey(text: string, end: number): boolean {
   let at = end;
   while (isSpace(text.charCodeAt(at))) at++;

@@ -15,13 +15,13 @@ export function forbidBody(request: IncomingMessage): boolean {
   return true;
 }
 
-/** Whether a request is held to having no body. */
+/** True for a request held to having no body. */
 export function hasForbiddenBody(request: IncomingMessage): boolean {
   return request.push === refuseBytes;
 }
 
 function refuseBytes(this: IncomingMessage, chunk: Buffer | null): boolean {
-  // By the class that the request has by now, which may have somebody waiting for the end.
+  // Through the request's current class, which may have listeners for the end.
   if (chunk === null) return (Object.getPrototypeOf(this) as IncomingMessage).push.call(this, null);
   // An adapter may push what is empty, and have a socket of its own making.
   if (chunk.length === 0) return true;

@@ -15,7 +15,7 @@ export interface ParseOptions {
   readonly limit: number;
   /** Most arrays and objects in JSON. @default 50000, or a twentieth of the limit where that is more */
   readonly containerLimit?: number | undefined;
-  /** Whether integers beyond 2^53 in JSON become BigInt. */
+  /** Parses integers beyond 2^53 in JSON as BigInt. */
   readonly bigint: boolean;
   /** Inflates what is compressed. */
   readonly inflater: { readonly inflate: (body: Deflated) => void };
@@ -33,14 +33,13 @@ const TEXT_TYPE = /^text\/[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const JSON_SUFFIX = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+\+json$/;
 
 /**
- * The kind that a Content-Type field names, undefined for one that is not
- * parsed and for one that is malformed. It must match as a whole: a parser
- * that looked for `json` anywhere in it could be chosen, or dodged, by a
- * client (RFC 9110 section 8.3).
+ * Kind that a Content-Type field names; undefined if unparsed or malformed. The
+ * whole field must match, not a part of it (RFC 9110 section 8.3): a client would
+ * otherwise choose, or dodge, a parser.
  */
 export function bodyKind(contentType: string | undefined): BodyKind | undefined {
   if (contentType === undefined) return undefined;
-  // What nearly every client sends has nothing in it to parse.
+  // Fast path: the type that nearly every client sends needs no parsing.
   if (contentType === PLAIN_JSON) return 'json';
   return kindOf(contentTypes().parse(contentType, { parameters: false }).type);
 }

@@ -28,13 +28,13 @@ export interface BodyStream extends TakenIn {
 export type CaptureListener<T extends BodyStream> = (request: T, outcome: CaptureOutcome) => void;
 
 /**
- * Whether the headers announce a body (RFC 9112 section 6.3). By the list of
- * them as received: the object `headers` is work for Node to make, and lacks what
- * is past `maxHeadersCount`.
+ * True if the headers announce a body (RFC 9112 section 6.3). Reads `rawHeaders`:
+ * Node makes the object `headers` on demand, without fields past
+ * `maxHeadersCount`.
  */
 export function hasBody(request: IncomingMessage): boolean {
   const { rawHeaders } = request;
-  // A request without any has no body, unless a program made it and filled `headers` alone.
+  // No raw headers mean no body, unless the program filled `headers` alone.
   if (rawHeaders.length === 0) return Object.entries(request.headers).some(([name, value]) => announcesBody(name, value as string | undefined));
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] as string;
@@ -49,12 +49,12 @@ function announcesBody(name: string, value: string | undefined): boolean {
   return name === 'transfer-encoding' || (name === 'content-length' && Number(value) > 0);
 }
 
-/** Whether something has read from the stream, or has begun to listen to it. */
+/** True if something has read the stream, or listens to it. */
 export function isBeingRead(request: IncomingMessage): boolean {
   return request.readableFlowing !== null || request.readableDidRead;
 }
 
-/** Whether something has read a part of a captured body, of which the rest is still in the stream. */
+/** True for a captured body read in part, whose rest is still in the stream. */
 export function isReadInPart(request: IncomingMessage): boolean {
   return request.readableDidRead && request.readableLength > 0;
 }
@@ -83,7 +83,7 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   if (comesWhenRead) request.read(0);
 }
 
-/** Whether no server has received it, so that no parser pushes its body: an adapter, such as those of AWS Lambda, gives it when it is read. */
+/** True for a request that no server received, so that no parser pushes its body. An adapter, such as those of AWS Lambda, gives it when it is read. */
 function isMade(request: IncomingMessage): boolean {
   return !(request instanceof IncomingMessage) || givesWhenRead(request);
 }
@@ -113,14 +113,14 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   readonly #done: CaptureListener<T>;
   #held: Buffer | undefined;
   #length = 0;
-  /** How much of it was in the stream when the capture began, and was left there: read out and pushed in again it would be counted twice. */
+  /** Bytes left in the stream when the capture began. They stay there: read out and pushed in again they would be counted twice. */
   #inStream = 0;
   /** The stream's own count of that: by it shows whether somebody has read meanwhile. */
   #left = 0;
-  /** Whether the stream gives the next piece only when it is asked again. */
+  /** True if the stream gives the next piece only when asked again. */
   #asks = false;
   #isAsking = false;
-  /** Whether the stream was flowing, and is paused until the capture has ended. */
+  /** True if the stream was flowing, and is paused until the capture has ended. */
   #flows = false;
 
   constructor(request: T, limit: number, done: CaptureListener<T>) {
@@ -194,9 +194,9 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   }
 
   /**
-   * Makes sixteen times the room, since each room is memory to be collected outside
-   * of V8's heap; never beyond what the body may come to be. Not all that is
-   * announced at once: two bytes would do to take the limit.
+   * Grows the buffer sixteenfold, up to the body's limit or announced length.
+   * Each buffer is garbage outside of V8's heap. The announced length is never
+   * allocated at once, since the client need not send it.
    */
   #grow(length: number): void {
     const announced = this.#request.headers['content-length'];
@@ -228,7 +228,7 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     this.#pause();
     const bytes = this.#bytes();
     request[kIntake] = undefined;
-    // What somebody has read meanwhile leaves a rest, which nobody may take for a body that was checked.
+    // Bytes read meanwhile leave a rest, which must not pass for the checked body.
     const isWhole = request.readableLength >= this.#left;
     const more = bytes === undefined ? pushOn(request, null) : handBack(request, bytes, this.#inStream);
     if (isWhole) this.#keep(bytes ?? Buffer.alloc(0));
@@ -259,13 +259,13 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
   }
 
   #settle(outcome: CaptureOutcome): void {
-    // On a later turn of Node's queue, so that who is called now may begin to listen.
+    // Flows on a later turn of Node's queue, so that `done` may begin to listen.
     if (this.#flows) this.#request.resume();
     settle(this.#request, outcome, this.#done);
   }
 }
 
-/** Whether a stream's chunk is what bytes can be made of: in object mode it may be anything. */
+/** True for a chunk of bytes or text: in object mode it may be anything. */
 function isBytes(chunk: unknown): chunk is string | Uint8Array {
   return typeof chunk === 'string' || chunk instanceof Uint8Array;
 }

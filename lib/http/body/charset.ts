@@ -8,7 +8,7 @@ const SAMPLE = 100;
 
 /** Makes text of the bytes of a body. */
 export interface Charset {
-  /** Whether it is an encoding of Unicode. */
+  /** True for an encoding of Unicode. */
   readonly unicode: boolean;
   decode(bytes: Buffer): string;
 }
@@ -30,7 +30,7 @@ export function charsetOf(label: string | undefined): Charset | undefined {
   }
 }
 
-/** What Buffer decodes, and faster. */
+/** Decoded by Buffer, which is faster. */
 const UTF8: Charset = {
   unicode: true,
   decode(bytes) {

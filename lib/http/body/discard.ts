@@ -13,9 +13,9 @@ import { type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
  * @param limit Bytes up to which the connection lives on; past that it is closed.
  */
 export function discardRest(request: TakenIn, limit: number): void {
-  // What a program made without a socket gets no more bytes.
+  // A request made without a socket gets no more bytes.
   if (request.complete || !(request as { socket?: Socket | null }).socket) {
-    // Every byte is off the wire, and who has begun to read in this turn keeps them: Node would take the listeners away.
+    // Every byte is off the wire. Readers that began in this turn keep them: Node would take the listeners away.
     if (request.readableFlowing !== true) endUnread(request);
     return;
   }
@@ -26,13 +26,13 @@ export function discardRest(request: TakenIn, limit: number): void {
 }
 
 /**
- * Has the head of the response say that the connection closes where that will,
- * or may, be so: the body is longer than what is discarded, or of unknown length
- * and not all in, and nobody has begun to read it when the head is made (RFC 9112
- * section 9.6). A proxy would give the connection to its next client.
+ * Announces in the response's head that the connection may close (RFC 9112
+ * section 9.6): the body is longer than what is discarded, or of unknown length
+ * and not all in, and nobody reads it when the head is made. A proxy would
+ * otherwise give the connection to its next client.
  */
 export function announceClose(request: TakenIn, res: ServerResponse, limit: number): void {
-  // What a test or an adapter has made has no connection that closes, and its response may be no emitter.
+  // Messages made by tests or adapters have no connection, and may be no emitters.
   if (!(request.socket instanceof EventEmitter && res instanceof EventEmitter)) return;
   const length = request.headers['content-length'];
   if (request.complete || (length !== undefined && !(Number(length) > limit))) return;
@@ -46,7 +46,7 @@ export function announceClose(request: TakenIn, res: ServerResponse, limit: numb
       letTakeIn(unread);
       discardRest(unread, limit);
     });
-    // Closed behind the answer as Node does it, the connection would take along whoever reads on.
+    // Node's own close behind the answer would cut off whoever reads on.
     const { socket } = request;
     const letClose = closeBy(socket, () => {
       letClose();
@@ -55,7 +55,7 @@ export function announceClose(request: TakenIn, res: ServerResponse, limit: numb
   });
 }
 
-/** Whether nobody reads a body that is not all in; asked when the head is made. */
+/** True if nobody reads a body that is not all in; asked when the head is made. */
 function isLeft(request: TakenIn): boolean {
   return !request.complete && request.readableFlowing !== true && !request.readableDidRead && request.listenerCount('readable') === 0;
 }
@@ -77,9 +77,9 @@ class Discard implements Intake {
     this.#socket = request.socket;
     this.#limit = limit;
     this.#count = request.readableLength;
-    // Where the response closes the connection, that close has to linger as well.
+    // A close by the response has to linger as well.
     this.#letClose = closeBy(this.#socket, () => this.#close());
-    // What the stream has buffered may be past the limit with nothing more to come.
+    // Buffered bytes may be past the limit with nothing more to come.
     if (this.#count > limit) this.#close();
   }
 

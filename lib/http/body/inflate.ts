@@ -31,13 +31,13 @@ export interface Deflated {
   readonly coding: string;
   /** Most bytes that it may come to. */
   readonly limit: number;
-  /** Whether nobody waits for it any more; asked of one that had to wait, once it is its turn. */
+  /** True if nobody waits for the body any more; asked of a waiting one at its turn. */
   isClientGone(): boolean;
   /** Called once; not at all for one whose client has gone. */
   done(error: HttpError | null, bytes: Buffer): void;
 }
 
-/** Whether a coding of content is one that is inflated. */
+/** True for a content coding that is inflated. */
 export function isInflated(coding: string): boolean {
   return Object.hasOwn(CODINGS, coding);
 }
@@ -65,7 +65,7 @@ export class Inflater {
 
   /** Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 200 times the bytes received; 400 `MALFORMED_BODY`. */
   inflate(body: Deflated): void {
-    // What frees the place for it is another request, with another context.
+    // Another request frees the place, in another async context.
     if (this.#running < MOST_AT_ONCE) this.#start(body);
     else this.#waiting.add(AsyncResource.bind(() => body.isClientGone() || this.#start(body)));
   }
@@ -75,7 +75,7 @@ export class Inflater {
     const { raw, coding, limit } = body;
     let isOver = false;
     const ended = (error: Error | null, bytes: Buffer): void => {
-      // What has been put around Node's may call more than once.
+      // Wrappers around Node's methods may call back more than once.
       if (isOver) return;
       isOver = true;
       this.#running--;
@@ -89,7 +89,7 @@ export class Inflater {
     try {
       (CODINGS[coding] as Inflate).later(raw, boundsOf(raw, limit), ended);
     } catch (error) {
-      // Of `done`, called on this turn.
+      // Thrown by `done`, called on this turn.
       if (isOver) throw error;
       // Out of memory, or what has been put around Node's: a place that is not given back would be lost for good.
       setImmediate(ended, error as Error, raw);

@@ -3,12 +3,12 @@ import { giveBack } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
 import { hasForbiddenBody } from './bodiless';
 
-/** Who takes the bytes as they come off the wire, instead of the stream itself; see {@link Intake}. */
+/** Taker of the bytes as they come off the wire, before the stream; see {@link Intake}. */
 export const kIntake = Symbol('waypost.request.intake');
-/** Stands on each `push` that looks at {@link kIntake}. */
+/** Marks each `push` that looks at {@link kIntake}. */
 export const kTakesIn = Symbol('waypost.request.takesIn');
 
-/** What stands between Node's parser and a request's stream while it is set. */
+/** Receiver of a body's bytes, between Node's parser and the request's stream. */
 export interface Intake {
   /** Takes a chunk, or null at the end; returns whether the socket shall go on reading. */
   push(chunk: Buffer | null): boolean;
@@ -21,7 +21,7 @@ export interface TakenIn extends IncomingMessage {
   [kIntake]: Intake | undefined;
 }
 
-/** What comes off the wire, to whoever takes it in; costs one look where nobody does. */
+/** Pushes a chunk to the intake, or to the stream: one look where no intake is set. */
 export function pushIn(request: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
   const intake = request[kIntake];
   if (intake === undefined) return pushOn(request, chunk, encoding);
@@ -34,8 +34,8 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
 }
 
 /**
- * Gives a request a `push` of its own where the one that it has looks at no intake, and the capture would wait for ever: an Express
- * application has put its prototype on.
+ * Gives a request a `push` of its own if its current one ignores intakes. The prototype
+ * of an Express application has such a one, and the capture would wait for ever.
  */
 export function letTakeIn(request: TakenIn): void {
   const { push } = request as { readonly push?: IncomingMessage['push'] & { readonly [kTakesIn]?: boolean } };
@@ -48,7 +48,7 @@ function pushOf(this: TakenIn, chunk: unknown, encoding?: BufferEncoding): boole
 
 Object.defineProperty(pushOf, kTakesIn, { value: true });
 
-/** Gives a captured body back to the stream, which has so many bytes of it already. */
+/** Gives a captured body back to the stream. @param inStream Bytes of it that the stream has already. */
 export function handBack(request: TakenIn, bytes: Buffer, inStream: number): boolean {
   if (inStream === 0) return giveBack(request, bytes);
   handOnFrom(request, bytes, inStream);

@@ -30,7 +30,7 @@ export function checkContainers(text: string, most: number): void {
   }
 }
 
-/** Whether more than so many brackets open in a text, those in strings among them. */
+/** True if more than `most` brackets open in a text, those in strings included. */
 function hasBrackets(text: string, most: number): boolean {
   let count = 0;
   for (const bracket of '[{') {
@@ -41,14 +41,14 @@ function hasBrackets(text: string, most: number): boolean {
   return false;
 }
 
-/** Where the string that begins there ends; the end of the text where it doesn't. */
+/** Index of the closing quote of a string; the text's length if it has none. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end === -1 ? text.length : end;
 }
 
-/** Whether an odd number of backslashes stands before it. */
+/** True if an odd number of backslashes precedes the character. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   // 92 is a backslash.

@@ -64,8 +64,8 @@ function escapable(word: string): string {
 }
 
 /**
- * Whether a key that is refused may be in the text: `proto`, which is in both, is one search for most texts. What it
- * lets walk through takes as long again as V8 took to parse it, so one word alone must not do.
+ * True if the text may hold a forbidden key. One search for `proto`, which is in both, rules out
+ * most texts. A false hit costs a walk as long as V8's parse, so one word alone must not do.
  */
 function isSuspect(text: string): boolean {
   const isEscaped = text.includes('\\u');
@@ -74,9 +74,9 @@ function isSuspect(text: string): boolean {
 }
 
 /**
- * Refuses forbidden keys, and makes BigInts of the strings that begin with the
- * mark, in place. Not by a reviver: V8's recurses, and overflows on nesting that
- * JSON.parse itself takes.
+ * Refuses forbidden keys, and replaces the marked strings by BigInts, in place. A
+ * reviver would not do: V8's recurses, and overflows on nesting that JSON.parse
+ * itself takes.
  */
 function settle(root: unknown, mark: string | undefined): unknown {
   const top = [root];

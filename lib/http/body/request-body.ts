@@ -57,12 +57,12 @@ export class RequestBody {
     Reflect.defineProperty(request, 'body', UNREAD);
   }
 
-  /** Has an error raised in the place of a route's first handler. */
+  /** Has an error raised instead of calling a route's first handler. */
   static failed(request: Request, options: ParseOptions, error: unknown): void {
     new RequestBody(request, options, undefined, error);
   }
 
-  /** What the bytes hold: parsed, and inflated, on this turn if nobody has asked before. */
+  /** Parsed body; parses, and inflates, on this turn if nobody has asked before. */
   get value(): unknown {
     if (this.#raw !== undefined) parsing().parseBody(this.#raw, this.#request, { ...this.#options, inflater: AT_ONCE }, (error, value) => this.#settle(error, value));
     return this.#value;
@@ -91,31 +91,31 @@ export class RequestBody {
     this.#value = value;
     this.#error = error ?? undefined;
     const request = this.#request;
-    // Whether anybody follows the request was asked when it began.
+    // Followers of a request are settled when it begins.
     if (this.#error === undefined && watches.has(request) && tracing.body.hasSubscribers) tracing.body.publish({ request, response: request.res, bytes: length });
   }
 
-  /** The error to be raised in the place of a route's handler, once; undefined where something else has read the body, or put one in its place. */
+  /** Returns the error to raise instead of calling a route's handler, once. Undefined if something else has read the body, or assigned one. */
   takeError(): unknown {
     const error = this.#error;
     if (error === undefined) return undefined;
     this.#error = undefined;
     const request = this.#request;
     if (isTaken(request)) return undefined;
-    // What is left of a body that is too large would have to be read off the wire before the next request.
+    // The rest of a too large body would precede the next request on the wire.
     if (statusOf(error) === 413 && !request.complete && request.res !== undefined) closeBehind(request, request.res);
     return error;
   }
 }
 
-/** Whether there is no body yet, or the bytes that an adapter, such as one of AWS Lambda, has put there beside the stream. */
+/** True if there is no body yet, or only an adapter's bytes. Adapters, such as one of AWS Lambda, put them there beside the stream. */
 export function isUnparsed(req: Bodied): boolean {
   if (req[kBody] !== undefined) return false;
   const { body } = req as { body?: unknown };
   return body === undefined || (body instanceof Uint8Array && !isBeingRead(req));
 }
 
-/** Whether something else has read the body, or put one in its place. */
+/** True if something else has read the body, or assigned one. */
 function isTaken(req: Bodied): boolean {
   const { body } = req as { body?: unknown };
   return isBeingRead(req) || !(body === undefined || body instanceof Uint8Array);

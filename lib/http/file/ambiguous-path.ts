@@ -7,14 +7,13 @@ const UP = /(?:^|[\\/])\.\.(?:[\\/]|$)/;
 const IDLE = /(?:^|[\\/])\.(?:[\\/]|$)|[\\/]{2}/;
 
 /**
- * Whether a path beneath a root means another file than its segments say. What
- * is registered under a path goes by the segments of the request's, as sent;
- * the file system resolves them. So the capture of `/files/x/../private/key`
- * would lead past a guard of `/files/private`, and so would those of
- * `/files/./private/key` and, where the guard's path is longer, of `//`.
- * A program may well write these by itself, so they count only where the client
- * has sent such a segment, encoded or not; `..` also where it has sent two dots
- * that a pattern such as `/:name.:type` makes a segment of.
+ * True for a path beneath a root that means another file than its segments say.
+ * Guards go by the segments of the request's path, as sent; the file system
+ * resolves them. So the capture of `/files/x/../private/key` would pass a guard
+ * of `/files/private`, as would `/files/./private/key` and, where the guard's
+ * path is longer, `//`. A program may write these by itself, so they count only
+ * where the client has sent such a segment, encoded or not; `..` also where it
+ * has sent two dots that a pattern such as `/:name.:type` makes a segment of.
  * @param target The request target as received.
  */
 export function isAmbiguousPath(path: string, target: string): boolean {

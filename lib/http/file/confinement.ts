@@ -2,10 +2,10 @@ import { realpath } from 'node:fs';
 import { sep } from 'node:path';
 
 /**
- * Finds whether a file stands beneath a root by where links lead.
+ * Finds out if a file lies beneath a root, with links resolved.
  * @param root An absolute path, normalized.
  * @param path The file, beneath the root by its name.
- * @param done Told whether it does, or why nobody knows.
+ * @param done Called with the result, or with the error that hides it.
  */
 export function findBeneath(root: string, path: string, done: (error: NodeJS.ErrnoException | null, inside: boolean) => void): void {
   realpath.native(path, (error, real) => {
@@ -22,7 +22,7 @@ export function findBeneath(root: string, path: string, done: (error: NodeJS.Err
   });
 }
 
-/** Whether a path stands beneath a root, both absolute and normalized. */
+/** True for a path beneath a root, both absolute and normalized. */
 export function isBeneath(root: string, path: string): boolean {
   return path.startsWith(root.endsWith(sep) ? root : root + sep);
 }

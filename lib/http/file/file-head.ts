@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** What a response says before its body. */
+/** Status and fields of a response. */
 export interface Head {
   readonly status: number;
   readonly fields: OutgoingHttpHeaders;
@@ -18,7 +18,7 @@ function isSame(one: OutgoingHttpHeader | undefined, other: OutgoingHttpHeader |
   return one.length === other.length && one.every((each, index) => each === other[index]);
 }
 
-/** Has a response be as before, but for what is no longer as it was made. */
+/** Restores a response's head, but for what has changed since it was made. */
 export function takeBack(res: ServerResponse, before: Head, made: Head): void {
   if (res.statusCode === made.status) res.statusCode = before.status;
   for (const [name, value] of Object.entries(made.fields)) {

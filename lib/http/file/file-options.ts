@@ -8,9 +8,9 @@ export interface SendFileOptions {
   root?: string | undefined;
   /** Header fields to set once the file is found, over those set before. @default none */
   headers?: OutgoingHttpHeaders | undefined;
-  /** What a path with a name beginning in a dot gets: the file, 403 or 404. Without `root` every directory of the path counts. @default 'ignore' (404) */
+  /** Answer for a path with a name beginning in a dot: the file, 403 or 404. Without `root` every directory of the path counts. @default 'ignore' (404) */
   dotfiles?: 'allow' | 'deny' | 'ignore' | undefined;
-  /** Whether a symbolic link beneath `root` may lead out of it; where it may not, 403. @default false */
+  /** Lets a symbolic link beneath `root` lead out of it; otherwise 403. @default false */
   followSymlinks?: boolean | undefined;
   /** max-age of Cache-Control, in milliseconds or as text (`'1d'`), one year at most. @default 0 */
   maxAge?: number | string | undefined;
@@ -34,7 +34,7 @@ export interface SendFileOptions {
   end?: number | undefined;
 }
 
-/** Told once when a file is sent, an answer without a body when it is made, or why it was not. `code` is `ECONNABORTED` when the client went away. */
+/** Called once: when a file is sent, when an answer without a body is made, or with the error. `code` is `ECONNABORTED` when the client went away. */
 export type SendFileCallback = (error?: Error) => unknown;
 
 /**
@@ -46,9 +46,9 @@ export function readFileOptions(given: SendFileOptions & { readonly maxage?: Sen
   return { root, headers, dotfiles, followSymlinks, maxAge: maxAge || maxage, immutable, cacheControl, lastModified, etag, acceptRanges, extensions, index, start, end };
 }
 
-/** What `res.download` is given behind the path. */
+/** Arguments of `res.download` behind the path. */
 interface Download {
-  /** What to save the file as; that of the file where there is none. */
+  /** Name to save the file as; the file's own if undefined. */
   readonly filename: string | undefined;
   readonly options: SendFileOptions;
   readonly callback: SendFileCallback | undefined;

@@ -1,6 +1,6 @@
 import { close, fstat, open, read, type Stats } from 'node:fs';
 
-/** Told of the bytes, fewer than were asked for where the file ends before, or why there are none; and, where asked for, of the file. */
+/** Called with the bytes or the error; and, where asked for, with the file's stats. The bytes are fewer than asked for where the file ends before. */
 export type PartListener = (error: NodeJS.ErrnoException | null, bytes: Buffer, stats?: Stats) => void;
 
 const NONE = Buffer.alloc(0);
@@ -9,16 +9,16 @@ const NONE = Buffer.alloc(0);
  * Reads a part of a file in one piece: a stream of `node:fs` does the same with some thirty objects and listeners around it.
  * @param start First byte, counted from 0; an integer.
  * @param length Bytes to read.
- * @param looks Whether to look at the file once they are read: by then another may stand at the path.
+ * @param looks Takes the stats after the bytes: another file may be at the path since.
  */
 export function readPart(path: string, start: number, length: number, looks: boolean, done: PartListener): void {
   open(path, 'r', (error, descriptor) => {
     if (error !== null) return done(error, NONE);
-    // Its own memory, since a client that takes long would else keep a slab of others' bytes; and no sooner than it is used, since what lives longer is more work to collect.
+    // Memory of its own: a slow client would otherwise keep a slab of others' bytes. Allocated just before its use, since what lives longer is more work to collect.
     const bytes = Buffer.allocUnsafeSlow(length);
     let at = 0;
     const end = (failure: NodeJS.ErrnoException | null, stats?: Stats): void => {
-      // What it says is of no use to anybody: the bytes are here. Without a callback Node raises an error.
+      // A failed close is of no use to anybody: the bytes are here. Without a callback Node raises an error.
       close(descriptor, () => undefined);
       if (failure === null) done(null, bytes.subarray(0, at), stats);
       else done(failure, NONE);

@@ -4,9 +4,9 @@ import type { Readable } from 'node:stream';
 import { types } from 'node:util';
 
 /**
- * Stands between a file that is about to be piped and the response. What the response is written with may throw, such as for a head that Node
- * refuses. The file system calls then: from Node 24 on a pipe destroys the response unheard, and before that the process ended.
- * @param failed Told of what was thrown; to end the file, or the response, is left to it.
+ * Guards a pipe from a file to the response against throws. A write may throw, such as for a head that Node refuses.
+ * The file system calls then: from Node 24 on a pipe destroys the response unheard, and before that the process ended.
+ * @param failed Called with what was thrown; it ends the file, or the response.
  */
 export function guardPipe(file: Readable, res: ServerResponse, failed: (error: Error) => void): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called by Reflect.apply
@@ -28,7 +28,7 @@ export function guardPipe(file: Readable, res: ServerResponse, failed: (error: E
     for (const name of ['write', 'end'] as const) if (res[name] === guarded[name]) Object.assign(res, { [name]: own[name] });
   };
   Object.assign(res, guarded);
-  // A pipe that has waited for `drain` goes on in the socket's async context, or that of the response before this one.
+  // A pipe resumes after `drain` in another async context: the socket's, or the former response's.
   const emit = AsyncResource.bind(file.emit.bind(file), 'waypost.file');
   Object.assign(file, {
     emit(...given: Parameters<Readable['emit']>): boolean {
@@ -43,10 +43,10 @@ export function guardPipe(file: Readable, res: ServerResponse, failed: (error: E
   file.once('close', leave);
 }
 
-/** What a file is written with. */
+/** Methods that write a file. */
 type Methods = Pick<ServerResponse, 'end' | 'write'>;
 
-/** What was thrown may be anything; of an object that can't become text `String` would throw. */
+/** Makes an Error of anything thrown. `String` would throw for an object that can't become text. */
 export function asError(thrown: unknown): Error {
   if (types.isNativeError(thrown)) return thrown;
   if (typeof thrown === 'string') return new Error(thrown);

@@ -23,9 +23,9 @@ const ANSWERED = new Error('Answered in the place of a file');
 /** A response that may be another framework's, which has not what an application's own have. */
 export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods };
 
-/** What file is sent, for which request, and how. */
+/** Order to send a file: for which request, and how. */
 export interface FileOrder {
-  /** Whose conditions and part of the file count. */
+  /** Request whose conditions and range count. */
   readonly req: IncomingMessage;
   /** Percent-encoded, as in a URL. */
   readonly path: string;
@@ -33,7 +33,7 @@ export interface FileOrder {
   readonly options: SendOptions;
   /** Directory that no link may lead out of, absolute; undefined where links may lead anywhere. */
   readonly within: string | undefined;
-  /** What is known of files. */
+  /** Cache of known files. */
   readonly files: KnownFiles;
   /** Adds to the head of a file that is found, or answers in its place. */
   addHead(path: string, stats: Stats, file: SendStream): void;
@@ -56,7 +56,7 @@ export class FileTransfer {
   readonly #res: FileResponse;
   readonly #order: FileOrder;
   readonly #done: TransferCallback;
-  /** What stood on the response just before the file's head was put on it and just behind, so that a failure leaves no word about a file that was not sent. */
+  /** Response heads just before and just after the file's head was set. A failure takes the file's head back, so that nothing is said about a file that was not sent. */
   #before: Head | undefined;
   #behind: Head | undefined;
   /** Undefined until the file is found. */
@@ -75,7 +75,7 @@ export class FileTransfer {
     this.#done = done;
   }
 
-  /** Whether there is a file to send. */
+  /** True once there is a file to send. */
   get isFound(): boolean {
     return this.#known !== undefined;
   }
@@ -86,7 +86,7 @@ export class FileTransfer {
     const file = send()(req, name, options);
     const pipe = file.stream.bind(file);
     file.stream = (path, part) => {
-      // Of the first byte and the last, which lies beyond the file where there is nothing to send.
+      // First and last byte; the last lies beyond the file where there is nothing to send.
       const { start, end } = part as { start: number; end: number };
       // Closed meanwhile, it would tell nobody to close the file.
       if (this.#res.destroyed) return this.#loseClient();
@@ -133,7 +133,7 @@ export class FileTransfer {
     return headers === req.headers && fitted === range ? req : Object.create(req, { headers: { value: { ...headers, range: fitted } } }) as IncomingMessage;
   }
 
-  /** Takes what is thrown, such as for a head that Node refuses, for the error that the transfer ends by: the file system calls, and nobody else would catch it. */
+  /** Ends the transfer by what `call` throws, such as for a head that Node refuses: the file system calls, and nobody else would catch it. */
   #attempt(call: () => void): void {
     if (this.#settled) return;
     try {
@@ -150,7 +150,7 @@ export class FileTransfer {
     onFinished()(res, (error) => this.#finish(error));
   }
 
-  /** `send` checks names, not where links lead, which stand in a tree by upload or by mistake. */
+  /** Checks where links lead: `send` checks names alone, and uploads or mistakes leave links in a tree. */
   #confine(file: SendStream, path: string, known: KnownFile, proceed: () => void): void {
     const { within } = this.#order;
     if (within === undefined || known.root === within) return proceed();
@@ -179,8 +179,8 @@ export class FileTransfer {
   }
 
   /**
-   * Whether it is no more than a stream would read at once, and nobody has replaced what it would be written with, or waits for it to be piped;
-   * or nothing: `send` would read a byte, which a file may have by now.
+   * True for no bytes, or no more than a stream reads at once: the latter only if nobody has replaced `write`
+   * or `end`, or waits for a pipe. For no bytes `send` would read one, which the file may have since.
    */
   #readsAtOnce(): boolean {
     const res = this.#res;
@@ -214,13 +214,13 @@ export class FileTransfer {
     });
   }
 
-  /** A file cut short meanwhile would leave the client waiting for bytes that the next response would then supply. */
+  /** Fails for a file cut short meanwhile: the client would take the missing bytes from the next response. */
   #watch(stream: ReadStream): void {
     this.#streaming = true;
     this.#stream = stream;
     const res = this.#res;
     guardPipe(stream, res, (error) => {
-      // Of a head that is not out, something else may still be sent.
+      // Without a head sent, something else may still be answered.
       if (res.headersSent) res.destroy();
       this.fail(error);
     });
@@ -233,7 +233,7 @@ export class FileTransfer {
   }
 
   #finish(error: Error | null): void {
-    // As a rule it is by now, which saves every file a turn and an error.
+    // Usually settled already, which saves every file a turn and an error.
     if (this.#settled) return;
     if (error === null) {
       // The end of the stream may be told after the end of the response.
@@ -245,12 +245,12 @@ export class FileTransfer {
     else this.#stop(syscall === 'write' ? 'gone' : 'failed', error);
   }
 
-  /** Ends what has begun, unless it has ended, by an error that is none of `send`'s. */
+  /** Ends a running transfer by an error that is none of `send`'s. */
   fail(error: Error): void {
     this.#stop('failed', error);
   }
 
-  /** Ends what has begun, unless it has ended, because there is no such file to be had. */
+  /** Ends a running transfer because there is no such file to be had. */
   refuse(error: Error): void {
     this.#stop('refused', error);
   }
@@ -266,7 +266,7 @@ export class FileTransfer {
     this.#settle(end, error);
   }
 
-  /** Takes back what the file's head has made of the response, but nothing that the program has put on it meanwhile. */
+  /** Takes back the file's head from the response, except what the program has set since. */
   #restore(): void {
     const res = this.#res;
     if (res.headersSent) return;
@@ -285,7 +285,7 @@ function endedEarly(sent: number, promised: number): Error {
   return new Error(`The file ended after ${sent} of ${promised} bytes`);
 }
 
-/** Of a text or a fraction Node makes an integer, as it writes the head. */
+/** Makes an integer of text or a fraction, as Node does in the head. */
 function asNodeHas(status: number): number {
   return status | 0;
 }

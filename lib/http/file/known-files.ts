@@ -3,8 +3,8 @@ import type { Stats } from 'node:fs';
 import { type PartListener, readPart } from './file-part';
 
 /**
- * What tells a file from another in its place, and from itself before a change:
- * numbers are given again, and on some file systems the time of change stands still.
+ * Fields that tell a file from its successor, and from itself before a change: numbers
+ * are given again, and on some file systems the time of change does not move.
  */
 type Identity = Pick<Stats, 'ctimeMs' | 'dev' | 'ino' | 'mtimeMs' | 'size'>;
 
@@ -26,7 +26,7 @@ export class KnownFile {
   root: string | undefined = undefined;
   /** All that is in it: one buffer for all who ask meanwhile, since a copy for each takes twice the time of the whole answer. */
   bytes: Buffer | undefined = undefined;
-  /** Whether it was asked for more than once. */
+  /** True if it was asked for more than once. */
   isAskedAgain = false;
   readonly #identity: Identity;
   readonly #at = performance.now();
@@ -39,13 +39,13 @@ export class KnownFile {
     return performance.now() - this.#at >= KNOWN_FOR;
   }
 
-  /** Whether it is the file that looks so, unchanged. */
+  /** True for stats of the same file, unchanged. */
   matches({ ctimeMs, dev, ino, mtimeMs, size }: Identity): boolean {
     const own = this.#identity;
     return own.ino === ino && own.ctimeMs === ctimeMs && own.mtimeMs === mtimeMs && own.dev === dev && own.size === size;
   }
 
-  /** Whether another change would show. */
+  /** True if another change would show in the times. */
   get isSteady(): boolean {
     const { ctimeMs, mtimeMs } = this.#identity;
     return Date.now() - Math.max(ctimeMs, mtimeMs) > CLOCK_STEP;
@@ -57,14 +57,14 @@ export class KnownFile {
 }
 
 /**
- * What was found out about files within the last second: of a small one that many
- * ask for, that is most of the work. Each is looked at for every request all the
- * same, and what is known of one that has changed is forgotten.
+ * Cache of what the last second found out about files: for a small one that many
+ * ask for, that is most of the work. Each request still looks at its file, and a
+ * changed one is forgotten.
  */
 export class KnownFiles {
   readonly #files = new Map<string, KnownFile>();
   #bytes = 0;
-  /** Whether a timer is set that forgets what is old. */
+  /** True while a timer is set that forgets old files. */
   #expires = false;
   /** The timer's, which would else keep alive what a request has in its own. */
   readonly #scope = new AsyncResource('waypost.files');
@@ -90,7 +90,7 @@ export class KnownFiles {
     return found;
   }
 
-  /** Reads a part of a file, as {@link readPart}, into bytes that others may be given too. @param file What is known of it. */
+  /** Reads a part of a file, as {@link readPart}, into bytes that may be shared. @param file What is known of it. */
   read(path: string, file: KnownFile, start: number, length: number, done: PartListener): void {
     if (file.bytes !== undefined) {
       done(null, file.bytes.subarray(start, start + length));

@@ -9,7 +9,7 @@ import { forgetLength } from '../answer';
 import { type ConfiguredResponse, kSettings } from '../response-state';
 
 /**
- * Sends the file that a program has named.
+ * Sends the file at a path that the program names.
  * @throws TypeError for a path that is no string, or is relative with no `root`; for wrong options.
  */
 export function sendNamedFile(res: ConfiguredResponse, path: string, given: SendFileOptions, done: TransferCallback): void {
@@ -30,7 +30,7 @@ export function sendNamedFile(res: ConfiguredResponse, path: string, given: Send
     // A lone surrogate is in no file's name, and encodeURI throws for it.
     path: encodeURI(toUSVString(path)),
     options,
-    // Where it stands changes with the directory that the process is in.
+    // Resolved now: the process may change its directory.
     within: root && followSymlinks !== true ? resolve(root) : undefined,
     files: res[kSettings].files ?? new KnownFiles(),
     addHead: () => {

@@ -7,7 +7,7 @@ interface Looked extends Readable {
   readonly _readableState?: { readonly buffer: Iterable<unknown>; readonly bufferIndex?: number; readonly ended: boolean };
 }
 
-/** The facts: what a stream has buffered, and whether its end is in, stands in its state. */
+/** The facts: a stream keeps its buffer, and whether its end is in, in `_readableState`. */
 const stateTells = holds('buffered-body', () => {
   const stream = new Readable({ read: () => undefined });
   for (const text of ['a', 'b', 'c']) stream.push(text);
@@ -40,7 +40,7 @@ export function bufferedOf(request: IncomingMessage): unknown[] | undefined {
   return read;
 }
 
-/** Whether a request's stream has been given its end, or, where Node does not tell, its last byte is off the wire. */
+/** True if a request's stream has been given its end. Where Node does not tell, true once the last byte is off the wire. */
 export function hasEnd(request: IncomingMessage): boolean {
   return stateTells ? endIsIn(request) : request.complete;
 }

@@ -40,7 +40,7 @@ export function idleLimit(socket: Socket): number | undefined {
   const { server } = socket as Working;
   if (server === undefined || server === null) return undefined;
   const { keepAliveTimeout: limit, keepAliveTimeoutBuffer: more = 0 } = server as Partial<Server> & { readonly keepAliveTimeoutBuffer?: number };
-  // What a program has assigned may be anything, such as the text of an environment variable; Node takes that for 0.
+  // Node takes an invalid value, such as the text of an environment variable, for 0.
   return isTime(limit) && limit > 0 ? limit + (isTime(more) ? more : 0) : 0;
 }
 
@@ -48,13 +48,13 @@ function isTime(given: unknown): given is number {
   return Number.isFinite(given) && (given as number) >= 0;
 }
 
-/** Stands for the response of a connection that has none yet. */
+/** Placeholder response of a connection that has none yet. */
 const BUSY = { finished: false } as object as ServerResponse;
 
 /**
- * Has Node close the idle connections of a server, and spares those whose response has ended, though their
- * client still reads, and those that have no response and are to be spared. The fact: Node takes a connection
- * for idle by `finished` of its response; 26 also one without.
+ * Has Node close a server's idle connections, except those to be spared: those whose response has
+ * ended while the client still reads, and those without a response that `isSpared` names. The fact:
+ * Node takes a connection for idle by `finished` of its response; 26 also one without.
  */
 export function closeIdle(sockets: Iterable<Socket>, isSpared: (socket: Socket) => boolean, close: () => void): void {
   const spared = new Map<Working, ServerResponse | null>();

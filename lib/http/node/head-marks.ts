@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
 interface Marked {
-  /** Whether a body is sent. Clear after the head of a 204 or 304 that was refused. */
+  /** True if a body is sent; false after a refused head of 204 or 304. */
   _hasBody?: boolean;
-  /** Whether the body is sent in chunks. */
+  /** True if the body is sent in chunks. */
   chunkedEncoding: boolean;
 }
 
@@ -12,7 +12,7 @@ export function sendsBody(res: ServerResponse): boolean {
 }
 
 /**
- * Whether a response is one to HEAD, whatever the request says by now. The facts: Node leaves its body out from the
+ * True for a response to HEAD, whatever the request's method is now. The facts: Node leaves its body out from the
  * start, as no response of a test does; a refused head of 204 or 304 does so too, and has set `statusMessage`.
  */
 export function isForHead(res: ServerResponse): boolean {

@@ -8,7 +8,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 const ASKED = ['content-type', 'etag', 'last-modified', 'transfer-encoding'] as const;
 /** Names that are kept in mind. An application has few; a client may have a say in more. */
 const MOST_NAMES = 256;
-/** What a field's value of ASCII does not hold (RFC 9110 section 5.5). */
+/** Characters that no ASCII field value holds (RFC 9110 section 5.5). */
 const UNFIT = /[^\t\x20-\x7e]/;
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
@@ -36,7 +36,7 @@ export function fieldsOf(res: ServerResponse): Fields | null {
   return fields === undefined ? publicFieldsOf(res) : fields;
 }
 
-/** What is none of Node's responses, as one that a test has made, may have but `getHeader`. */
+/** Fields by the public methods: a test's response may have none but `getHeader`. */
 function publicFieldsOf(res: Partial<ServerResponse>): Fields | null {
   if (res.getHeaderNames !== undefined && res.getHeaders !== undefined) return res.getHeaderNames().length === 0 ? null : res.getHeaders();
   const set = ASKED.filter((name) => res.getHeader?.(name) !== undefined);
@@ -67,7 +67,7 @@ export function learnName(name: string): void {
   known.set(own, own.toLowerCase());
 }
 
-/** Whether a value that Node has taken is of ASCII alone. */
+/** True for a value of ASCII alone, which Node has taken. */
 export function isAscii(value: unknown): boolean {
   return Array.isArray(value) ? value.every(isAscii) : !UNFIT.test(String(value));
 }
@@ -96,7 +96,7 @@ function fieldsSymbol(): symbol | undefined {
   });
 }
 
-/** Whether Node goes by what is written there. */
+/** True if Node reads and writes the table under that symbol. */
 function isHeeded(symbol: symbol): boolean {
   const message = new OutgoingMessage();
   const table = new FieldTable() as Record<string, unknown>;

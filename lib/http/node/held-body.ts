@@ -5,14 +5,14 @@ import { pushOn } from './parser-push';
 
 /** The bytes of a body that was captured, while its stream does not have them. */
 const kHeld = Symbol('waypost.request.held');
-/** Stands on the `_read` that gives them, for other copies of this module to know. */
+/** Marks the `_read` that gives them, across copies of this module. */
 const kHolds = Symbol.for('waypost.request.holds');
 
 interface HeldBody extends IncomingMessage {
   [kHeld]?: Buffer | undefined;
-  /** Whether Node drops what is left of the body. */
+  /** True if Node drops the rest of the body. */
   readonly _dumped?: boolean;
-  /** Whether somebody has begun to read: if nobody has, Node drops the rest when the response has finished. */
+  /** True once somebody has begun to read: otherwise Node drops the rest when the response has finished. */
   _consuming?: boolean;
   /** `reading`: bytes were asked for that have not come. */
   readonly _readableState: { readonly ended: boolean; readonly reading: boolean };
@@ -53,12 +53,12 @@ export function giveBack(request: IncomingMessage, bytes: Buffer): boolean {
   return pushOn(stream, null);
 }
 
-/** Whether all of a body is off the wire and not in its stream: another copy of this module holds it, and gives it to whoever reads. */
+/** True if another copy of this module holds the whole body: it is off the wire, not in its stream, and goes to whoever reads. */
 export function isHeldElsewhere(request: IncomingMessage): boolean {
   return asksWhenRead && request.complete && request.readableLength === 0 && !(request as HeldBody)._readableState.ended;
 }
 
-/** Whether the stream has a `_read` of its own that has the body still to give, as adapters make it: none that a copy of this module holds. */
+/** True if a `_read` of the stream's own has the body still to give. Adapters make such ones; that of a copy of this module does not count. */
 export function givesWhenRead(request: IncomingMessage): boolean {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is only compared
   const { _read } = request as IncomingMessage & { readonly _read: ((size: number) => void) & { readonly [kHolds]?: boolean } };
@@ -66,7 +66,7 @@ export function givesWhenRead(request: IncomingMessage): boolean {
   return Object.hasOwn(request, '_read') && !(request as HeldBody)._readableState.ended && _read[kHolds] !== true;
 }
 
-/** Asks a stream for the next piece, which it does by itself only when it has the one before. */
+/** Asks a stream for the next piece. By itself it asks only when it has the one before. */
 export function askForMore(stream: IncomingMessage): void {
   try {
     stream._read(stream.readableHighWaterMark);
@@ -75,7 +75,7 @@ export function askForMore(stream: IncomingMessage): void {
   }
 }
 
-/** Asks for what is still to come of a body that is in its stream in part, which is no reading of it. */
+/** Asks for the rest of a body that its stream holds in part, without reading. */
 export function askForRest(stream: IncomingMessage): void {
   const message = stream as HeldBody;
   if (message._readableState.reading) return;
@@ -109,6 +109,6 @@ Object.defineProperty(readHeld, kHolds, { value: true });
 function endHeld(stream: HeldBody): void {
   if (stream.destroyed) return;
   pushOn(stream, null);
-  // Who took all by one call of read() does not ask again, and Node tells the end when it is asked. Not while paused.
+  // Node tells the end when asked, and one read() of everything does not ask again. Not while paused.
   if (stream.readableLength === 0 && (stream.readableFlowing !== false || stream.listenerCount('readable') > 0)) stream.read(0);
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** What Node's parser and server do by these names, and keep under them. */
+/** Undocumented members that Node's parser and server use. */
 interface Parsed extends IncomingMessage {
   _addHeaderLines(headers: readonly string[], count: number): void;
   _dump(): void;
   readonly _consuming: boolean;
 }
 
-/** Gives a request that no parser made its header fields, names and values in turn, as a parser does. */
+/** Gives a request that no parser made its header fields, as a parser does. @param lines Names and values in turn. */
 export function addHeaderLines(req: IncomingMessage, lines: readonly string[]): void {
   (req as Parsed)._addHeaderLines(lines, lines.length);
 }
@@ -25,7 +25,7 @@ export function attach(res: ServerResponse, socket: Socket): void {
   res.assignSocket(socket);
 }
 
-/** Takes a response that has finished from its socket, and tells that it has closed a turn later, as a server does. */
+/** Detaches a finished response from its socket, as a server does; it closes a turn later. */
 export function detach(res: ServerResponse, socket: Socket): void {
   res.detachSocket(socket);
   process.nextTick(close, res);
@@ -37,7 +37,7 @@ function close(res: ServerResponse): void {
   res.emit('close');
 }
 
-/** Drops what nobody has read of a request, as a server does when its response has finished. */
+/** Drops the unread rest of a request, as a server does after its response. */
 export function dropUnread(req: IncomingMessage): void {
   const parsed = req as Parsed;
   if (!parsed._consuming) parsed._dump();

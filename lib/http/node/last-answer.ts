@@ -5,16 +5,16 @@ export function endConnection(res: Pick<ServerResponse, 'shouldKeepAlive'>): voi
   res.shouldKeepAlive = false;
 }
 
-/** Whether the connection ends behind a response. The fact: Node keeps in `_last` whether a head, even one that was refused, has said so. */
+/** True if the connection ends behind a response. The fact: Node keeps in `_last` whether a head, even one that was refused, has said so. */
 export function endsConnection(res: ServerResponse): boolean {
   const { shouldKeepAlive, _last } = res as { shouldKeepAlive: boolean; _last?: boolean };
   return !shouldKeepAlive || _last === true;
 }
 
 /**
- * Has a response end its connection if that returns true when its head is made, and not when it is only looked at before.
- * Returns whether it has said so; undefined where that was asked for already. The facts: Node reads `shouldKeepAlive` when
- * it makes the head, and keeps in `_last` what the head says.
+ * Has a response end its connection if `ends` returns true when its head is made; a look before that decides
+ * nothing. Returns whether it has said so; undefined where that was asked for already. The facts: Node reads
+ * `shouldKeepAlive` when it makes the head, and keeps in `_last` what the head says.
  */
 export function endConnectionIf(res: ServerResponse, ends: () => boolean): (() => boolean) | undefined {
   if (Object.getOwnPropertyDescriptor(res, 'shouldKeepAlive')?.get !== undefined) return undefined;

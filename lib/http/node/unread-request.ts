@@ -26,9 +26,8 @@ const marksTell = holds('unread-request', () => {
 const { emit } = EventEmitter.prototype;
 
 /**
- * Has the requests of a class drop by themselves what nobody has read, when
- * their response has finished: Node would drop a body without end and without
- * counting.
+ * Has requests of a class drop their unread bodies themselves, when their
+ * response has finished: Node would drop a body without end and without counting.
  */
 export function dropUnreadBy<R extends IncomingMessage>(prototype: R, drop: (request: R) => void): void {
   const value = function (this: R): void {
@@ -44,22 +43,22 @@ export function dropUnreadOf<R extends IncomingMessage>(request: R, drop: (reque
   if (own === (IncomingMessage.prototype as unknown as { _dump: unknown })._dump) dropUnreadBy(request, drop);
 }
 
-/** Ends a request that is off the wire and that nobody has read, when its response has finished. */
+/** Ends an unread request that is off the wire, when its response has finished. */
 export function endUnread(request: IncomingMessage): void {
   if (isUnheard(request)) markEnded(request);
   else dumpByNode(request);
 }
 
-/** Drops what is left of a body as Node does, whose response calls `_dump` when it has finished: without end, and without counting. */
+/** Drops the rest of a body as Node does: without end, and without counting. Node's response calls `_dump` when it has finished. */
 export function dumpByNode(request: IncomingMessage): void {
   (IncomingMessage.prototype as unknown as { _dump(): void })._dump.call(request);
 }
 
 /**
- * Whether nobody would hear a request end. To have an empty stream flow, end
- * and close takes Node four turns of its queue. Who listens to the response for
- * its end, or has given it a callback, may come to listen to the request then,
- * so there must be nobody either: Node itself is the one.
+ * True if nobody would hear a request end. To have an empty stream flow, end and
+ * close takes Node four turns of its queue. Listeners to the response's end, or
+ * its callback, may come to listen to the request then, so there must be none but
+ * Node's.
  */
 function isUnheard(request: IncomingMessage): boolean {
   const { res } = request as { res?: unknown };

@@ -6,8 +6,8 @@ interface Handled {
 }
 
 /**
- * How many bytes of the write that is under way on a connection the system has not taken yet; undefined where Node does
- * not tell. The facts: the handle of a socket knows it, and a socket of TLS knows the one beneath as `_parent`.
+ * Bytes of the current write that the system has not taken yet; undefined where Node does not tell. The
+ * facts: the handle of a socket knows it, and a socket of TLS knows the one beneath as `_parent`.
  */
 export function queued(socket: Socket): number | undefined {
   const { _parent, _handle } = socket as Handled;
