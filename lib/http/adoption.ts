@@ -16,7 +16,7 @@ const kLed = Symbol('waypost.response.led');
 /** Set on prototypes that the program assigned for an application's requests or responses. */
 const kApplications = Symbol('waypost.prototype.applications');
 
-/** Goes on with who has called the application as middleware. */
+/** Goes on in the caller of the application as middleware. */
 type Next = (error?: unknown) => void;
 
 /** Makes requests and responses an application's own, by their prototypes, and leaves them again. */
@@ -32,7 +32,7 @@ export class Adoption {
     this.#response = response;
   }
 
-  /** Prototype of the application's requests, as it is by now. */
+  /** Current prototype of the application's requests. */
   get request(): object {
     return this.#request;
   }

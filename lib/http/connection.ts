@@ -94,7 +94,7 @@ function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMes
 
 /** Leaves out the requests behind this one, if `ends` returns true when they come. */
 export function endCarryingOutIf(request: IncomingMessage, ends: () => boolean): void {
-  // A request that a program made has none.
+  // A request made by the program has no socket.
   const socket = request.socket as Connection | null | undefined;
   if (socket !== null && socket !== undefined && lastOf(socket) === undefined) socket[kEnd] = { request, isCertain: ends };
 }
@@ -137,7 +137,7 @@ function isAnswered(request: IncomingMessage | undefined): boolean {
  */
 export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean {
   const socket = req.socket as Connection;
-  // Handed on by who had it before.
+  // Handed on by its first holder.
   if (lastRequest(socket) !== req) return true;
   const last = lastOf(socket) ?? carryOutLast(socket, req);
   if (last === req) {
@@ -152,7 +152,7 @@ export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean
 export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
   endConnection(res);
-  // A request that a program made has none.
+  // A request made by the program has no socket.
   const socket = req.socket as Connection | null | undefined;
   if (socket !== null && socket !== undefined) carryOutLast(socket, req);
 }
@@ -209,7 +209,7 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
 /**
  * Closes by halves, but only after a last body that is still being read. A handler may acknowledge an upload
  * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up
- * by Node's own limit for kept connections, and its reader told, which would wait for ever.
+ * by Node's own limit for kept connections, and its reader told.
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
@@ -223,7 +223,7 @@ export function closeBehindReader(socket: Socket, request: IncomingMessage | und
   if (limit > 0 && typeof (socket as Partial<Socket>).setTimeout === 'function') socket.setTimeout(limit);
 }
 
-/** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and who reads would wait for ever. */
+/** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and a reader would wait for ever. */
 export function endReadingWith(socket: Socket, request: IncomingMessage): void {
   socket.once('close', () => {
     if (!request.complete) request.destroy();

@@ -67,7 +67,7 @@ export function answerJson(res: ConfiguredResponse, status: number, body: object
   sendOwn(res, { status, body: body && JSON.stringify(body), type: JSON_TYPE, isHead: isHead(res), fields }, logFailure);
 }
 
-/** Answers a request whose head is refused, and closes the connection behind it: who cut the messages apart otherwise has no second one carried out. */
+/** Answers a request whose head is refused, and closes the connection: nothing behind an ambiguous head is carried out. */
 export function refuseHead(request: IncomingMessage, res: ConfiguredResponse, error: HttpError): void {
   closeBehind(request, res);
   answerJson(res, error.status, errorBody(error, error.status, true, false));

@@ -146,7 +146,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     return !this.fresh;
   }
 
-  /** @internal Bytes pass by whoever takes them in, a capture for one; costs one look where nobody does. */
+  /** @internal Passes bytes through the intake, such as a capture; costs one look where none is set. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     return pushIn(this, chunk, encoding);
   }
@@ -158,7 +158,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   }
 }
 
-/** Has the query of a request made anew: what has made it reads queries otherwise than who has the request now. */
+/** Has the query of a request made anew: its present holder parses queries otherwise. */
 export function forgetQuery(req: Request): void {
   if (req[kQuery] === undefined) return;
   req[kQuery] = undefined;

@@ -145,7 +145,7 @@ export class FileTransfer {
 
   #hearEnd(): void {
     const res = this.#res;
-    // Those of an application are by now.
+    // Responses of an application close with their connection already.
     if (res[kOwn] === undefined && res.socket === null) closeWithConnection(this.#order.req, res);
     onFinished()(res, (error) => this.#finish(error));
   }
