@@ -48,9 +48,10 @@ test("README's files compile under strict, their tests pass, and the server answ
   const server = spawn(process.execPath, command(serve), { cwd: folder, env: { PATH: process.env['PATH'], PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(server, 'close');
   try {
-    // The log's first line tells the port.
-    const [line] = (await once(server.stdout, 'data')) as [Buffer];
-    const { address } = JSON.parse(line.toString()) as { address: { port: number } };
+    // A line of the log tells the port; one before says that NODE_ENV is not set.
+    let log = '';
+    while (!log.includes('"address"')) log += String((await once(server.stdout, 'data') as [Buffer])[0]);
+    const { address } = JSON.parse(/^.*"address".*$/m.exec(log)?.[0] ?? '') as { address: { port: number } };
     const url = `http://127.0.0.1:${address.port}/notes/7`;
     const [, secret = ''] = /'(an example secret[^']*)'/.exec(files.get('app.ts') ?? '') ?? [];
     const signed = await signedFetch({ secret })(url);

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { IncomingMessage } from 'node:http';
 import { bufferedOf, hasEnd } from '../node/buffered-body';
-import { askForMore, askForRest, givesWhenRead, isHeldElsewhere } from '../node/held-body';
+import { askForMore, askForRest, givesWhenRead, isHeldElsewhere, noteReader } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
 import { bytesOf, handBack, handOnFrom, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
 
@@ -260,7 +260,10 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
 
   #settle(outcome: CaptureOutcome): void {
     // Flows on a later turn of Node's queue, so that `done` may begin to listen.
-    if (this.#flows) this.#request.resume();
+    if (this.#flows) {
+      noteReader(this.#request);
+      this.#request.resume();
+    }
     settle(this.#request, outcome, this.#done);
   }
 }

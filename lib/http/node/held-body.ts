@@ -84,6 +84,12 @@ export function askForRest(stream: IncomingMessage): void {
   if (_consuming === false) message._consuming = false;
 }
 
+/** Marks a stream with its whole body in it as read: Node would drop its rest when the response finishes. */
+export function noteReader(stream: IncomingMessage): void {
+  const message = stream as HeldBody;
+  if (message._consuming === false) message._consuming = true;
+}
+
 /** The stream's `_read` while its body is held. */
 function readHeld(this: HeldBody, size: number): void {
   const bytes = this[kHeld];
