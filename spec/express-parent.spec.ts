@@ -1,5 +1,6 @@
 import express from 'express';
 import { createServer, express as waypostExpress } from 'waypost';
+import { answersOf, onBoth } from './support/both-expresses';
 import { Folder } from './support/folder';
 import { Running } from './support/running';
 import { type MakeApplication, SILENT_KINDS } from './support/silent-kinds';
@@ -84,4 +85,15 @@ test('an event by that name tells nothing else', () => {
   const app = createServer({ logging: { level: 'silent' } });
   for (const parent of [{}, () => undefined, Object.assign(() => undefined, { handle: () => undefined, set: () => undefined, settings: null, engines: 1 })]) app.emit('mount', parent);
   expect([app.get('trust proxy'), app.get('subdomain offset')]).toEqual([false, 2]);
+});
+
+test.each([false, true])('paths are compared by the settings that were known when the first was registered: before the mount %p', async (isBefore) => {
+  await onBoth(async (lib) => {
+    const [app, inner] = [lib().enable('strict routing').enable('case sensitive routing'), lib()];
+    const register = (): void => void inner.get('/a', (_req, res) => void res.send('inner'));
+    if (isBefore) register();
+    app.use(inner);
+    register();
+    return answersOf(app, ['/a', '/a/', '/A']);
+  });
 });

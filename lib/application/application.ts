@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { hintingPromise } from '../hints';
-import { ConfiguredApplication, kConfigure, kRules, kShared } from './configured-application';
+import { ConfiguredApplication, kConfigure, kIsRouterMade, kRules, kShared } from './configured-application';
 import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
@@ -348,7 +348,7 @@ class MountedApplication implements Mounted {
   }
 
   get layers(): readonly AnyLayer[] {
-    return this.#mounted?.layers ?? [];
+    return this.#app[kIsRouterMade] ? this.#mounted?.layers ?? [] : [];
   }
 
   rulesWithin(): RoutingRules {

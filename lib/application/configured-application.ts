@@ -29,6 +29,7 @@ export interface Configuration {
 const kConfiguration = Symbol('waypost.application.configuration');
 export const kConfigure = Symbol('waypost.application.configure');
 export const kRules = Symbol('waypost.application.rules');
+export const kIsRouterMade = Symbol('waypost.application.isRouterMade');
 export const kShared = Symbol('waypost.application.shared');
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging -- what Node's emitters have is given to the prototype */
@@ -76,6 +77,11 @@ export abstract class ConfiguredApplication implements ViewHost {
       engines: Object.create(null) as object,
       cache: Object.create(null) as object,
     });
+  }
+
+  /** @internal False until the router is asked for, as in Express: it is made by the settings of that time, inherited ones included. */
+  get [kIsRouterMade](): boolean {
+    return this[kConfiguration].router !== null || Object.hasOwn(Object.getOwnPropertyDescriptor(this, 'router') ?? {}, 'value');
   }
 
   /** @internal Rules for comparing paths, by the options, and in `createServer` by the settings. */
