@@ -39,7 +39,7 @@ describe('the programs', () => {
     try {
       for (const exchange of exchanges) {
         const answer = await run.send(exchange);
-        expect(`${exchange.text}: ${answer.status}`).toBe(`${exchange.text}: ${exchange.status}`);
+        if (exchange.status !== undefined) expect(`${exchange.text}: ${answer.status}`).toBe(`${exchange.text}: ${exchange.status}`);
         if (exchange.answerBody !== undefined) expect(answer.body).toBe(exchange.answerBody);
         expectHeaders(exchange, answer.headers);
       }
