@@ -213,7 +213,11 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
-    if (request?.complete === false) endReadingWith(socket, request);
+    if (request?.complete === false) {
+      endReadingWith(socket, request);
+      // Node drops it by now. Where it is left unread, the end of the client's side would be too.
+      request.resume();
+    }
     return closeByHalves(socket);
   }
   request.once('close', () => closeByHalves(socket));
