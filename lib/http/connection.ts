@@ -235,7 +235,7 @@ export function endReadingWith(socket: Socket, request: IncomingMessage): void {
 }
 
 /** True if somebody waits for more of a body, or for its end. */
-function isReadOn(request: IncomingMessage): boolean {
+export function isReadOn(request: IncomingMessage): boolean {
   if (request.complete || request.destroyed || (request as TakenIn)[kIntake] !== undefined) return false;
   return request.listenerCount('data') > 0 || request.listenerCount('readable') > 0 || (request.readableFlowing === true && request.listenerCount('end') > 0);
 }
