@@ -23,7 +23,7 @@ import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
 import type { StreamSource } from './streamed-body';
-import { destroyInTurn, sendHeadInTurn } from './turn';
+import { destroyInTurn, endInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
 
 const
@@ -307,7 +307,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   override end(first?: unknown, second?: unknown, third?: unknown): this {
     answersFirst(this);
     if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
-    else if (this.socket === null) sendHeadInTurn(this);
+    else if (this.socket === null) endInTurn(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     return super.end(first, second as BufferEncoding, third as () => void);
   }

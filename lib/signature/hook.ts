@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
 import { hintForSignature } from '../hints';
+import { keepForSigner } from '../http/cache-control';
 import { closeBehind } from '../http/connection';
 import { answerJson, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
@@ -149,6 +150,7 @@ export class SignatureHook {
     } else {
       // Replaces the key id of an outer application's check.
       req.signatureKeyId = outcome.keyId;
+      if ('setHeader' in client) keepForSigner(client, this.#scheme.headerNames);
       if (this.#config.debug) this.#logger.info(loggedRequest(req), 'The request signature was accepted');
       return true;
     }

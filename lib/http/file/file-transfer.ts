@@ -8,6 +8,7 @@ import { type Head, headOf, takeBack } from './file-head';
 import { asError, guardPipe } from './file-pipe';
 import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
+import { keepFileForSigner } from '../cache-control';
 import { closeWithConnection } from '../connection';
 import { withWholeTags } from '../etag';
 import { fittedRange } from '../range';
@@ -119,6 +120,7 @@ export class FileTransfer {
         this.#settle('sent');
         throw ANSWERED;
       }
+      keepFileForSigner(this.#res, () => !this.#settled);
       forgetFraming(this.#res);
     });
     file.pipe(this.#res);

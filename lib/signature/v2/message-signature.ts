@@ -40,6 +40,7 @@ const NO_BODY = new Uint8Array(0);
  */
 export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
   readonly headerName = 'Signature';
+  readonly headerNames = ['Signature', 'Signature-Input'];
   readonly challenge: string;
   readonly readsBody: boolean;
   readonly #config: MessageSignatureConfig;
