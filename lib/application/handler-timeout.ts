@@ -6,6 +6,7 @@ import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import { hinting } from '../packages';
+import { setImmediate } from '../timers';
 
 /** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
 const SLOW_AFTER = 10_000;

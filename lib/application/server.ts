@@ -15,6 +15,7 @@ import { LONGEST_DELAY } from '../options/field';
 import { hinting, https as nodeHttps, late } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
+import { clearTimeout, setImmediate, setTimeout } from '../timers';
 
 const upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 

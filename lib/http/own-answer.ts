@@ -3,6 +3,7 @@ import { forgetHead } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
 import { destroyInTurn } from './turn';
+import { setImmediate } from '../timers';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];

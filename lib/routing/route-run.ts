@@ -6,6 +6,7 @@ import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
+import { setImmediate } from '../timers';
 
 /** Calls of `next` that may be nested before a new stack begins. */
 const MAX_SYNC_CALLS = 100;

@@ -20,6 +20,7 @@ import type { Router } from './router';
 import type { RoutingRules } from './rules';
 import { type Taker, yieldsToSibling } from './route-finder';
 import type { RequestWatch } from './watch';
+import { setImmediate } from '../timers';
 
 /** Calls of `next` that may be nested before a new stack begins. */
 const MAX_SYNC_CALLS = 100;
