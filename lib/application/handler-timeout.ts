@@ -1,11 +1,12 @@
 import { HttpError } from '../errors';
-import { hintForMember } from '../hints';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
 import type { HandlerTrace } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
+import { hinting } from '../packages';
+import { setImmediate } from '../timers';
 
 /** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
 const SLOW_AFTER = 10_000;
@@ -62,7 +63,7 @@ export class HandlerTimeout implements Watchman {
 
   failed(run: HandlerTrace, error: unknown): void {
     if (!this.#hints || this.#told.has(String(run))) return;
-    const hint = hintForMember(error, run.request);
+    const hint = hinting().hintForMember(error, run.request);
     if (hint !== undefined) this.#warn(run, `The ${String(run)} has failed since ${hint}`, loggedRequest(run.request));
   }
 

@@ -1,7 +1,7 @@
 import { noteParserCallback } from '../exposure';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { forgetRefusedHead } from '../http/default-answer';
+import { forgetRefusedHead } from '../http/answer';
 import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
 
 /** Calls of `next` that may be nested before a new stack begins. */

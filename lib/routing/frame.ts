@@ -1,4 +1,4 @@
-import { answerOptions } from '../http/default-answer';
+import { answerOptions } from '../http/answer';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target/target';

@@ -6,6 +6,7 @@ import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
 import type { HandlerTrace } from './handler-trace';
+import { setImmediate } from '../timers';
 
 /** Names of body-parser's middleware: it reads the bytes of a body that waypost could not parse. */
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);

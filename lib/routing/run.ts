@@ -20,6 +20,7 @@ import type { Router } from './router';
 import type { RoutingRules } from './rules';
 import { type Taker, yieldsToSibling } from './route-finder';
 import type { RequestWatch } from './watch';
+import { setImmediate } from '../timers';
 
 /**
  * One call of a router: it goes down the stack once, as Express's routers do. The index finds the layers that can match

@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
-import { hintForSignature } from '../hints';
 import { keepForSigner } from '../http/cache-control';
 import { closeBehind } from '../http/connection';
 import { answerJson, answerSocket } from '../http/default-answer';
@@ -21,6 +20,7 @@ import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { failureBody, isRejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { SignatureScope } from './scope/scope';
+import { hinting } from '../packages';
 
 /** The options of a hook. */
 type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'hints'>;
@@ -143,7 +143,7 @@ export class SignatureHook {
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
       const { debug, hints } = this.#config;
-      const hint = hintForSignature(receivedRequest(req), debug);
+      const hint = hinting().hintForSignature(receivedRequest(req), debug);
       // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
       this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);

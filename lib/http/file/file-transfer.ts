@@ -14,6 +14,7 @@ import { withWholeTags } from '../etag';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
 import { kOwn, type OwnMethods } from '../response-state';
+import { setImmediate } from '../../timers';
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
