@@ -7,13 +7,13 @@ import {
   LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
   NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
   RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-  RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
-  RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
+  RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route, RouteConfig, RouteDescription,
+  RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry, SecretAnswer, SecretLookup,
   SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
   SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
-  TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
+  TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
   WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
-  static as staticFiles, text, urlencoded,
+  static as staticFiles, text, urlencoded, validate,
 } from '../dist/index';
 
 /**
@@ -37,13 +37,13 @@ declare namespace waypost {
     LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
     NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
     RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-    RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
-    RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
+    RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route, RouteConfig, RouteDescription,
+    RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry, SecretAnswer, SecretLookup,
     SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
     SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
-    TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
+    TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
     WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
-    staticFiles as static, text, urlencoded,
+    staticFiles as static, text, urlencoded, validate,
   };
 }
 

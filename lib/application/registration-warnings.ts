@@ -5,7 +5,11 @@ import { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
+import { type Contracted, kContract } from '../schema/contracted';
+import { late } from '../packages';
 import type { SignatureHook } from '../signature/hook';
+
+const contracts = late(() => require('../schema/contract') as typeof import('../schema/contract'));
 
 /** Warnings for registrations that do not do what they seem to. */
 export function registrationWarnings(all: readonly Registered[], rules: RoutingRules, hooks: readonly SignatureHook[]): string[] {
@@ -16,7 +20,16 @@ export function registrationWarnings(all: readonly Registered[], rules: RoutingR
   const unmet = findUnmetMiddleware(all, routes, rules).map(describeUnmet);
   // A router mounted twice would give each warning twice.
   const suspects = new Set(findSuspects(all).map(describeSuspect));
-  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsignedWarnings(all, hooks), ...expressRouterWarnings(all, hooks)])];
+  return [...covered, ...unmet, ...suspects, ...strangerParams(all), ...(hooks.length === 0 ? [] : [...unsignedWarnings(all, hooks), ...expressRouterWarnings(all, hooks)])];
+}
+
+/** Warnings for schemas of parameters that neither the path nor a mount has. */
+function strangerParams(all: readonly Registered[]): string[] {
+  return all.flatMap(({ layer: { route }, patterns, path }) => (route?.stack ?? []).flatMap(({ origin, method }) => {
+    const { params } = (origin as Contracted)[kContract] ?? {};
+    const names = params === undefined ? [] : contracts().unknownParams(params, patterns.flatMap((pattern) => pattern.names));
+    return names.length === 0 ? [] : [`The route ${method?.toUpperCase() ?? 'ALL'} ${path}: ${contracts().lacking(names)}`];
+  }));
 }
 
 function describeSuspect(suspect: Suspect): string {

@@ -2,15 +2,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallSite } from '../call-site';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { checkHandler } from './given-handler';
-import { type Path, writePaths } from './given-path';
+import { late } from '../packages';
+import { type Contract, type Contracted, kContract } from '../schema/contracted';
+import { checkHandler, isRouteOptions } from './given-handler';
+import { listPaths, type Path, writePaths } from './given-path';
 import type { AnyHandler, NextFunction } from './handler';
 import { Layer } from './layer';
 import type { Params } from './patterns/params';
+import { parsePattern } from './patterns/pattern';
 import { RouteRun } from './route-run';
 import { addVerbs, type RouteVerbs } from './verb';
 
+/** Rules that parse a pattern for its names. */
+const WRITTEN = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
 const ROOT: readonly Path[] = Object.freeze(['/']);
+const
+  contracts = late(() => require('../schema/contract') as typeof import('../schema/contract')),
+  guards = late(() => require('../schema/guard') as typeof import('../schema/guard'));
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
 export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
@@ -25,8 +33,12 @@ export class Route<P = Params> {
   /** The methods that it handles, in lower case; `_all` for every method. */
   readonly methods = Object.create(null) as Record<string, boolean>;
 
-  constructor(path: Path | readonly Path[]) {
+  readonly #isWhole: boolean;
+
+  /** @param isWhole True where no mount adds parameters to those of the path. */
+  constructor(path: Path | readonly Path[], isWhole = false) {
     this.path = path;
+    this.#isWhole = isWhole;
   }
 
   /** Returns true for a method whose requests it handles. */
@@ -51,7 +63,10 @@ export class Route<P = Params> {
 
   /** @internal Adds handlers for a method; `null` for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    const handlers = flattenHandlers(given, `route ${writePaths(this.path)}`);
+    const where = `route ${writePaths(this.path)}`;
+    const handlers = flattenHandlers(given, where);
+    const agreed = handlers.flatMap((handler) => (handler as Contracted)[kContract] ?? []);
+    if (agreed.length > 0) this.#agree(agreed, method, where);
     const site = new CallSite();
     const name = method?.toLowerCase();
     for (const handler of handlers) {
@@ -59,6 +74,11 @@ export class Route<P = Params> {
       this.stack.push(new Layer('/', ROOT, handler, site, undefined, name));
     }
     return this;
+  }
+
+  #agree(agreed: readonly Contract[], method: string | null, where: string): void {
+    const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, WRITTEN).flatMap((pattern) => pattern.names)) : null;
+    contracts().checkContracts(agreed, where, method, names);
   }
 }
 
@@ -82,12 +102,13 @@ function lowerCase(method: unknown): string {
 }
 
 /**
- * The handlers of a registration as one list, out of arrays of them.
+ * The handlers of a registration as one list, out of arrays of them; options before them become the function that holds requests to them.
  * @param where The registration, for the message.
  * @throws TypeError for no handler, or a value that is none.
  */
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);
+  if (isRouteOptions(handlers[0]) && handlers.length > 1) handlers[0] = guards().guardOf(contracts().readContract(handlers[0], where, true));
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it one function or more`);
   for (const handler of handlers) checkHandler(handler, where);
   return handlers as AnyHandler[];

@@ -1,4 +1,5 @@
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
+import type { ParsedParams, ResponseBody, ResponseSchemas, RouteOptions } from '../schema/route-options';
 import type { ForeignHandler, Handler, MixedHandlers } from './handler';
 import type { PathParams } from './params-type';
 import type { Path, Paths } from './given-path';
@@ -30,6 +31,15 @@ export interface Verb<Self> {
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
   <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
+  /**
+   * Registers a route with options: schemas that check its requests and answers, and type them; its limits; its part of the OpenAPI document.
+   * @throws TypeError for an option that is wrong, or that the method or the path can't meet.
+   * @example
+   * app.post('/orders/:id', { body: z.object({ quantity: z.number() }) }, (req, res) => res.json({ ordered: req.body.quantity }));
+   */
+  <const Given extends Path, Params = unknown, Query = ParsedQuery, Body = Unchecked, const Replies extends ResponseSchemas = ResponseSchemas>(
+    path: Given | readonly Given[], options: RouteOptions<Params, Query, Body, Replies>,
+    ...handlers: TypedHandlers<ParsedParams<PathParams<Given>, Params>, ResponseBody<Replies>, Body, Query, Record<string, Unchecked>>[]): Self;
 }
 
 /** Registers middleware, error middleware or routers, as `Verb` does. */
@@ -67,4 +77,6 @@ export interface RouteVerb<Self, P = Params> {
   <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
   (...handlers: MixedHandlers<P>[]): Self;
   <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
+  <Params = unknown, Query = ParsedQuery, Body = Unchecked, const Replies extends ResponseSchemas = ResponseSchemas>(
+    options: RouteOptions<Params, Query, Body, Replies>, ...handlers: TypedHandlers<ParsedParams<P, Params>, ResponseBody<Replies>, Body, Query, Record<string, Unchecked>>[]): Self;
 }
