@@ -22,8 +22,8 @@ export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './log/logger';
 export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing/tracing';
 export type {
-  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
-  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
+  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, KeyAnswer, KeyLookup, LoggingOptions, MessageAlgorithm, NamedKey, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
+  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureKey, SignatureKeys, SignatureRoutes,
   TrustProxy, WebhookConfig, WebhookPreset,
 } from './options/options';
 export type { ErrorHandler, FallbackListener, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';

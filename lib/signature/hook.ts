@@ -205,5 +205,5 @@ function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
 
 function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
-  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
+  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders, client: req };
 }

@@ -11,6 +11,8 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as received; of some headers that are sent twice Node keeps but the first. @default not known */
   readonly rawHeaders?: readonly string[];
+  /** Knows the scheme, `http` or `https`, which a trusted proxy may tell. @default not known */
+  readonly client?: { readonly protocol: string };
 }
 
 /** The result for a valid signature. */
