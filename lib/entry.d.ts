@@ -12,7 +12,7 @@ import {
   SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
   SignatureAlgorithm, SignatureKey, SignatureKeys, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
   TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
-  WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
+  WebBotAuthOptions, WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signatureDirectory, signedFetch,
   static as staticFiles, text, urlencoded,
 } from '../dist/index';
 
@@ -42,7 +42,7 @@ declare namespace waypost {
     SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
     SignatureAlgorithm, SignatureKey, SignatureKeys, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
     TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
-    WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
+    WebBotAuthOptions, WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signatureDirectory, signedFetch,
     staticFiles as static, text, urlencoded,
   };
 }

@@ -51,7 +51,7 @@ describe('defaults', () => {
   test('of a request signature', () => {
     expect(typed({ security: { requestSignature: { secret: SECRET } } }).security).toEqual({
       requestSignature: {
-        secret: [SECRET], keys: undefined, nonce: 'required', tag: undefined, label: undefined, keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
+        secret: [SECRET], keys: undefined, nonce: 'required', tag: undefined, label: undefined, webBotAuth: undefined, keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
         clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept', covers: [],
         timeout: 5000,
       },

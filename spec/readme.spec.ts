@@ -192,7 +192,7 @@ describe('the public names', () => {
   test('are these values', () => {
     expect(Object.keys(waypost).sort()).toEqual([
       'ERRORS', 'HttpError', 'MemoryReplayStore', 'RedisReplayStore', 'Request', 'Response', 'Router', 'XJsonResponseHandler', 'createServer', 'express',
-      'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
+      'json', 'raw', 'signRequest', 'signatureDirectory', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });
 
@@ -219,8 +219,8 @@ describe('the public names', () => {
       'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureKey', 'SignatureKeys', 'SignatureRoutes', 'SignedFetchOptions',
       'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
-      'UrlencodedParserOptions', 'Use', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
-      'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
+      'UrlencodedParserOptions', 'Use', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebBotAuthOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
+      'createServer', 'express', 'json', 'raw', 'signRequest', 'signatureDirectory', 'signedFetch', 'static', 'text', 'urlencoded',
     ]);
   });
 });

@@ -214,6 +214,8 @@ export interface RequestSignatureConfig {
   tag?: string | undefined;
   /** Label of it, where several have that tag. @default none */
   label?: string | undefined;
+  /** Takes Web Bot Auth in place of `secret` and `keys`, with version 2. @default none */
+  webBotAuth?: WebBotAuthOptions | undefined;
   /** Lets each signature through once. @default none: a signature holds until it is too old */
   replay?: ReplayOptions | undefined;
   /** Time for a function given as `secret` and the replay store together, in milliseconds; then 503. @default 5000 (5 seconds) */
@@ -225,6 +227,14 @@ export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswe
 
 /** The return value of a {@link SecretLookup}. */
 export type SecretAnswer = string | readonly string[] | null | undefined;
+
+/** `security.requestSignature.webBotAuth`: requests of agents that sign with `tag="web-bot-auth"` and name themselves in `Signature-Agent`. */
+export interface WebBotAuthOptions {
+  /** Agents whose directories of keys may be fetched, such as `'https://agent.example'`. */
+  agents: readonly string[];
+  /** Treatment of requests without a signature. @default refuse them */
+  unsigned?: 'accept' | 'refuse' | undefined;
+}
 
 /** An algorithm of RFC 9421 section 3.3. */
 export type MessageAlgorithm = 'ed25519' | 'ecdsa-p256-sha256' | 'ecdsa-p384-sha384' | 'rsa-pss-sha512' | 'rsa-v1_5-sha256' | 'hmac-sha256';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
-  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebhookConfig,
+  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
 } from './options';
 
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
@@ -69,7 +69,7 @@ export interface ResolvedSecurity {
 }
 
 /** Options of a request signature that have no default. */
-type Unset = 'keys' | 'tag' | 'label';
+type Unset = 'keys' | 'tag' | 'label' | 'webBotAuth';
 
 /** `security.requestSignature`, resolved. */
 export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay' | Unset>>> {
@@ -78,6 +78,7 @@ export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatu
   readonly keys: SignatureKeys | undefined;
   readonly tag: string | undefined;
   readonly label: string | undefined;
+  readonly webBotAuth: Readonly<Required<WebBotAuthOptions>> | undefined;
   readonly replay: ReplayOptions | undefined;
 }
 

@@ -4,7 +4,7 @@ import {
   matching, oneOf, optional, otherwise, refined, refuse, section, text, type Warning,
 } from './field';
 import { nearestOf, type Sections } from './hint';
-import type { ReplayOptions, ScopeEntry, SecretLookup, SecurityOptions, SignatureKeys, SignatureRoutes, WebhookConfig } from './options';
+import type { ReplayOptions, ScopeEntry, SecretLookup, SecurityOptions, SignatureKeys, SignatureRoutes, WebBotAuthOptions, WebhookConfig } from './options';
 import type { ResolvedSecurity, ResolvedSignature, ResolvedWebhook } from './resolved';
 
 /** The guards under `security`. */
@@ -108,6 +108,11 @@ const store = matching<ReplayOptions['store']>(
 
 const REPLAY: Fields<ReplayOptions> = { store };
 
+const WEB_BOT_AUTH: Fields<Required<WebBotAuthOptions>> = {
+  agents: listOf(matching<string>('the https origin of an agent, such as "https://agent.example"', isKeyAddress), 'an array of https origins'),
+  unsigned: otherwise('refuse' as const, oneOf('accept', 'refuse')),
+};
+
 const SIGNATURE: Fields<ResolvedSignature> = {
   secret: otherwise(Object.freeze([]), secret),
   keys: optional(keys),
@@ -126,12 +131,13 @@ const SIGNATURE: Fields<ResolvedSignature> = {
   nonce: otherwise('required' as const, oneOf('required', 'optional')),
   tag: optional(text),
   label: optional(matching<string>('a label: lower-case letters, digits and "_-.*", no digit first', (given) => typeof given === 'string' && /^[a-z*][a-z0-9_\-.*]*$/.test(given))),
+  webBotAuth: optional(guard(WEB_BOT_AUTH)),
   replay: optional(guard(REPLAY)),
   timeout: otherwise(5000, timeout),
 };
 
 /** Options of version 2 alone, which version 1 has no place for. */
-const VERSION_2_OPTIONS = ['covers', 'keys', 'nonce', 'tag', 'label'] as const;
+const VERSION_2_OPTIONS = ['covers', 'keys', 'nonce', 'tag', 'label', 'webBotAuth'] as const;
 
 /** Options of version 1 alone: RFC 9421 and RFC 9530 settle them. */
 const VERSION_1_OPTIONS = ['headerName', 'timestampHeaderName', 'keyIdHeaderName', 'ambiguousBody'] as const;
@@ -146,8 +152,9 @@ const signature: Field<ResolvedSignature> = (given, name, warnings) => {
     const unknown = VERSION_2_OPTIONS.find((key) => isGiven(given, key));
     if (unknown !== undefined) refuse(`${name}.${unknown}`, `left out with version: 1, which ${unknown === 'covers' ? 'signs no headers' : 'has none'}; write version: 2`, describeKind(settings[unknown]));
   }
-  if (settings.keys !== undefined && isGiven(given, 'secret')) refuse(`${name}.secret`, `left out beside ${name}.keys, since either would let a signature pass`, describeKind(settings.secret));
-  if (settings.keys === undefined && !isGiven(given, 'secret')) secret(undefined, `${name}.secret`, warnings);
+  const [source, other] = (['webBotAuth', 'keys', 'secret'] as const).filter((key) => isGiven(given, key));
+  if (other !== undefined) refuse(`${name}.${other}`, `left out beside ${name}.${source}, since either would let a signature pass`, describeKind(settings[other]));
+  if (source === undefined) secret(undefined, `${name}.secret`, warnings);
   if (typeof settings.secret !== 'function' && isGiven(given, 'keyIdHeaderName')) {
     refuse(`${name}.keyIdHeaderName`, 'left out unless secret is a function, which is asked for the secrets of a key id', describe(settings.keyIdHeaderName));
   }
@@ -156,7 +163,9 @@ const signature: Field<ResolvedSignature> = (given, name, warnings) => {
   if (typeof settings.secret === 'function' && names.indexOf(names[2] as string) !== 2) {
     refuse(`${name}.keyIdHeaderName`, `another header than ${name}.headerName and ${name}.timestampHeaderName`, describe(settings.keyIdHeaderName));
   }
-  return settings;
+  if (settings.webBotAuth === undefined) return settings;
+  const { tag = 'web-bot-auth', nonce, includeBody } = settings;
+  return Object.freeze({ ...settings, tag, nonce: isGiven(given, 'nonce') ? nonce : 'optional', includeBody: isGiven(given, 'includeBody') && includeBody });
 };
 
 const routePattern = matching<string>('a route pattern that starts with "/"', (given) => typeof given === 'string' && given.startsWith('/'));
@@ -207,6 +216,7 @@ export const SECURITY_SECTIONS: Sections = {
   'security.': Object.fromEntries(GUARDS.map((name) => [name, name])),
   'security.requestSignature.': SIGNATURE,
   'security.requestSignature.replay.': REPLAY,
+  'security.requestSignature.webBotAuth.': WEB_BOT_AUTH,
   'security.routeConfig.requestSignature.': SIGNATURE_ROUTES,
 };
 

@@ -1,5 +1,7 @@
 import type { KeyAnswer, KeyLookup, SignatureKey, SignatureKeys } from '../../options/options';
+import type { ReceivedRequest } from '../scheme';
 import { RemoteKeys } from './remote-keys';
+import { AgentKeys } from './agent-keys';
 import { MessageKey } from './message-key';
 
 /** The keys of `security.requestSignature.keys`. */
@@ -7,11 +9,12 @@ export interface KeySource {
   /** True for keys that are at hand: no function of the program and no server is asked. */
   readonly isListed: boolean;
   /** The keys that may have made a signature; none for an unknown id. */
-  find(keyId: string | undefined): readonly MessageKey[] | Promise<readonly MessageKey[]>;
+  find(keyId: string | undefined, request: ReceivedRequest, components: readonly string[]): readonly MessageKey[] | Promise<readonly MessageKey[]>;
 }
 
 /** @throws TypeError that names `keys` for a key that can't verify. */
-export function keySource(keys: SignatureKeys): KeySource {
+export function keySource(keys: SignatureKeys | undefined, agents: readonly string[] = []): KeySource {
+  if (keys === undefined) return new AgentKeys(agents);
   if (typeof keys === 'function') return new LookupKeys(keys);
   if (typeof keys === 'object' && 'jwks' in keys) return new RemoteKeys(keys.jwks as string | URL);
   return new ListedKeys(listOf(keys).map((key, index) => verifyingKey(key, `keys${Array.isArray(keys) ? `[${index}]` : ''}`)));

@@ -14,7 +14,7 @@ const keySources = late(() => require('./key-source') as typeof import('./key-so
 
 /** The members of `security.requestSignature` for this scheme. */
 export type MessageSignatureConfig = Pick<ResolvedSignature, 'secret' | 'maxAge' | 'clockSkew' | 'includeBody' | 'includeQuery' | 'covers'>
-  & Partial<Pick<ResolvedSignature, 'keys' | 'nonce' | 'tag' | 'label'>>;
+  & Partial<Pick<ResolvedSignature, 'keys' | 'nonce' | 'tag' | 'label' | 'webBotAuth'>>;
 
 /** A request whose head has passed, without its body. */
 interface PendingMessage {
@@ -39,6 +39,9 @@ type Found = readonly (Secret | MessageKey)[];
 /** Headers that say how to read a body: if present, each must be covered. */
 const CONTENT_HEADERS = ['content-type', 'content-encoding'] as const;
 
+/** The header of Web Bot Auth. Of a dictionary in it one member may be covered, and alone is read. */
+const AGENT = 'signature-agent';
+
 /** Components that the log shows verbatim: none of them holds a token, and any log has the target. */
 const LOGGED_VERBATIM: ReadonlySet<string> = new Set(['@method', '@path', '@query', '@request-target', '@authority', 'content-digest', ...CONTENT_HEADERS]);
 
@@ -47,6 +50,9 @@ const EQUIVALENTS: Readonly<Record<string, readonly string[]>> = {
   '@path': ['@request-target', '@target-uri'], '@query': ['@request-target', '@target-uri'], '@request-target': ['@target-uri'],
   '@authority': ['@target-uri'], '@scheme': ['@target-uri'],
 };
+
+/** A request without a signature, where that is accepted. */
+const UNSIGNED = { digest: undefined, expires: Infinity } as const;
 
 const NO_BODY = new Uint8Array(0);
 
@@ -61,12 +67,14 @@ const MAC_LENGTH = 32;
  * and, unless it is optional, `nonce` are present. A shared secret is used with
  * `hmac-sha256`, a key with its own algorithm.
  */
-export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
+export class MessageSignatureScheme implements SignatureScheme<PendingMessage | typeof UNSIGNED> {
   readonly headerName = 'Signature';
   readonly challenge: string;
   readonly readsBody: boolean;
   readonly #config: MessageSignatureConfig;
   readonly #required: readonly string[];
+  /** Headers that must be covered where they are present. */
+  readonly #contentHeaders: readonly string[];
   /** Undefined with a shared secret. */
   readonly #keys: KeySource | undefined;
   /** Compared with for an unknown key id, so that timing shows no difference. */
@@ -74,18 +82,21 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
 
   constructor(config: MessageSignatureConfig) {
     this.#config = config;
-    const target = config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
+    const { webBotAuth } = config;
+    const target = webBotAuth !== undefined ? ['@authority'] : config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
     this.#required = [...new Set([...target, ...config.covers])];
     this.readsBody = config.includeBody;
-    this.#keys = config.keys === undefined ? undefined : keySources().keySource(config.keys);
-    const covered = new Set([...target, ...(config.includeBody ? ['content-digest'] : []), ...CONTENT_HEADERS, ...config.covers]);
+    this.#keys = config.keys === undefined && webBotAuth === undefined ? undefined : keySources().keySource(config.keys, webBotAuth?.agents);
+    this.#contentHeaders = webBotAuth === undefined ? CONTENT_HEADERS : [AGENT];
+    const covered = new Set([...target, ...(config.includeBody ? ['content-digest'] : []), ...this.#contentHeaders, ...config.covers]);
     // A quote would end the text.
     const components = [...covered].filter((name) => !name.includes('"'));
-    this.challenge = `Signature header="Signature"${config.keys === undefined ? `, algorithm="${ALGORITHM}"` : ''}, components="${components.join(' ')}"`;
+    this.challenge = `Signature header="Signature"${this.#keys === undefined ? `, algorithm="${ALGORITHM}"` : ''}, components="${components.join(' ')}"`;
   }
 
-  begin(request: ReceivedRequest, now: number): Rejection | PendingMessage {
-    const { includeBody, secret } = this.#config;
+  begin(request: ReceivedRequest, now: number): Rejection | PendingMessage | typeof UNSIGNED {
+    const { includeBody, secret, webBotAuth } = this.#config;
+    if (webBotAuth?.unsigned === 'accept' && request.headers.signature === undefined && request.headers['signature-input'] === undefined) return UNSIGNED;
     const isAtHand = this.#keys?.isListed ?? typeof secret !== 'function';
     const signature = parseMessageSignature(request.headers, this.#config);
     if (isRejection(signature)) return signature;
@@ -97,6 +108,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     if (!isAtHand && !isKeyId(signature.keyId)) {
       return rejection('invalid', 'the parameter keyid is absent or no key id: 1 to 256 visible ASCII characters, no comma');
     }
+    if (webBotAuth !== undefined && signature.expires === undefined) return rejection('invalid', 'the parameter expires is absent, which Web Bot Auth asks for');
     const uncovered = this.#uncovered(signature.components, request);
     if (uncovered !== undefined) return rejection('invalid', `the component ${uncovered} is not covered`);
     const lines = signatureBase(request, signature.components, signature.text);
@@ -109,20 +121,23 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     const pending: PendingMessage = { request, signature, base: lines.base, digests, verified: undefined };
     const rejected = this.#checkTimes(signature, now);
     if (rejected !== null || !isVerified) return rejected ?? pending;
-    pending.verified = this.#compare(pending, this.#found(signature) as Found);
+    pending.verified = this.#compare(pending, this.#found(pending) as Found);
     return isRejection(pending.verified) ? pending.verified : pending;
   }
 
-  finish(pending: PendingMessage, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+  finish(pending: PendingMessage | typeof UNSIGNED, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
+    if ('digest' in pending) return pending;
     const { signature, verified } = pending;
     const rejected = this.#checkTimes(signature, now);
     if (rejected !== null) return rejected;
     if (verified !== undefined) return this.#accept(pending, verified, body);
-    const found = this.#found(signature);
+    const found = this.#found(pending);
     return found instanceof Promise ? found.then((keys) => this.#accept(pending, this.#compare(pending, keys), body)) : this.#accept(pending, this.#compare(pending, found), body);
   }
 
-  describe({ request, signature, base }: PendingMessage, body: Buffer | undefined): Readonly<Record<string, unknown>> {
+  describe(pending: PendingMessage | typeof UNSIGNED, body: Buffer | undefined): Readonly<Record<string, unknown>> {
+    if ('digest' in pending) return { signature: 'none' };
+    const { request, signature, base } = pending;
     const { method, target } = request;
     const { components, created, expires, nonce, keyId, alg } = signature;
     const lines = linesOf(request);
@@ -142,7 +157,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
   /** The first component that must be covered and is not. */
   #uncovered(components: readonly string[], { headers }: ReceivedRequest): string | undefined {
     return this.#required.find((name) => !isCovered(name, components))
-      ?? CONTENT_HEADERS.find((name) => headers[name] !== undefined && !isCovered(name, components));
+      ?? this.#contentHeaders.find((name) => headers[name] !== undefined && !isCovered(name, components) && !(name === AGENT && components.some((component) => component.startsWith(`${AGENT};`))));
   }
 
   #checkTimes({ created, expires }: MessageSignature, now: number): Rejection | null {
@@ -150,9 +165,9 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage> {
     return checkAge(created * 1000, this.#config, now);
   }
 
-  #found({ keyId }: MessageSignature): Found | Promise<Found> {
+  #found({ request, signature: { keyId, components } }: PendingMessage): Found | Promise<Found> {
     const { secret } = this.#config;
-    if (this.#keys !== undefined) return this.#keys.find(keyId);
+    if (this.#keys !== undefined) return this.#keys.find(keyId, request, components);
     return typeof secret === 'function' ? secretsOf(secret, keyId as string) : secret;
   }
 
