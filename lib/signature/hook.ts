@@ -115,7 +115,7 @@ export class SignatureHook {
 
   #claim(req: Request, verdict: Verdict): Verdict | Promise<Verdict> {
     const store = this.#config.replay?.store;
-    if (store === undefined || isRejection(verdict)) return verdict;
+    if (store === undefined || isRejection(verdict) || verdict.digest === undefined) return verdict;
     // The store drops an expired signature, so a claim after that could succeed twice.
     if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
     const claims = claimsOf(req, store);
@@ -207,5 +207,5 @@ function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
 
 function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
-  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
+  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders, client: req };
 }

@@ -11,12 +11,14 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as received; of some headers that are sent twice Node keeps but the first. @default not known */
   readonly rawHeaders?: readonly string[];
+  /** Knows the scheme, `http` or `https`, which a trusted proxy may tell. @default not known */
+  readonly client?: { readonly protocol: string };
 }
 
 /** The result for a valid signature. */
 export interface Acceptance {
-  /** Identifies the signature by its bytes, whatever its spelling; unique among accepted requests. */
-  readonly digest: string;
+  /** Identifies the signature by its bytes, whatever its spelling; unique among accepted requests. Undefined without a signature. */
+  readonly digest: string | undefined;
   /** End of the signature's validity, in milliseconds since the epoch. */
   readonly expires: number;
   /** Id of the client's key; undefined for shared keys. */
