@@ -82,11 +82,12 @@ export function checkUnknown(key: string, prefix: string, known: readonly string
   const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
   // `securty: { … }` would start an application without its guards.
   const guards = isGuard || (prefix === '' && name === 'security');
-  if (guards && edits <= 2) throw misspelt(name);
+  const synonym = isGuard ? synonymOf(key, known) : undefined;
+  if (guards && (synonym !== undefined || edits <= 2)) throw misspelt(synonym ?? name);
   const home = homeOf(key);
   if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
   // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.
-  const whole = isGuard ? synonymOf(key, known) ?? partOf(key, known) : undefined;
+  const whole = isGuard ? partOf(key, known) : undefined;
   if (whole !== undefined) throw misspelt(whole);
 }
 
