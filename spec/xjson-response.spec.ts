@@ -363,8 +363,6 @@ describe('data that fails to serialize', () => {
   it('tells of any value thrown', () => {
     expect(serializationFailure('text', true).originalError).toBe('text');
     expect(serializationFailure(undefined, true).originalError).toBe('undefined');
-    expect(serializationFailure(Object.create(null), true).originalError).toBe('unknown error');
-    expect(serializationFailure(Object.defineProperty(new Error(), 'message', { get: fail }), true).originalError).toBe('unknown error');
     expect(serializationFailure(failure, false)).not.toHaveProperty('originalError');
   });
 });
