@@ -110,15 +110,9 @@ function cameTo({ state }: HandlerTrace): string {
 
 /** Advice for a returned value that is not sent; undefined for a sign of pending work. */
 function adviceFor(run: HandlerTrace): string | undefined {
-  try {
-    const { value } = run;
-    if (isMiddleware(value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
-    const [kind, method] = sentBy(run) ?? [];
-    return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
-  } catch {
-    // A value whose properties can't be read.
-    return undefined;
-  }
+  if (isMiddleware(run.value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
+  const [kind, method] = sentBy(run) ?? [];
+  return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
 }
 
 function sentBy({ value }: HandlerTrace): readonly [kind: string, method: string] | undefined {

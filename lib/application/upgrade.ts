@@ -99,7 +99,7 @@ export class Upgrades {
     const before = { url: req.url, method: req.method };
     for (let index = from; index < listeners.length; index++) {
       // The listener before has rewritten the target.
-      if (isRewritten(req, before)) {
+      if (req.url !== before.url || req.method !== before.method) {
         guardedCall(() => this.#check(upgrade, () => this.#call(upgrade, listeners, index)), (error) => this.#failed(upgrade, error));
         return;
       }
@@ -110,14 +110,5 @@ export class Upgrades {
   #failed({ req, socket }: Upgrade, error: unknown): void {
     this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
     socket.destroy();
-  }
-}
-
-function isRewritten(req: Request, { url, method }: SentTarget): boolean {
-  try {
-    return req.url !== url || req.method !== method;
-  } catch {
-    // The guarded check reads it again, and handles the error.
-    return true;
   }
 }
