@@ -5,8 +5,8 @@ export interface Reading {
 }
 
 /**
- * Tells what a signature would match for, where a client or a proxy has sent
- * another URL than was signed; empty for nothing found. For the log of `debug`.
+ * Tells for which other URL a signature would match; empty for none. Clients and
+ * proxies change what was signed. For the log of `debug`.
  * @param matches Compares for a reading; called some dozen times.
  */
 export function signedReading({ target, host }: Reading, matches: (reading: Reading) => boolean): string {
@@ -18,7 +18,7 @@ export function signedReading({ target, host }: Reading, matches: (reading: Read
   return `; it would match for Host ${JSON.stringify(bare)}: the client has signed Host without its port, or a proxy has put one in`;
 }
 
-/** What clients make of one URL (RFC 3986 section 6), and without the first segment, as behind a proxy. */
+/** Spellings of one URL by clients, and it without its first segment, as behind a proxy. */
 function targetReadings(target: string): string[] {
   const at = target.indexOf('?');
   const [path, query] = at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at)];
