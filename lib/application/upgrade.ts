@@ -21,9 +21,9 @@ interface Named {
   readonly listener?: Named;
 }
 
-/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
-export function isUpgradeTaken({ headers: { upgrade = '' } }: IncomingMessage, listeners: readonly unknown[]): boolean {
-  if (listeners.length === 0) return false;
+/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). HTTP/1.0 has none. Node then emits `upgrade`, else `request`. */
+export function isUpgradeTaken({ headers: { upgrade = '' }, httpVersion }: IncomingMessage, listeners: readonly unknown[]): boolean {
+  if (listeners.length === 0 || httpVersion === '1.0') return false;
   const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];
   const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
   return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));

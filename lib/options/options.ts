@@ -90,6 +90,8 @@ export interface HttpServerOptions {
   maxRequestsPerSocket?: number | undefined;
   /** Accepts malformed headers. @default false */
   insecureHTTPParser?: boolean | undefined;
+  /** How strictly heads are read, from Node 26.12 on. @default 'strict' */
+  httpValidation?: 'strict' | 'relaxed' | 'insecure' | undefined;
   /** Joins repeated headers by `, ` rather than dropping them. @default false */
   joinDuplicateHeaders?: boolean | undefined;
   /** Buffer size of request and response streams, in bytes. @default Node's */
