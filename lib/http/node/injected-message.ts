@@ -53,7 +53,7 @@ export function headSent(res: ServerResponse): string {
 /** Methods by which a request comes to its bytes, of Node's and of others' making. */
 export const READS: readonly string[] = ['_read', '_destroy', '_dump', 'destroy', 'setTimeout'];
 
-/** Has a stream give all of its bytes when it is read, in a later turn. */
+/** Has a stream give its bytes when it is read, in a later turn. */
 export function pushWhenRead(stream: Readable, bytes: Buffer | string | null): void {
   stream._read = () => {
     stream._read = () => undefined;
