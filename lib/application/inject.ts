@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
 import { lightMyRequest } from '../packages';
-import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
+import { addHeaderLines, attach, detach, dropUnread, endBody, headSent, pushWhenRead } from '../http/node/injected-message';
 import { setImmediate } from '../timers';
 
 /** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and other options of light-my-request. */
@@ -154,13 +154,7 @@ function headerLines({ headers }: MockRequest, streamed: boolean): string[] {
 function pushPayload(mock: MockRequest, req: IncomingMessage, socket: InjectedSocket): void {
   const { payload, simulate } = mock._lightMyRequest;
   // The library would wait for the global setImmediate.
-  if (Object.keys(simulate).length === 0 && (payload === null || typeof payload === 'string' || Buffer.isBuffer(payload))) mock._read = () => {
-    mock._read = () => undefined;
-    setImmediate(() => {
-      if (payload !== null) mock.push(payload);
-      mock.push(null);
-    });
-  };
+  if (Object.keys(simulate).length === 0 && (payload === null || typeof payload === 'string' || Buffer.isBuffer(payload))) pushWhenRead(mock, payload);
   mock.on('data', (chunk: Buffer) => {
     if (!req.push(chunk)) mock.pause();
   });

@@ -9,6 +9,7 @@ import { kXJsonOptions, streaming } from './xjson-response';
 import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
+import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import type { TransferEnd } from './file/file-transfer';
@@ -20,7 +21,7 @@ import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAc
 import { sendRedirect } from './redirect';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
-import { DEFAULT_SETTINGS, defaultAnswer, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
+import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
 import type { StreamSource } from './streamed-body';
 import { destroyInTurn, endInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
@@ -65,7 +66,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   [kFail](error: unknown): void {
     const next = (this.req as AnsweredRequest | undefined)?.next;
     if (typeof next === 'function') next(error);
-    else defaultAnswer().answerError(this, error);
+    else answerError(this, error);
   }
 
   /** @internal As {@link kFail}, for later failures: another application may hold the response then, with a prototype that has no such method. */
@@ -124,13 +125,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return this;
     }
     const unfit = unsendable(data, 'res.json');
-    if (unfit !== undefined) return defaultAnswer().refuse(this, unfit);
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return defaultAnswer().refuse(this, error, data);
+      return refuse(this, error, data);
     }
     const type = typeSet(this);
     if (this.send !== Response.prototype.send) {
@@ -151,13 +152,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return Response.prototype.json.call(this, data) as this;
     }
     const unfit = unsendable(data, 'res.jsonp');
-    if (unfit !== undefined) return defaultAnswer().refuse(this, unfit);
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return defaultAnswer().refuse(this, error, data);
+      return refuse(this, error, data);
     }
     this.setHeader('X-Content-Type-Options', 'nosniff');
     this.setHeader('Content-Type', 'text/javascript; charset=utf-8');
@@ -173,7 +174,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
-    streaming().sendXJson(this, data, options, this[kXJsonOptions], new (defaultAnswer().SerializationReport)(this));
+    streaming().sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
   }
 
   /**
