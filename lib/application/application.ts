@@ -384,9 +384,9 @@ function announce(outermost: Application): void {
   // A map hands on what is added meanwhile: those that are mounted in one that is mounted.
   for (const [app, at] of announced) {
     const where = app === outermost ? '' : `In the application mounted at ${at || '/'}: `;
-    const { hooks, logger } = app[kParts];
+    const { hooks, logger, options } = app[kParts];
     const registered = listRegistered(app[kMounted], app[kRules]);
-    for (const warning of registrationWarnings(registered, app[kRules], hooks)) logger.warn(where + warning);
+    for (const warning of registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
     for (const { layer, path } of registered) {
       // A router calls it itself.
       const mounted = mountedApplication(layer.origin) ?? layer.origin;

@@ -3,7 +3,9 @@ import { hintForMember } from '../hints';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
-import type { HandlerTrace } from '../routing/handler-trace';
+import type { Response } from '../http/response';
+import type { Caller } from '../routing/caller';
+import { type HandlerTrace, isAnswered } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 
@@ -22,12 +24,12 @@ export class HandlerTimeout implements Watchman {
   readonly #limit: number;
   readonly #hints: boolean;
   readonly #logger: SafeLog;
-  readonly #answer: (watch: RequestWatch, error: HttpError) => void;
+  readonly #answer: (watch: Pick<RequestWatch, 'request' | 'response'>, error: HttpError) => void;
   /** Places already warned of. */
   readonly #told = new Set<string>();
 
   /** @param answer Answers with the error instead of the handlers. */
-  constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
+  constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: Pick<RequestWatch, 'request' | 'response'>, error: HttpError) => void) {
     this.#slowAfter = logging.slowAfter ?? (hints ? SLOW_AFTER : 0);
     this.#limit = server.handlerTimeout;
     this.#hints = hints;
@@ -58,6 +60,18 @@ export class HandlerTimeout implements Watchman {
 
   called(watch: RequestWatch): NodeJS.Timeout | undefined {
     return this.#limit > 0 ? setTimeout(() => this.#late(watch), this.#limit).unref() : undefined;
+  }
+
+  /** Takes a route's limit in place of that of the applications, in milliseconds; 0 is none. */
+  limit({ req: request, res: response, watch }: Caller & { readonly res: Response }, timeout: number): void {
+    watch?.endLimits();
+    if (timeout === 0) return;
+    const timer = setTimeout(() => {
+      if (isAnswered(response)) return;
+      const state = watch === null ? '' : `: ${stateOf(watch.holder)}`;
+      this.#answer({ request, response }, HttpError.of('HANDLER_TIMEOUT', `No answer has begun within the timeout of the route (${timeout} ms)${state}`));
+    }, timeout).unref();
+    response.once('close', () => clearTimeout(timer));
   }
 
   failed(run: HandlerTrace, error: unknown): void {
