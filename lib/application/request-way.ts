@@ -27,7 +27,7 @@ import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
-import { methodsFor, routeFor } from '../routing/route-finder';
+import { methodsFor, routeFor, takes } from '../routing/route-finder';
 import { late } from '../packages';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
@@ -181,7 +181,7 @@ export class RequestWay implements RunHost {
   }
 
   #takes(method: string, url: string): boolean {
-    return routeFor(this.#app, method, pathOf(url), this.rules) !== undefined;
+    return takes(this.#app, method, pathOf(url), this.rules);
   }
 
   /** The contract of the route that takes a request, empty where it has none; null without a route. */

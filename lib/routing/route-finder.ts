@@ -5,6 +5,11 @@ import type { Caller } from './caller';
 import type { RouterRun } from './run';
 import type { RoutingRules } from './rules';
 
+/** Returns true when a route of the router, or of one within, takes a request. @param path Path beneath the mount path. */
+export function takes(mounted: Mounted, method: string, path: string, rules: RoutingRules): boolean {
+  return routeFor(mounted, method, path, rules) !== undefined;
+}
+
 /** The first route that takes a request, of the router or of one within. @param path Path beneath the mount path. */
 export function routeFor(mounted: Mounted, method: string, path: string, rules: RoutingRules): Route | undefined {
   let taker: Route | undefined;
