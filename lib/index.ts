@@ -22,9 +22,9 @@ export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './log/logger';
 export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing/tracing';
 export type {
-  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
-  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
-  TrustProxy, WebhookConfig, WebhookPreset,
+  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, KeyAnswer, KeyLookup, LoggingOptions, MessageAlgorithm, NamedKey, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
+  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureKey, SignatureKeys, SignatureRoutes,
+  TrustProxy, WebBotAuthOptions, WebhookConfig, WebhookPreset,
 } from './options/options';
 export type { ErrorHandler, FallbackListener, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
 export type { PathParams } from './routing/params-type';
@@ -45,7 +45,7 @@ export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';
 export type { KnownSettings } from './application/settings';
-export { signedFetch, signRequest } from './signature/signing';
+export { signatureDirectory, signedFetch, signRequest } from './signature/signing';
 export type { SignRequestOptions } from './signature/sign-options';
 export type { SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';

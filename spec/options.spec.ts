@@ -51,7 +51,7 @@ describe('defaults', () => {
   test('of a request signature', () => {
     expect(typed({ security: { requestSignature: { secret: SECRET } } }).security).toEqual({
       requestSignature: {
-        secret: [SECRET], keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
+        secret: [SECRET], keys: undefined, nonce: 'required', tag: undefined, label: undefined, webBotAuth: undefined, keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
         clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept', covers: [],
         timeout: 5000,
       },
@@ -229,7 +229,7 @@ describe('version 2 of the signature', () => {
 
   test.each(['@method', '@path', '@query', '@status', 'a b', '', 'Content-Digest', 'signature', 'Signature-Input', 5, null])('can\'t be asked to cover %p', (name) => {
     expect(messageOf(signed({ version: 2, covers: ['X-A', name] }))).toMatch(
-      /^security\.requestSignature\.covers\[1\] must be the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target", got /,
+      /^security\.requestSignature\.covers\[1\] must be the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority", "@scheme", "@target-uri", "@request-target" or "@query-param;name=…", got /,
     );
   });
 

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { hintingPromise } from '../hints';
 import { ConfiguredApplication, kConfigure, kIsRouterMade, kRules, kShared } from './configured-application';
 import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
@@ -9,7 +8,7 @@ import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
 import { answerHabits, warningOf } from './foreign-habits';
 import type { InjectOptions, InjectResponse } from './inject';
-import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
+import { hintingPromise, type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../log/logger';
 import { announceMount, handling, isApplication, mountedApplication, mounting } from './mounting';
 import { describeKind } from '../options/field';
@@ -18,7 +17,6 @@ import type { CreateServerOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
 import { inheriting, type OwnClasses, ownClasses } from './own-classes';
 import { late } from '../packages';
-import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
 import type { FallbackListener, Handler, NextFunction, ParamHandler } from '../routing/handler';
@@ -89,6 +87,8 @@ export interface Application extends IRouter {
   on(event: 'upgrade', listener: UpgradeListener): this;
   /** Told when the application is mounted in another. */
   on(event: 'mount', listener: MountListener): this;
+  /** Told when `close` begins, before anything is waited for: the time to end event streams. */
+  on(event: 'drain', listener: () => void): this;
   /** Called when `close` has drained the servers; `close` waits for the promise of a listener, as long again as it may drain. */
   on(event: 'close', listener: CloseListener): this;
   /** Told of an event of the program's own. */
@@ -97,6 +97,7 @@ export interface Application extends IRouter {
 
 const
   injection = late(() => require('./inject') as typeof import('./inject')),
+  warnings = late(() => require('./registration-warnings') as typeof import('./registration-warnings')),
   configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
   documents = late(() => require('../openapi/document') as typeof import('../openapi/document')),
   upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
@@ -340,7 +341,7 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const listener = new Listener(options.server, logger, app, {
     IncomingMessage: classes.Request as unknown as typeof IncomingMessage,
     ServerResponse: classes.Response as unknown as typeof ServerResponse,
-  }, () => app.rawListeners('close') as CloseListener[]);
+  });
   const adoption = new Adoption(classes.Request.prototype as object, classes.Response.prototype);
   const mounted = new MountedApplication(app);
   const way = new RequestWay(mounted, { options, logger, listener, adoption, hooks });
@@ -399,7 +400,7 @@ function announce(outermost: Application): void {
     const where = app === outermost ? '' : `In the application mounted at ${at || '/'}: `;
     const { hooks, logger, options } = app[kParts];
     const registered = listRegistered(app[kMounted], app[kRules]);
-    for (const warning of registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
+    if (logger.writes('warn')) for (const warning of warnings().registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
     for (const { layer, path } of registered) {
       // A router calls it itself.
       const mounted = mountedApplication(layer.origin) ?? layer.origin;

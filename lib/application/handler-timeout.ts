@@ -1,5 +1,4 @@
 import { HttpError } from '../errors';
-import { hintForMember } from '../hints';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
@@ -8,6 +7,8 @@ import type { Caller } from '../routing/caller';
 import { type HandlerTrace, isAnswered } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
+import { hinting } from '../packages';
+import { setImmediate } from '../timers';
 
 /** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
 const SLOW_AFTER = 10_000;
@@ -24,12 +25,12 @@ export class HandlerTimeout implements Watchman {
   readonly #limit: number;
   readonly #hints: boolean;
   readonly #logger: SafeLog;
-  readonly #answer: (watch: Pick<RequestWatch, 'request' | 'response'>, error: HttpError) => void;
+  readonly #answer: (watch: RequestWatch, error: HttpError) => void;
   /** Places already warned of. */
   readonly #told = new Set<string>();
 
   /** @param answer Answers with the error instead of the handlers. */
-  constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: Pick<RequestWatch, 'request' | 'response'>, error: HttpError) => void) {
+  constructor({ env, hints, logging, server }: ResolvedOptions, logger: SafeLog, answer: (watch: RequestWatch, error: HttpError) => void) {
     this.#slowAfter = logging.slowAfter ?? (hints ? SLOW_AFTER : 0);
     this.#limit = server.handlerTimeout;
     this.#hints = hints;
@@ -62,21 +63,9 @@ export class HandlerTimeout implements Watchman {
     return this.#limit > 0 ? setTimeout(() => this.#late(watch), this.#limit).unref() : undefined;
   }
 
-  /** Takes a route's limit in place of that of the applications, in milliseconds; 0 is none. */
-  limit({ req: request, res: response, watch }: Caller & { readonly res: Response }, timeout: number): void {
-    watch?.endLimits();
-    if (timeout === 0) return;
-    const timer = setTimeout(() => {
-      if (isAnswered(response)) return;
-      const state = watch === null ? '' : `: ${stateOf(watch.holder)}`;
-      this.#answer({ request, response }, HttpError.of('HANDLER_TIMEOUT', `No answer has begun within the timeout of the route (${timeout} ms)${state}`));
-    }, timeout).unref();
-    response.once('close', () => clearTimeout(timer));
-  }
-
   failed(run: HandlerTrace, error: unknown): void {
     if (!this.#hints || this.#told.has(String(run))) return;
-    const hint = hintForMember(error, run.request);
+    const hint = hinting().hintForMember(error, run.request);
     if (hint !== undefined) this.#warn(run, `The ${String(run)} has failed since ${hint}`, loggedRequest(run.request));
   }
 
@@ -108,6 +97,18 @@ export class HandlerTimeout implements Watchman {
     this.#told.add(place);
     this.#logger.warn(fields, text);
   }
+}
+
+/** Takes a route's limit in place of that of the applications. @param timeout In milliseconds; 0 is none. */
+export function limitByRoute({ res, watch }: Caller & { readonly res: Response }, timeout: number, answer: (error: HttpError) => void): void {
+  watch?.endLimits();
+  if (timeout === 0) return;
+  const timer = setTimeout(() => {
+    if (isAnswered(res)) return;
+    const state = watch === null ? '' : `: ${stateOf(watch.holder)}`;
+    answer(HttpError.of('HANDLER_TIMEOUT', `No answer has begun within the timeout of the route (${timeout} ms)${state}`));
+  }, timeout).unref();
+  res.once('close', () => clearTimeout(timer));
 }
 
 /** The current handler of a request, and its state. */

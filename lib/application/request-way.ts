@@ -4,9 +4,7 @@ import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
-import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
-import { hintForFailure } from '../hints';
 import { HostCheck } from '../http/host';
 import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
@@ -15,20 +13,20 @@ import { receivedMethod } from '../http/received-method';
 import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
-import { kAnswering } from '../http/response-state';
+import { defaultAnswer, kAnswering } from '../http/response-state';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../tracing/open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
-import { HandlerTimeout } from './handler-timeout';
+import type { HandlerTimeout } from './handler-timeout';
 import { admit, admitBehind } from '../routing/admission';
 import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
 import { methodsFor, routeFor, takes } from '../routing/route-finder';
-import { late } from '../packages';
+import { hinting, late } from '../packages';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
@@ -53,7 +51,9 @@ export interface RequestWayParts {
   readonly hooks: readonly SignatureHook[];
 }
 
-const check = late(() => require('../signature/check') as typeof import('../signature/check'));
+const
+  check = late(() => require('../signature/check') as typeof import('../signature/check')),
+  handlerTimeouts = late(() => require('./handler-timeout') as typeof import('./handler-timeout'));
 
 const NO_CONTRACT: Partial<Contract> = Object.freeze({});
 
@@ -78,7 +78,8 @@ export class RequestWay implements RunHost {
   readonly #bodies: BodyReader;
   /** Null if requests are not logged. */
   readonly #accessLog: AccessLog | null;
-  readonly #handlerTimeout: HandlerTimeout;
+  /** Null where nothing is warned of, nor answered for. */
+  readonly #handlerTimeout: HandlerTimeout | null;
   readonly #hosts = new HostCheck();
   /** Caches the search for OpenTelemetry, which is too slow for every request; null for unknown. */
   #isInstrumented: boolean | null = null;
@@ -94,7 +95,8 @@ export class RequestWay implements RunHost {
     this.#signatures = hooks.length === 0 ? undefined : new (check().SignatureCheck)(hooks, options.body.limit, { sendContinue: (request) => this.#bodies.sendContinue(request), limitOf: (request) => this.#contractFor(request)?.bodyLimit, failed: ({ req, res }, error) => this.#failed(req, res, error) });
     const { requests } = options.logging;
     this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
-    this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerForHandlers(watch, error));
+    const isWatching = options.hints || (options.logging.slowAfter ?? 0) > 0 || options.server.handlerTimeout > 0;
+    this.#handlerTimeout = isWatching ? new (handlerTimeouts().HandlerTimeout)(options, logger, (watch, error) => this.#answerForHandlers(watch, error)) : null;
   }
 
   get rules(): RoutingRules {
@@ -138,7 +140,7 @@ export class RequestWay implements RunHost {
       req[kOriginalMethod] ??= receivedMethod(req, res);
       this.#accessLog?.begin(req, res);
       watch = this.#watch(req, res);
-      if (!this.#hosts.admits(req)) return refuseHead(req, res, HttpError.of('INVALID_HOST'));
+      if (!this.#hosts.admits(req)) return defaultAnswer().refuseHead(req, res, HttpError.of('INVALID_HOST'));
       if (isCoded(req)) return refuseCoding(req, res);
     } else {
       this.#accessLog?.begin(req, res);
@@ -168,7 +170,7 @@ export class RequestWay implements RunHost {
   }
 
   #watch(req: Request, res: Response): RequestWatch | null {
-    return this.#handlerTimeout.takes() ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
+    return this.#handlerTimeout?.takes() === true ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
   }
 
   /** Routes a path without its suffix if no route takes it as sent. An outer application decides for itself. */
@@ -223,7 +225,7 @@ export class RequestWay implements RunHost {
   }
 
   limit(run: ApplicationRun, timeout: number): void {
-    this.#handlerTimeout.limit(run, timeout);
+    handlerTimeouts().limitByRoute(run, timeout, (error) => this.#answerForHandlers({ request: run.req, response: run.res }, error));
   }
 
   ended(run: ApplicationRun, error: unknown): void {
@@ -257,7 +259,7 @@ export class RequestWay implements RunHost {
     // A handler has answered, or is about to, and also called next().
     if (res.headersSent || res[kAnswering]) return;
     if (this.fallback === null) {
-      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? methodsFor(this.#app, pathOf(req.url), this.rules) : null);
+      defaultAnswer().answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? methodsFor(this.#app, pathOf(req.url), this.rules) : null);
       return;
     }
     // The fallback gets the target as sent, on which the scope may decide differently.
@@ -284,11 +286,11 @@ export class RequestWay implements RunHost {
   #failed(req: Request, res: Response, error: unknown): void {
     RequestWatch.over(req)?.failed(error);
     if (res.writableEnded) {
-      this.#logger.error({ err: error, ...loggedRequest(req), ...hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
+      this.#logger.error({ err: error, ...loggedRequest(req), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
       return;
     }
     // A mounted Express application may have replaced the prototypes.
     this.#adoption.reclaim(req, res);
-    answerError(res, error);
+    defaultAnswer().answerError(res, error);
   }
 }

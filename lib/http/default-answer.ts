@@ -1,20 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { asFailure, type ErrorBody, errorBody, headersOf, type HttpError, statusOf, statusText } from '../errors';
 import { isExposed } from '../exposure';
 import { pathOf } from '../target/target';
-import { forgetFraming } from './answer';
+import { isHead } from './answer';
 import { closeBehind, destroyAfter } from './connection';
 import { formatError, type FormattedError } from './error-format';
 import { firstAnswerOf } from './first-answer';
-import { hintForData, hintForFailure } from '../hints';
 import { refusedBody, requestOf } from './logged-request';
 import { JSON_TYPE } from './media-type';
-import { forgetHead } from './node/head-marks';
 import { type AnswerField, cutOff, sendOwn } from './own-answer';
-import { kOriginalMethod, kOriginalUrl, watches } from './request-state';
+import { kOriginalUrl, watches } from './request-state';
 import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings, settingsOf } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
+import { hinting } from '../packages';
 
 /** Fields of a request that the answer for no handler names. */
 interface Received {
@@ -117,24 +116,13 @@ function answerRefusal(res: ConfiguredResponse, status: number, method: string, 
 }
 
 function logFailure(res: ConfiguredResponse, error: unknown): void {
-  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
+  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
 }
 
 /** Logs a client's error only if an option of the program decides it. */
 function logRefusal(res: ConfiguredResponse, error: unknown): void {
   const refused = refusedBody(error, (res as Partial<ConfiguredResponse>).req);
   if (refused !== undefined) res[kSettings].logger.info(refused, 'The request body was refused');
-}
-
-/** Makes a response ready for error middleware, after a head that Node refused. Its answer would announce a body that Node leaves out: the client would take the next answer for it. */
-export function forgetRefusedHead(res: ConfiguredResponse): void {
-  if (!res.headersSent && !isHead(res)) forgetHead(res);
-}
-
-/** True if the client asked by HEAD: middleware may have changed the method since. */
-function isHead(res: ConfiguredResponse): boolean {
-  const { req } = res as { req?: IncomingMessage & { [kOriginalMethod]?: string | undefined } };
-  return (req?.[kOriginalMethod] ?? req?.method) === 'HEAD';
 }
 
 /** Logs data that could not be written. One for each response that may fail, so that the log says which. */
@@ -165,19 +153,8 @@ export class SerializationReport implements FailureReport {
   }
 
   onError(error: unknown): void {
-    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hintForData(error, this.#data) }, 'The response data could not be serialized');
+    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hinting().hintForData(error, this.#data) }, 'The response data could not be serialized');
     const { req } = this.#res as { req?: object };
     if (req !== undefined) watches.get(req)?.failed(error);
   }
-}
-
-/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` returns: a replaced one may be asynchronous. */
-export function answerOptions(res: ServerResponse, methods: ReadonlySet<string>): unknown {
-  const allow = [...methods].sort().join(', ');
-  forgetFraming(res);
-  res.setHeader('Allow', allow);
-  res.setHeader('Content-Length', Buffer.byteLength(allow));
-  res.setHeader('Content-Type', 'text/plain');
-  res.setHeader('X-Content-Type-Options', 'nosniff');
-  return res.end(allow);
 }

@@ -5,11 +5,10 @@ import { guardedCall } from './guarded-call';
 import { contentDisposition, late, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { unsendable } from './unsendable';
-import { kXJsonOptions, sendXJson } from './xjson-response';
+import { kXJsonOptions, streaming } from './xjson-response';
 import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
-import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
 import type { TransferEnd } from './file/file-transfer';
@@ -21,9 +20,9 @@ import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAc
 import { sendRedirect } from './redirect';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
-import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
+import { DEFAULT_SETTINGS, defaultAnswer, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
 import type { StreamSource } from './streamed-body';
-import { destroyInTurn, sendHeadInTurn } from './turn';
+import { destroyInTurn, endInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
 
 const
@@ -66,7 +65,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   [kFail](error: unknown): void {
     const next = (this.req as AnsweredRequest | undefined)?.next;
     if (typeof next === 'function') next(error);
-    else answerError(this, error);
+    else defaultAnswer().answerError(this, error);
   }
 
   /** @internal As {@link kFail}, for later failures: another application may hold the response then, with a prototype that has no such method. */
@@ -125,13 +124,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return this;
     }
     const unfit = unsendable(data, 'res.json');
-    if (unfit !== undefined) return refuse(this, unfit);
+    if (unfit !== undefined) return defaultAnswer().refuse(this, unfit);
     const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return refuse(this, error, data);
+      return defaultAnswer().refuse(this, error, data);
     }
     const type = typeSet(this);
     if (this.send !== Response.prototype.send) {
@@ -152,13 +151,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return Response.prototype.json.call(this, data) as this;
     }
     const unfit = unsendable(data, 'res.jsonp');
-    if (unfit !== undefined) return refuse(this, unfit);
+    if (unfit !== undefined) return defaultAnswer().refuse(this, unfit);
     const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return refuse(this, error, data);
+      return defaultAnswer().refuse(this, error, data);
     }
     this.setHeader('X-Content-Type-Options', 'nosniff');
     this.setHeader('Content-Type', 'text/javascript; charset=utf-8');
@@ -174,7 +173,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
-    sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
+    streaming().sendXJson(this, data, options, this[kXJsonOptions], new (defaultAnswer().SerializationReport)(this));
   }
 
   /**
@@ -307,7 +306,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   override end(first?: unknown, second?: unknown, third?: unknown): this {
     answersFirst(this);
     if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
-    else if (this.socket === null) sendHeadInTurn(this);
+    else if (this.socket === null) endInTurn(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     return super.end(first, second as BufferEncoding, third as () => void);
   }

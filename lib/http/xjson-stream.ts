@@ -2,12 +2,70 @@ import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { stripContent } from './answer';
+import { isBodiless, stripContent } from './answer';
 import { Chunks } from './chunks';
-import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
+import { checkXJsonOptions, mergeXJsonOptions, STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
-import { isBodiless, sendCorked } from './own-answer';
-import { kLatin1 } from './response-state';
+import { sendCorked } from './own-answer';
+import { kAnswering, kLatin1 } from './response-state';
+import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
+import { Serializer } from '../xjson/serializer';
+import { workInSlices } from './turns';
+import { unsendable } from './unsendable';
+
+/** Without a framework around it, a failure is a process warning. */
+const STANDALONE: FailureReport = {
+  get development() {
+    return process.env['NODE_ENV'] === 'development';
+  },
+  onError(error) {
+    const detail = stackOf(error);
+    process.emitWarning(`xJson could not answer: ${messageOf(error)}`, detail === undefined ? {} : { detail });
+  },
+};
+
+/**
+ * Answers with any data as JSON (INTERFACE section 4.3). The work is done in
+ * slices: small data is sent before this returns, large data keeps no other
+ * request waiting. Nothing is sent before all is serialized, so that a failure
+ * is a clean 500, and data that changes meanwhile harms no length.
+ * @param given Options of the call, not checked yet.
+ * @param base Options that they go before.
+ * @throws TypeError for a wrong option; nothing for the data.
+ */
+export function sendXJson(
+  res: ServerResponse,
+  data: unknown,
+  given: XJsonOptions | undefined,
+  base: XJsonOptions | undefined,
+  report: FailureReport = STANDALONE,
+): void {
+  const options = mergeXJsonOptions(base, given === undefined ? undefined : checkXJsonOptions(given));
+  if (res.headersSent) {
+    sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
+    return;
+  }
+  const unfit = unsendable(data, 'xJson', !('stream' in res));
+  if (unfit !== undefined) {
+    sendFailure(res, unfit, report);
+    return;
+  }
+  (res as { [kAnswering]?: boolean })[kAnswering] = true;
+  const chunks = new Chunks(!isBodiless(res));
+  const serializer = new Serializer(data, options, chunks);
+  workInSlices((until) => {
+    try {
+      if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
+      if (!res.destroyed) {
+        if (!serializer.run(until)) return false;
+        sendJson(res, serializer.text ?? chunks, options, (error) => sendFailure(res, error, report));
+      }
+    } catch (error) {
+      sendFailure(res, error, report);
+    }
+    return true;
+  });
+}
 
 /**
  * Answers with JSON as `application/json`: at once, or in chunks if it is long
@@ -16,7 +74,7 @@ import { kLatin1 } from './response-state';
  * called when the head is out.
  * @param failed Called with an error that no caller can catch, once the head is out.
  */
-export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
+function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
   if (stripContent(res)) {
     res.removeHeader('Content-Type');
     res.end();

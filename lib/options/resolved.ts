@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
-  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, TrustFunction, TrustProxy, WebhookConfig,
+  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
 } from './options';
 
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
@@ -70,9 +70,17 @@ export interface ResolvedSecurity {
   readonly webhooks: readonly ResolvedWebhook[];
 }
 
+/** Options of a request signature that have no default. */
+type Unset = 'keys' | 'tag' | 'label' | 'webBotAuth';
+
 /** `security.requestSignature`, resolved. */
-export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay'>>> {
+export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay' | Unset>>> {
+  /** Empty where keys are given. */
   readonly secret: readonly string[] | SecretLookup;
+  readonly keys: SignatureKeys | undefined;
+  readonly tag: string | undefined;
+  readonly label: string | undefined;
+  readonly webBotAuth: Readonly<Required<WebBotAuthOptions>> | undefined;
   readonly replay: ReplayOptions | undefined;
 }
 

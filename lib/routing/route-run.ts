@@ -1,15 +1,13 @@
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { admit } from './admission';
-import { callHandler } from './call';
+import { callHandler, MAX_SYNC_CALLS } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
 import type { Route } from './route';
 import type { HandlerTrace } from './handler-trace';
-
-/** Calls of `next` that may be nested before a new stack begins. */
-const MAX_SYNC_CALLS = 100;
+import { setImmediate } from '../timers';
 
 /** Names of body-parser's middleware: it reads the bytes of a body that waypost could not parse. */
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
@@ -57,14 +55,14 @@ export class RouteRun {
     if (error === 'route') return this.#finish(undefined);
     if (error === 'router') return this.#finish(error);
     if (++this.#syncCalls > MAX_SYNC_CALLS) {
-      setImmediate(RouteRun.#again, this, error);
+      setImmediate(this.next, error);
       return;
     }
     const stack = this.#stack;
     while (this.#index < stack.length) {
       const layer = stack[this.#index++] as Layer;
       if (layer.method !== undefined && layer.method !== this.#method) continue;
-      if (error ? layer.arity !== 4 : layer.arity > 3) continue;
+      if (!layer.isFor(error || undefined)) continue;
       this.#reach(layer, error);
       this.#syncCalls = 0;
       return;
@@ -81,11 +79,6 @@ export class RouteRun {
 
   #askBehind(run: Caller, error: unknown): void {
     admit(run, () => this.#done(error), this.#removed);
-  }
-
-  static #again(this: void, run: RouteRun, error: unknown): void {
-    run.#syncCalls = 0;
-    run.#advance(error);
   }
 
   /** Parses the body before the first handler that is no parser itself. */

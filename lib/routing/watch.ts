@@ -85,12 +85,12 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** Adds an application within another that has the request: its own limit counts too. */
-  limitBy(watchman: Watchman): void {
-    if (watchman.mayAnswer) this.#enter(watchman);
+  limitBy(watchman: Watchman | null): void {
+    if (watchman?.mayAnswer === true) this.#enter(watchman);
   }
 
   /** Removes an application that has passed the request on. */
-  leave(watchman: Watchman): void {
+  leave(watchman: Watchman | null): void {
     const entry = this.#entries.find((each) => each.watchman === watchman);
     if (entry === undefined) return;
     entry.times -= 1;

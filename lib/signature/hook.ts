@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
-import { hintForSignature } from '../hints';
+import { keepForSigner } from '../http/cache-control';
 import { closeBehind } from '../http/connection';
 import { answerFailure, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
@@ -21,6 +21,7 @@ import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { failureBody, isRejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { SignatureScope } from './scope/scope';
+import { hinting } from '../packages';
 
 /** The options of a hook. */
 type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'errors' | 'hints'>;
@@ -120,7 +121,7 @@ export class SignatureHook {
 
   #claim(req: Request, verdict: Verdict): Verdict | Promise<Verdict> {
     const store = this.#config.replay?.store;
-    if (store === undefined || isRejection(verdict)) return verdict;
+    if (store === undefined || isRejection(verdict) || verdict.digest === undefined) return verdict;
     // The store drops an expired signature, so a claim after that could succeed twice.
     if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
     const claims = claimsOf(req, store);
@@ -148,13 +149,14 @@ export class SignatureHook {
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
       const { debug, hints } = this.#config;
-      const hint = hintForSignature(receivedRequest(req), debug);
+      const hint = hinting().hintForSignature(receivedRequest(req), debug);
       // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
       this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);
     } else {
       // Replaces the key id of an outer application's check.
       req.signatureKeyId = outcome.keyId;
+      if ('setHeader' in client) keepForSigner(client, this.#scheme.headerNames);
       if (this.#config.debug) this.#logger.info(loggedRequest(req), 'The request signature was accepted');
       return true;
     }
@@ -211,5 +213,5 @@ function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
 
 function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
-  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
+  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders, client: req };
 }

@@ -21,8 +21,8 @@ type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
 /** Makes the `fetch` that `signedFetch` of signing.ts describes. */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
   // Read by name: options may be inherited, or getters of a class.
-  const { fetch: customFetch, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
-  const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
+  const { fetch: customFetch, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers, key, tag, label } = options;
+  const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers, key, tag, label };
   checkSigning(signing);
   const signatures = new Signatures(signing);
   return async (input: Input, init?: Init) => {

@@ -16,6 +16,8 @@ export interface WebhookStamp {
 export interface WebhookFormat {
   /** Name of the signature header, as the service writes it. */
   readonly headerName: string;
+  /** Names of the other headers that it reads. */
+  readonly otherNames: readonly string[];
   /** The key of a secret; undefined for a malformed secret. */
   key(secret: string): Secret | undefined;
   /** Parses the headers; a returned text is the reason of a refusal, for the log. */
@@ -40,6 +42,7 @@ const BASE64 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
  */
 const STANDARD: WebhookFormat = {
   headerName: 'webhook-signature',
+  otherNames: ['webhook-id', 'webhook-timestamp', 'svix-signature', 'svix-id', 'svix-timestamp'],
   key(secret) {
     const text = secret.startsWith('whsec_') ? secret.slice(6) : secret;
     const key = Buffer.from(text, 'base64');
@@ -63,6 +66,7 @@ const STANDARD: WebhookFormat = {
 /** Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>,v1=<hex>,v0=<hex>` over `<t>.<body>`. As in Stripe's library the last `t` counts, and all other entries are ignored. */
 const STRIPE: WebhookFormat = {
   headerName: 'Stripe-Signature',
+  otherNames: [],
   key: (secret) => secret,
   read(signature) {
     const timestamp = valuesOf('t', signature, ',', '=').at(-1);
@@ -74,6 +78,7 @@ const STRIPE: WebhookFormat = {
 /** GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body alone. */
 const GITHUB: WebhookFormat = {
   headerName: 'X-Hub-Signature-256',
+  otherNames: [],
   key: (secret) => secret,
   read(signature) {
     if (!signature.startsWith('sha256=')) return 'the X-Hub-Signature-256 header does not begin with "sha256="';
@@ -84,6 +89,7 @@ const GITHUB: WebhookFormat = {
 /** Slack: `X-Slack-Signature: v0=<hex>` over `v0:<X-Slack-Request-Timestamp>:<body>`. */
 const SLACK: WebhookFormat = {
   headerName: 'X-Slack-Signature',
+  otherNames: ['X-Slack-Request-Timestamp'],
   key: (secret) => secret,
   read(signature, headers) {
     const timestamp = headers['x-slack-request-timestamp'];

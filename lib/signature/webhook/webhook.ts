@@ -18,6 +18,7 @@ const NO_BODY = Buffer.alloc(0);
  */
 export class WebhookScheme implements SignatureScheme<WebhookStamp> {
   readonly headerName: string;
+  readonly headerNames: readonly string[];
   readonly challenge: string;
   readonly readsBody = true;
   readonly #format: WebhookFormat;
@@ -31,6 +32,7 @@ export class WebhookScheme implements SignatureScheme<WebhookStamp> {
     this.#config = config;
     this.#keys = config.secrets.map((secret) => keyOf(secret, format, config));
     this.headerName = format.headerName;
+    this.headerNames = [format.headerName, ...format.otherNames];
     this.challenge = `Signature header="${format.headerName}", algorithm="hmac-sha256"`;
   }
 
