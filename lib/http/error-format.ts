@@ -26,7 +26,8 @@ export function formatError(format: ErrorFormat | undefined, status: number, bod
   };
   const write = (more: object): string => {
     if (format === undefined) return JSON.stringify({ error: name, message, ...more });
-    const whole = { ...more, ...problem };
+    // Its own members go first, and are not replaced by the error's.
+    const whole = { ...problem, ...more, ...problem };
     return JSON.stringify(typeof format === 'function' && req !== undefined && more === members ? format(whole, req, error) : whole);
   };
   const type = format === undefined ? JSON_TYPE : 'application/problem+json';
