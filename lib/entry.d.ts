@@ -1,11 +1,11 @@
 /// <reference types="node" />
 import {
-  Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-  Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+  AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
+  Errback, ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
   FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
   InjectOptions, InjectResponse, JsonParserOptions, KeyAnswer, KeyLookup, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
   LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
-  NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
+  NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
   RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
   RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route, RouteConfig, RouteDescription,
   RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry, SecretAnswer, SecretLookup,
@@ -30,12 +30,12 @@ declare function waypost(options?: CreateServerOptions): Application;
 /** All that the package exports by name hangs on it too, as on Express's function. */
 declare namespace waypost {
   export {
-    Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-    Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+    AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
+    Errback, ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
     FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
     InjectOptions, InjectResponse, JsonParserOptions, KeyAnswer, KeyLookup, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
     LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
-    NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
+    NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
     RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
     RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route, RouteConfig, RouteDescription,
     RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry, SecretAnswer, SecretLookup,

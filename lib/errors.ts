@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { types } from 'node:util';
 
 /**
@@ -37,6 +37,27 @@ export interface ErrorBody {
   /** The failure, as far as a client may know. */
   message: string;
 }
+
+/** The body of an error answer as RFC 9457 has it. */
+export interface ProblemDetails {
+  /** URI that names the kind of problem. */
+  type: string;
+  /** The reason phrase of the status. */
+  title: string;
+  status: number;
+  /** The failure, as far as a client may know. */
+  detail?: string;
+  /** Id of the request, where requests have one. */
+  instance?: string;
+  /** Members of the error's own, such as `errors` of a ValidationError. */
+  [member: string]: unknown;
+}
+
+/**
+ * Form of default error answers: problem details, or a function that is given
+ * them and returns the body to send. `error` is undefined where the client may not read of it.
+ */
+export type ErrorFormat = 'problem' | ((problem: ProblemDetails, req: IncomingMessage, error: unknown) => object);
 
 /** The limit that a request went beyond, for the log; a client is not told. */
 export interface Exceeded {

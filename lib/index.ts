@@ -2,7 +2,7 @@ import type { Router as RouterClass } from './routing/router';
 import { Router as RouterFunction } from './routing/router-constructor';
 
 export { createServer, type Application, type CloseOptions, type MountListener } from './application/application';
-export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
+export { HttpError, ERRORS, type AnswerMembers, type ErrorBody, type ErrorCode, type ErrorFormat, type ProblemDetails } from './errors';
 export { json, raw, text, urlencoded, type BodyParserOptions, type JsonParserOptions, type TextParserOptions, type UrlencodedParserOptions } from './express/body-parsers';
 export { express } from './express/express';
 export type { Errback, ErrorRequestHandler, Express, Locals, RequestHandler, RequestParamHandler, Send } from './express/express-types';
@@ -37,6 +37,7 @@ export type { Params } from './routing/patterns/params';
 export type { Route } from './routing/route';
 export type { RouterConstructor } from './routing/router-constructor';
 export type { RouterOptions } from './routing/rules';
+export type { OpenApiDocument, OpenApiOptions } from './openapi/document';
 export type { RequestSchemas, ResponseSchemas, RouteOptions, Schema } from './schema/route-options';
 export { validate, type Validator } from './schema/validate';
 export { ValidationError, type RequestPart, type ValidationIssue } from './schema/validation-error';

@@ -63,7 +63,7 @@ export abstract class ConfiguredApplication implements ViewHost {
 
   /** @internal Configures a function that already has this class's methods. */
   [kConfigure](options: ResolvedOptions, logger: SafeLog, asExpress: boolean): void {
-    const settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress, {
+    const settings = new Settings(options, { app: this, discardLimit: options.body.limit, errors: options.errors, logger }, asExpress, {
       validate: (name, value) => validate(this, name, value),
       changed: () => {
         configuration.rules = null;

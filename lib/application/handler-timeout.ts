@@ -2,7 +2,9 @@ import { HttpError } from '../errors';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import type { ResolvedOptions } from '../options/resolved';
-import type { HandlerTrace } from '../routing/handler-trace';
+import type { Response } from '../http/response';
+import type { Caller } from '../routing/caller';
+import { type HandlerTrace, isAnswered } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import { hinting } from '../packages';
@@ -95,6 +97,18 @@ export class HandlerTimeout implements Watchman {
     this.#told.add(place);
     this.#logger.warn(fields, text);
   }
+}
+
+/** Takes a route's limit in place of that of the applications. @param timeout In milliseconds; 0 is none. */
+export function limitByRoute({ res, watch }: Caller & { readonly res: Response }, timeout: number, answer: (error: HttpError) => void): void {
+  watch?.endLimits();
+  if (timeout === 0) return;
+  const timer = setTimeout(() => {
+    if (isAnswered(res)) return;
+    const state = watch === null ? '' : `: ${stateOf(watch.holder)}`;
+    answer(HttpError.of('HANDLER_TIMEOUT', `No answer has begun within the timeout of the route (${timeout} ms)${state}`));
+  }, timeout).unref();
+  res.once('close', () => clearTimeout(timer));
 }
 
 /** The current handler of a request, and its state. */

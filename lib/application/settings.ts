@@ -75,7 +75,7 @@ export interface SettingsHost {
 export type SharedSettings = RequestSettings & ResponseSettings;
 
 /** Values derived from the changeable settings. */
-type DerivedSettings = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'>;
+type DerivedSettings = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'errors' | 'files' | 'logger'>;
 
 /**
  * The settings of one application, by name. Values for requests are derived
@@ -98,7 +98,7 @@ export class Settings {
   readonly #host: SettingsHost;
 
   /** @param fixed Values that no setting changes. @param asExpress True for Express's defaults instead of those of `createServer`. */
-  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'logger'>, asExpress: boolean, host: SettingsHost) {
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'errors' | 'logger'>, asExpress: boolean, host: SettingsHost) {
     this.#host = host;
     this.exposed = this.#expose();
     this.#detailedEnvironments = asExpress ? DETAILED_ENVIRONMENTS : ['development'];

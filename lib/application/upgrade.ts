@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorBody, HttpError } from '../errors';
+import { errorBody, type ErrorFormat, HttpError } from '../errors';
+import { formatError } from '../http/error-format';
 import { guardedCall } from '../http/guarded-call';
 import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade } from '../http/connection';
@@ -47,12 +48,14 @@ interface Upgrade {
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
   readonly #logger: SafeLog;
+  readonly #errors: ErrorFormat | undefined;
   readonly #hosts = new HostCheck();
   readonly #listeners: () => readonly UpgradeListener[];
 
   /** @param listeners Returns the current listeners. */
-  constructor(hooks: readonly SignatureHook[], logger: SafeLog, listeners: () => readonly UpgradeListener[]) {
+  constructor(hooks: readonly SignatureHook[], errors: ErrorFormat | undefined, logger: SafeLog, listeners: () => readonly UpgradeListener[]) {
     this.#hooks = hooks;
+    this.#errors = errors;
     this.#logger = logger;
     this.#listeners = listeners;
     Object.defineProperty(this.take, 'protocols', { get: () => namesOf(listeners()) });
@@ -63,7 +66,7 @@ export class Upgrades {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
     if (leavesUpgrade(message)) return;
-    if (!this.#hosts.admits(message)) return answerSocket(socket, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false));
+    if (!this.#hosts.admits(message)) return answerSocket(socket, 400, formatError(this.#errors, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false), message, undefined, (error) => this.#logger.error({ err: error }, 'The form of an error answer failed')));
     const req = message as Request;
     giveOwnTarget(req);
     const upgrade: Upgrade = { req, socket, head, sent: { method: req.method, url: req.url }, passed: [] };

@@ -1,3 +1,4 @@
+import type { ErrorFormat } from '../errors';
 import { LOG_LEVELS, checkLogger, type LineLevel } from '../log/logger';
 import {
   bytes, callback, count, describe, type Field, type Fields, flag, type HomeOf, isHeaderName, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT,
@@ -80,10 +81,13 @@ const logging: Field<ResolvedOptions['logging']> = (option, name, warnings) => {
 
 const etag: Field<ResolvedOptions['etag']> = refined(oneOf<boolean | 'weak' | 'strong'>(true, false, 'weak', 'strong'), (given) => (given === true ? 'weak' : given));
 
+const errors = matching<ErrorFormat>("'problem' or a function (problem, req, error)", (given) => given === 'problem' || typeof given === 'function');
+
 function topBy(defaults: Defaults) {
   return {
     env: optional(text),
     etag: otherwise(defaults.etag, etag),
+    errors: optional(errors),
     logging,
     routing: section(routingBy(defaults), strayHome),
     body: bodyBy(defaults),

@@ -5,6 +5,7 @@ import { callHandler, MAX_SYNC_CALLS } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
+import type { Route } from './route';
 import type { HandlerTrace } from './handler-trace';
 import { setImmediate } from '../timers';
 
@@ -89,7 +90,9 @@ export class RouteRun {
 
   #prepareBody(layer: Layer, root: ApplicationRoot): void {
     this.#isBodyReady = true;
-    root.prepareBody((failure) => {
+    const contract = (this.#req.route as Route).contractFor(this.#method);
+    if (contract?.body === false) return this.#admit(layer, undefined);
+    root.prepareBody(contract, (failure) => {
       if (root.isStopped) return;
       if (failure === undefined) this.#admit(layer, undefined);
       else this.next(failure);

@@ -6,10 +6,11 @@ import { late } from '../packages';
 import { type Contract, type Contracted, kContract } from '../schema/contracted';
 import { checkHandler, isRouteOptions } from './given-handler';
 import { listPaths, type Path, writePaths } from './given-path';
-import type { AnyHandler, NextFunction } from './handler';
+import type { AnyHandler, Handler, NextFunction } from './handler';
 import { Layer } from './layer';
 import type { Params } from './patterns/params';
 import { parsePattern } from './patterns/pattern';
+import { limiting } from './route-limit';
 import { RouteRun } from './route-run';
 import { addVerbs, type RouteVerbs } from './verb';
 
@@ -34,6 +35,8 @@ export class Route<P = Params> {
   readonly methods = Object.create(null) as Record<string, boolean>;
 
   readonly #isWhole: boolean;
+  /** Contracts with limits of their own by method, in lower case. */
+  #limits: Map<string, Contract> | null = null;
 
   /** @param isWhole True where no mount adds parameters to those of the path. */
   constructor(path: Path | readonly Path[], isWhole = false) {
@@ -52,6 +55,13 @@ export class Route<P = Params> {
     return this.methods['get'] === true && this.methods['head'] !== true ? [...names, 'HEAD'] : names;
   }
 
+  /** @internal The contract that limits requests of a method, if any does. */
+  contractFor(method: unknown): Contract | undefined {
+    if (this.#limits === null) return undefined;
+    const name = lowerCase(method);
+    return this.#limits.get(name) ?? (name === 'head' ? this.#limits.get('get') : undefined) ?? this.#limits.get('_all');
+  }
+
   /** Runs the handlers of the request's method one after another, then calls `done`. */
   dispatch(req: IncomingMessage, res: ServerResponse, done: NextFunction): void {
     (req as Request).route = this;
@@ -66,9 +76,9 @@ export class Route<P = Params> {
     const where = `route ${writePaths(this.path)}`;
     const handlers = flattenHandlers(given, where);
     const agreed = handlers.flatMap((handler) => (handler as Contracted)[kContract] ?? []);
-    if (agreed.length > 0) this.#agree(agreed, method, where);
     const site = new CallSite();
     const name = method?.toLowerCase();
+    if (agreed.length > 0) handlers.unshift(...this.#agree(agreed, method, where));
     for (const handler of handlers) {
       this.methods[name ?? '_all'] = true;
       this.stack.push(new Layer('/', ROOT, handler, site, undefined, name));
@@ -76,9 +86,13 @@ export class Route<P = Params> {
     return this;
   }
 
-  #agree(agreed: readonly Contract[], method: string | null, where: string): void {
+  /** Holds contracts to the path, and keeps their limits. Returns the handlers that go before. */
+  #agree(agreed: readonly Contract[], method: string | null, where: string): Handler[] {
     const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, WRITTEN).flatMap((pattern) => pattern.names)) : null;
     contracts().checkContracts(agreed, where, method, names);
+    const limit = agreed.find(({ body, bodyLimit }) => body === false || bodyLimit !== undefined);
+    if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(method?.toLowerCase() ?? '_all', limit);
+    return agreed.flatMap(({ timeout }) => (timeout === undefined ? [] : [limiting(timeout)]));
   }
 }
 

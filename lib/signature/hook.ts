@@ -2,10 +2,11 @@ import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
 import { keepForSigner } from '../http/cache-control';
 import { closeBehind } from '../http/connection';
-import { answerJson, answerSocket } from '../http/default-answer';
+import { answerFailure, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
 import { tooLarge } from '../http/body/inflate';
+import { formatError } from '../http/error-format';
 import { type AnswerField, cutOff } from '../http/own-answer';
 import { loggedRequest, refusedBody } from '../http/logged-request';
 import type { Request } from '../http/request';
@@ -23,7 +24,7 @@ import type { SignatureScope } from './scope/scope';
 import { hinting } from '../packages';
 
 /** The options of a hook. */
-type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'hints'>;
+type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'errors' | 'hints'>;
 
 /** Method and target as received. */
 export type SentTarget = Pick<Request, 'method' | 'url'>;
@@ -53,6 +54,11 @@ export class SignatureHook {
     this.#scheme = scheme;
     this.#config = config;
     this.#logger = logger;
+  }
+
+  /** Name of the header with the signature. */
+  get headerName(): string {
+    return this.#scheme.headerName;
   }
 
   /** Runs the checks that need no body; undefined for a refused request. */
@@ -162,8 +168,8 @@ export class SignatureHook {
     // `setHeader` marks a response: adoption requires it, even of a test's own.
     const response = 'setHeader' in client ? client : undefined;
     if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
-    if (response === undefined) answerSocket(client as Duplex, status, body, fields);
-    else if (!isAnswered(response)) answerJson(response, status, body, fields);
+    if (response === undefined) answerSocket(client as Duplex, status, formatError(this.#config.errors, status, body, request, undefined, (error) => this.#logger.error({ err: error }, 'The form of an error answer failed')), fields);
+    else if (!isAnswered(response)) answerFailure(response, status, body, fields);
     else {
       // An unfinished response is cut off.
       this.#logger.warn(loggedRequest(request), 'A request was refused by the signature check after it had been answered');

@@ -1,6 +1,7 @@
 /** Type tests of routes with schemas: compiled, never run. */
 import { expectTypeOf } from 'expect-type';
 import oracle from 'express';
+import helmet from 'helmet';
 import * as v from 'valibot';
 import { createServer, Router, validate } from 'waypost';
 import { z } from 'zod';
@@ -44,6 +45,12 @@ app.route('/orders/:id').patch({ body: Order }, (req, res) => {
   res.json(req.body);
 });
 Router().post('/uploads', { body: false, timeout: 5, bodyLimit: '1mb', summary: 'Takes a file', tags: ['files'], deprecated: true }, (req, res) => void req.pipe(res));
+
+// Middleware of a package among the handlers.
+app.post('/orders', { body: Order }, helmet(), (req, res) => {
+  expectTypeOf(req.body.quantity).toEqualTypeOf<number>();
+  res.json({});
+});
 
 // @ts-expect-error -- no option of a route
 app.post('/orders', { bdy: Order }, (_req, res) => res.json({}));
