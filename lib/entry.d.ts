@@ -1,7 +1,8 @@
 /// <reference types="node" />
 import {
   Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-  Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+  Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, EventOptions, EventSource, EventStream, Express, FailureEvent,
+  FallbackListener, FetchFunction, FetchHandler, FetchInfo, FileCoding, ForeignHandler,
   FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
   InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
   LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
@@ -9,7 +10,7 @@ import {
   RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
   RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
   RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
-  SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
+  SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSentEvent, ServerSettings, SignRequestOptions,
   SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
   TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
   WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
@@ -31,7 +32,8 @@ declare function waypost(options?: CreateServerOptions): Application;
 declare namespace waypost {
   export {
     Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-    Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+    Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, EventOptions, EventSource, EventStream, Express, FailureEvent,
+    FallbackListener, FetchFunction, FetchHandler, FetchInfo, FileCoding, ForeignHandler,
     FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
     InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
     LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
@@ -39,7 +41,7 @@ declare namespace waypost {
     RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
     RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
     RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
-    SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
+    SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSentEvent, ServerSettings, SignRequestOptions,
     SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
     TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
     WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,

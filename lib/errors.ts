@@ -20,7 +20,9 @@ export const ERRORS = {
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
   UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },
+  CLIENT_GONE: { status: 499, message: 'The client has gone before the response was whole' },
   HANDLER_TIMEOUT: { status: 503, message: 'No handler has answered in time' },
+  SERVER_CLOSING: { status: 503, message: 'The server has closed before the response was whole' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The code of an error that waypost raises; see {@link ERRORS}. */

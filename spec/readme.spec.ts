@@ -73,6 +73,7 @@ describe('the tables of options', () => {
     ['CookieOptions', 'lib/http/cookie.ts'],
     ['ListenOptions', 'lib/application/listen.ts'],
     ['CloseOptions', 'lib/application/application.ts'],
+    ['EventOptions', 'lib/http/event-stream.ts'],
   ];
 
   test.each(TABLES)('%s has the names, types and defaults of %s', (name, file) => {
@@ -208,7 +209,8 @@ describe('the public names', () => {
     });
     expect([...new Set(names)].sort()).toEqual([
       'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'EndEvent',
-      'Errback', 'ErrorBody', 'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FailureEvent', 'FallbackListener', 'ForeignHandler',
+      'Errback', 'ErrorBody', 'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'EventOptions', 'EventSource', 'EventStream', 'Express', 'FailureEvent',
+      'FallbackListener', 'FetchFunction', 'FetchHandler', 'FetchInfo', 'FileCoding', 'ForeignHandler',
       'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
       'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
       'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction',
@@ -217,7 +219,7 @@ describe('the public names', () => {
       'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription',
       'RouteEvent', 'RouteVerb', 'Router',
       'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
-      'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
+      'SendFileOptions', 'ServerSentEvent', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
       'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
       'UrlencodedParserOptions', 'Use', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
       'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
