@@ -84,14 +84,14 @@ function dispatch(mock: MockRequest, res: ServerResponse, { streamed, signal }: 
 }
 
 /** A socket without a network, with an address and a state. */
-class InjectedSocket extends Duplex {
-  readonly remoteAddress: string;
+export class InjectedSocket extends Duplex {
+  readonly remoteAddress: string | undefined;
   readonly remotePort = 0;
   readonly remoteFamily = 'IPv4';
   readonly encrypted: boolean;
   readonly #payload: Readable;
 
-  constructor(mock: MockRequest, encrypted: boolean) {
+  constructor(mock: Readable & { readonly socket: { readonly remoteAddress: string | undefined } }, encrypted: boolean) {
     super();
     this.remoteAddress = mock.socket.remoteAddress;
     this.encrypted = encrypted;
