@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { forgetFraming, isBodiless, stripContent } from './answer';
-import { type ConfiguredResponse, kAnswering } from './response-state';
+import { type ConfiguredResponse, kAnswering, kOwn } from './response-state';
 import { StreamedBody, type StreamSource } from './streamed-body';
 import { vary } from '../packages';
 
@@ -13,6 +13,8 @@ type ReadResult = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>['re
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'trailer', 'transfer-encoding', 'upgrade']);
 /** Fields of a body as it came, which fetch has decoded since. */
 const OF_CODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
+/** Longest body that is sent as text, in bytes. */
+const SHORT = 16_384;
 /** Turns of the microtask queue in which a body that is there ends. */
 const TURNS = 8;
 
@@ -69,7 +71,9 @@ async function sendBody(res: ConfiguredResponse, body: ReadableStream<Uint8Array
   if (next === undefined || (ended && value instanceof Uint8Array)) {
     forgetFraming(res);
     res.setHeader('Content-Length', String(value?.byteLength ?? 0));
-    res.end(value);
+    // As text it is one write with the head. A replaced `end` may overlook the encoding.
+    if (value !== undefined && value.byteLength <= SHORT && res.end === res[kOwn].end) res.end(Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1'), 'latin1');
+    else res.end(value);
   } else {
     new StreamedBody(res, rest(first, next, reader), fail).start();
   }
