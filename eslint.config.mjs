@@ -11,7 +11,7 @@ const ROOMS = [
   { room: 'application', level: 8, files: /^application\// },
   { room: 'pattern', level: 3, files: /^routing\/patterns\// },
   { room: 'routing', level: 7, files: /^routing\// },
-  { room: 'check', level: 7, files: /^signature\/(?:check|hook|configured-hooks)$/ },
+  { room: 'check', level: 7, files: /^signature\/(?:check|hook|response-hook|configured-hooks)$/ },
   { room: 'http', level: 6, files: /^http\// },
   { room: 'signing', level: 6, files: /^signature\/(?:sign|signed-fetch|signing)$/ },
   { room: 'scheme', level: 5, files: /^signature\/(?:v1|v2|webhook)\// },

@@ -214,7 +214,7 @@ describe('the public names', () => {
       'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MessageAlgorithm', 'MixedHandlers', 'MountListener', 'NamedKey', 'NextFunction',
       'NodeServer', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore',
       'RedisReplayStoreOptions', 'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent',
-      'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription',
+      'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'ResponseSigningOptions', 'Route', 'RouteConfig', 'RouteDescription',
       'RouteEvent', 'RouteVerb', 'Router',
       'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureKey', 'SignatureKeys', 'SignatureRoutes', 'SignedFetchOptions',

@@ -97,6 +97,7 @@ export interface Application extends IRouter {
 const
   injection = late(() => require('./inject') as typeof import('./inject')),
   configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
+  responseHook = late(() => require('../signature/response-hook') as typeof import('../signature/response-hook')),
   upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
 /** Emitter methods that may add or remove listeners of upgrades. */
@@ -321,7 +322,8 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const shared = app[kShared];
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
-  const { requestSignature, webhooks } = options.security;
+  const { requestSignature, webhooks, signResponses } = options.security;
+  if (signResponses !== undefined) responseHook().signResponses(classes.Response.prototype, signResponses);
   const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options, logger);
   const upgrades = late(() => new (upgrading().Upgrades)(hooks, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
   const listener = new Listener(options.server, logger, app, {
