@@ -15,6 +15,7 @@ type End = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
  */
 export function signResponses(prototype: ServerResponse, { key: given, keyId }: ResponseSigningOptions): void {
   const key = signingKey(given);
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the response as `this`
   const end = prototype.end as unknown as End;
   prototype.end = function signedEnd(this: ServerResponse, ...chunks: unknown[]): ServerResponse {
     const [chunk, encoding] = chunks;

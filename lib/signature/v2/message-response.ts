@@ -17,7 +17,7 @@ export interface AnsweredMessage extends ReceivedRequest {
 /** Greatest age of a response's signature, and its lead over the client's clock, in milliseconds. */
 const LIMITS = { maxAge: 300_000, clockSkew: 30_000 };
 
-/** The fields to send with a response (RFC 9421 section 2.4), which bind it to its request. */
+/** The fields that bind a response to its request (RFC 9421 section 2.4). */
 export function signResponse(message: AnsweredMessage, body: Uint8Array, key: MessageKey, keyId: string | undefined): Record<string, string> {
   const fields: Record<string, string> = body.length > 0 ? { 'Content-Digest': contentDigest(body) } : {};
   const headers = { ...message.headers, 'content-digest': fields['Content-Digest'] };
