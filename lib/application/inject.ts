@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
 import { lightMyRequest } from '../packages';
-import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
+import { addHeaderLines, attach, detach, dropUnread, endBody, headSent, pushWhenRead } from '../http/node/injected-message';
+import { setImmediate } from '../timers';
 
 /** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and other options of light-my-request. */
 export type InjectOptions = Options;
@@ -12,7 +13,10 @@ export type InjectOptions = Options;
 export type InjectResponse = Answer;
 
 /** A request of light-my-request: a stream of the payload, with the head that Node's parser would give. */
-type MockRequest = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
+type MockRequest = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & {
+  readonly socket: { readonly remoteAddress: string };
+  readonly _lightMyRequest: { readonly payload: unknown; readonly simulate: object };
+};
 
 interface DispatchOptions {
   /** True for a payload that is a stream. */
@@ -148,6 +152,9 @@ function headerLines({ headers }: MockRequest, streamed: boolean): string[] {
 
 /** Pushes the payload to the request as Node's parser does. */
 function pushPayload(mock: MockRequest, req: IncomingMessage, socket: InjectedSocket): void {
+  const { payload, simulate } = mock._lightMyRequest;
+  // The library would wait for the global setImmediate.
+  if (Object.keys(simulate).length === 0 && (payload === null || typeof payload === 'string' || Buffer.isBuffer(payload))) pushWhenRead(mock, payload);
   mock.on('data', (chunk: Buffer) => {
     if (!req.push(chunk)) mock.pause();
   });

@@ -86,7 +86,7 @@ function marking(parser: Handler): Handler {
     const done = (error?: unknown): void => {
       request.removeListener?.('error', onError);
       if (error === undefined) return next();
-      if (isRaised) hide(error);
+      if (isRaised) hide(error as object);
       else noteParserCallback(error);
       next(error);
     };

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { ErrorFormat } from '../errors';
 import type { SafeLog } from '../log/safe-log';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
@@ -30,6 +31,8 @@ export interface ResponseSettings {
   readonly asExpress?: boolean;
   /** Shows clients the inside of an error. */
   readonly development: boolean;
+  /** Form of default error answers. @default JSON with `error` and `message` */
+  readonly errors?: ErrorFormat | undefined;
   /** Makes the ETag of a body; without it no ETag is made. */
   readonly etag: EntityTag | undefined;
   /** Gives files an ETag, unless `sendFile` is told otherwise. @default true */

@@ -1,6 +1,7 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TlsOptions } from 'node:tls';
+import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
@@ -9,6 +10,8 @@ export interface CreateServerOptions {
   env?: string | undefined;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong' | undefined;
+  /** Form of default error answers: `'problem'` is `application/problem+json` (RFC 9457), whose members a function may change. @default JSON with `error` and `message` */
+  errors?: ErrorFormat | undefined;
   /** Contents and destination of the log; `false` turns it off. */
   logging?: LoggingOptions | false | undefined;
   /** Rules by which a path matches its pattern. */
@@ -90,6 +93,8 @@ export interface HttpServerOptions {
   maxRequestsPerSocket?: number | undefined;
   /** Accepts malformed headers. @default false */
   insecureHTTPParser?: boolean | undefined;
+  /** How strictly heads are read, from Node 26.12 on. @default 'strict' */
+  httpValidation?: 'strict' | 'relaxed' | 'insecure' | undefined;
   /** Joins repeated headers by `, ` rather than dropping them. @default false */
   joinDuplicateHeaders?: boolean | undefined;
   /** Buffer size of request and response streams, in bytes. @default Node's */

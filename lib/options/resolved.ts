@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
   HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, ResponseSigningOptions, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
@@ -10,6 +11,7 @@ export interface ResolvedOptions {
   /** Logs hints for the program's author: in development, and where nobody has named an environment. */
   readonly hints: boolean;
   readonly etag: false | 'weak' | 'strong';
+  readonly errors: ErrorFormat | undefined;
   readonly logging: ResolvedLogging;
   readonly routing: Readonly<Required<RoutingOptions>>;
   /** `limit` also bounds discarded bytes and signed bytes when `parse` is false. */

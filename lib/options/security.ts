@@ -3,21 +3,9 @@ import {
   bytes, describe, describeKind, type Field, type Fields, flag, type HomeOf, integer, isGiven, isHeaderName, listOf, LONGEST_DELAY,
   matching, oneOf, optional, otherwise, refined, refuse, section, text, type Warning,
 } from './field';
-import { nearestOf, type Sections } from './hint';
-import type { ReplayOptions, ResponseSigningOptions, ScopeEntry, SecretLookup, SecurityOptions, SignatureKey, SignatureKeys, SignatureRoutes, WebBotAuthOptions, WebhookConfig } from './options';
+import { guardHome, GUARDS, type Sections } from './hint';
+import type { ReplayOptions, ResponseSigningOptions, ScopeEntry, SecretLookup, SignatureKey, SignatureKeys, SignatureRoutes, WebBotAuthOptions, WebhookConfig } from './options';
 import type { ResolvedSecurity, ResolvedSignature, ResolvedWebhook } from './resolved';
-
-/** The guards under `security`. */
-const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks', 'signResponses'];
-
-/** Path of a guard that was given beside `security`, well or badly spelt. */
-export const guardHome: HomeOf = (key) => {
-  const { name, edits } = nearestOf(key, GUARDS);
-  return edits <= 2 ? `security.${name}` : undefined;
-};
-
-/** Path of a guard that was given in a section which is none. */
-export const strayHome: HomeOf = (key) => (nearestOf(key, ['security']).edits <= 2 ? 'security' : guardHome(key));
 
 /** Path of an option of the signature check, if the key is one. */
 function homeOf(key: string): string | undefined {

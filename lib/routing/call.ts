@@ -1,8 +1,11 @@
 import { noteParserCallback } from '../exposure';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { forgetRefusedHead } from '../http/default-answer';
+import { forgetRefusedHead } from '../http/answer';
 import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
+
+/** Calls of `next` that may be nested before a new stack begins. */
+export const MAX_SYNC_CALLS = 100;
 
 /** Calls a function of the program; an error that it throws, or rejects with, goes to `next`. @param error Falsy for none. */
 export function callHandler(handle: AnyHandler, error: unknown, req: Request, res: Response, next: NextFunction): void {

@@ -40,6 +40,8 @@ export type Verdict = Rejection | Acceptance;
 export interface SignatureScheme<P extends object = object> {
   /** The signature header, as clients write it. */
   readonly headerName: string;
+  /** All headers that carry a part of it, as clients write them. */
+  readonly headerNames: readonly string[];
   /** The value of `WWW-Authenticate` on a 401 (RFC 9110 section 11.6.1). */
   readonly challenge: string;
   /** True if the signature covers the body. */

@@ -18,7 +18,7 @@ export function signedReading({ target, host }: Reading, matches: (reading: Read
   return `; it would match for Host ${JSON.stringify(bare)}: the client has signed Host without its port, or a proxy has put one in`;
 }
 
-/** Spellings of one URL, and it without its first segment, as behind a proxy. */
+/** Spellings of one URL by clients, and by proxies that take its first segment off. */
 function targetReadings(target: string): string[] {
   const at = target.indexOf('?');
   const [path, query] = at === -1 ? [target, ''] : [target.slice(0, at), target.slice(at)];

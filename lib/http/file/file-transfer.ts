@@ -8,11 +8,13 @@ import { type Head, headOf, takeBack } from './file-head';
 import { asError, guardPipe } from './file-pipe';
 import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
+import { keepFileForSigner } from '../cache-control';
 import { closeWithConnection } from '../connection';
 import { withWholeTags } from '../etag';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
 import { kOwn, type OwnMethods } from '../response-state';
+import { setImmediate } from '../../timers';
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
@@ -119,6 +121,7 @@ export class FileTransfer {
         this.#settle('sent');
         throw ANSWERED;
       }
+      keepFileForSigner(this.#res, () => !this.#settled);
       forgetFraming(this.#res);
     });
     file.pipe(this.#res);

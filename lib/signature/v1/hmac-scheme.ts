@@ -21,6 +21,7 @@ interface PendingRequest extends SignedRequest {
 /** The format of INTERFACE section 5: one HMAC over method, URL, body and timestamp. */
 export class HmacScheme implements SignatureScheme<PendingRequest> {
   readonly headerName: string;
+  readonly headerNames: readonly string[];
   readonly challenge: string;
   readonly readsBody: boolean;
   readonly #config: HmacSchemeConfig;
@@ -36,6 +37,7 @@ export class HmacScheme implements SignatureScheme<PendingRequest> {
     this.#config = config;
     this.#keys = typeof config.secret === 'function' ? undefined : keysOf(config.secret, config);
     this.headerName = config.headerName;
+    this.headerNames = [config.headerName, config.timestampHeaderName, ...(this.#keys === undefined ? [config.keyIdHeaderName] : [])];
     this.readsBody = config.includeBody;
     this.challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
     this.#signatureName = config.headerName.toLowerCase();

@@ -70,6 +70,7 @@ const MAC_LENGTH = 32;
  */
 export class MessageSignatureScheme implements SignatureScheme<PendingMessage | typeof UNSIGNED> {
   readonly headerName = 'Signature';
+  readonly headerNames = ['Signature', 'Signature-Input'];
   readonly challenge: string;
   readonly readsBody: boolean;
   readonly #config: MessageSignatureConfig;

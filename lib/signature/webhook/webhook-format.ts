@@ -24,6 +24,8 @@ export interface WebhookHead {
 export interface WebhookFormat {
   /** Name of the signature header, as the service writes it. */
   readonly headerName: string;
+  /** Names of the other headers that it reads. */
+  readonly otherNames: readonly string[];
   /** Hash of the HMAC; `ed25519` has a public key in place of a secret. @default 'sha256' */
   readonly hash?: 'sha1' | 'ed25519';
   /** True if the age is compared in milliseconds, as by the service's own library. @default false: in seconds */
@@ -56,6 +58,7 @@ const ED25519_HEX = /^[0-9a-f]{128}$/;
  */
 const STANDARD: WebhookFormat = {
   headerName: 'webhook-signature',
+  otherNames: ['webhook-id', 'webhook-timestamp', 'svix-signature', 'svix-id', 'svix-timestamp'],
   key(secret) {
     const text = secret.startsWith('whsec_') ? secret.slice(6) : secret;
     const key = Buffer.from(text, 'base64');
@@ -79,6 +82,7 @@ const STANDARD: WebhookFormat = {
 /** Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>,v1=<hex>,v0=<hex>` over `<t>.<body>`. As in Stripe's library the last `t` counts, and all other entries are ignored. */
 const STRIPE: WebhookFormat = {
   headerName: 'Stripe-Signature',
+  otherNames: [],
   key: (secret) => secret,
   read(signature) {
     const timestamp = valuesOf('t', signature, ',', '=').at(-1);
@@ -90,6 +94,7 @@ const STRIPE: WebhookFormat = {
 /** GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body alone. */
 const GITHUB: WebhookFormat = {
   headerName: 'X-Hub-Signature-256',
+  otherNames: [],
   key: (secret) => secret,
   read(signature) {
     if (!signature.startsWith('sha256=')) return 'the X-Hub-Signature-256 header does not begin with "sha256="';
@@ -101,6 +106,7 @@ const GITHUB: WebhookFormat = {
 function versioned(headerName: string, timeHeader: string): WebhookFormat {
   return {
     headerName,
+    otherNames: [timeHeader],
     key: (secret) => secret,
     read(signature, { headers }) {
       const timestamp = headers[timeHeader.toLowerCase()];
@@ -114,6 +120,7 @@ function versioned(headerName: string, timeHeader: string): WebhookFormat {
 /** Paddle: `Paddle-Signature: ts=<seconds>;h1=<hex>` over `<ts>:<body>`. As in Paddle's library the last of each counts, and an empty one is ignored. */
 const PADDLE: WebhookFormat = {
   headerName: 'Paddle-Signature',
+  otherNames: [],
   isExact: true,
   key: (secret) => secret,
   read(signature) {
@@ -126,6 +133,7 @@ const PADDLE: WebhookFormat = {
 /** Discord: `X-Signature-Ed25519: <hex>` over `<X-Signature-Timestamp><body>`, verified by the application's public key. */
 const DISCORD: WebhookFormat = {
   headerName: 'X-Signature-Ed25519',
+  otherNames: ['X-Signature-Timestamp'],
   hash: 'ed25519',
   key: (secret) => (/^[0-9a-f]{64}$/i.test(secret) ? Buffer.from(secret, 'hex') : undefined),
   read(signature, { headers }) {
@@ -138,6 +146,7 @@ const DISCORD: WebhookFormat = {
 /** Shopify: `X-Shopify-Hmac-Sha256: <base64>` over the body alone. */
 const SHOPIFY: WebhookFormat = {
   headerName: 'X-Shopify-Hmac-Sha256',
+  otherNames: [],
   key: (secret) => secret,
   read: (signature) => stamp([''], undefined, [signature], BASE64),
 };
@@ -145,6 +154,7 @@ const SHOPIFY: WebhookFormat = {
 /** Square: `x-square-hmacsha256-signature: <base64>` over the address and the body. */
 const SQUARE: WebhookFormat = {
   headerName: 'x-square-hmacsha256-signature',
+  otherNames: [],
   key: (secret) => secret,
   read: (signature, { urls }) => stamp(urls.slice(0, 1), undefined, [signature], BASE64),
 };
@@ -157,6 +167,7 @@ const SQUARE: WebhookFormat = {
  */
 const TWILIO: WebhookFormat = {
   headerName: 'X-Twilio-Signature',
+  otherNames: [],
   hash: 'sha1',
   key: (secret) => secret,
   read: (signature, { urls }) => stamp(urls, undefined, [signature], SHA1_BASE64),

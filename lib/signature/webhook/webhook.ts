@@ -26,6 +26,7 @@ const NO_BODY = Buffer.alloc(0);
  */
 export class WebhookScheme implements SignatureScheme<PendingWebhook> {
   readonly headerName: string;
+  readonly headerNames: readonly string[];
   readonly challenge: string;
   readonly readsBody = true;
   readonly #format: WebhookFormat;
@@ -41,6 +42,7 @@ export class WebhookScheme implements SignatureScheme<PendingWebhook> {
     this.#config = config;
     this.#keys = config.secrets.map((secret) => keyOf(secret, format, config));
     this.headerName = format.headerName;
+    this.headerNames = [format.headerName, ...format.otherNames];
     this.#urls = config.url === undefined ? [] : spellingsOf(config.url);
     this.challenge = `Signature header="${format.headerName}", algorithm="${format.hash === 'ed25519' ? 'ed25519' : `hmac-${format.hash ?? 'sha256'}`}"`;
   }
