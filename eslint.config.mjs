@@ -12,7 +12,7 @@ const ROOMS = [
   { room: 'openapi', level: 9, files: /^openapi\// },
   { room: 'pattern', level: 3, files: /^routing\/patterns\// },
   { room: 'routing', level: 8, files: /^routing\// },
-  { room: 'check', level: 8, files: /^signature\/(?:check|hook|configured-hooks)$/ },
+  { room: 'check', level: 8, files: /^signature\/(?:check|hook|response-hook|configured-hooks)$/ },
   { room: 'schema', level: 7, files: /^schema\// },
   { room: 'http', level: 6, files: /^http\// },
   { room: 'signing', level: 6, files: /^signature\/(?:sign|signed-fetch|signing)$/ },

@@ -15,6 +15,7 @@ import {
   UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
   WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
   static as staticFiles, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
+  ResponseSigningOptions,
 } from '../dist/index';
 
 /**
@@ -46,6 +47,7 @@ declare namespace waypost {
     UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
     WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
     staticFiles as static, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
+    ResponseSigningOptions,
   };
 }
 

@@ -47,6 +47,7 @@ describe('createServer and express', () => {
     'a pfx': { server: { https: { pfx: 'bytes' } } },
     'version 1': signed({ version: 1, algorithm: 'sha512', replay: { store } }),
     'version 2': signed({ version: 2, replay: { store } }),
+    'signed responses': { security: { signResponses: { key: '-----BEGIN PRIVATE KEY-----' } } },
     'Web Bot Auth': { security: { requestSignature: { version: 2, webBotAuth: { agents: ['https://agent.example'] } } } },
     'a secret for each client': signed({ secret: () => SECRET }),
     'a secret for each client, version 2': signed({ secret: () => SECRET, version: 2 }),
@@ -68,7 +69,7 @@ describe('createServer and express', () => {
   });
 
   test('that was each of them, but for what has to be given', () => {
-    expect(names.filter((name) => !tried.has(name))).toEqual(['security.requestSignature.webBotAuth.agents', 'security.requestSignature.replay.store']);
+    expect(names.filter((name) => !tried.has(name))).toEqual(['security.requestSignature.webBotAuth.agents', 'security.requestSignature.replay.store', 'security.signResponses.key']);
   });
 
   test.each(['standard', 'stripe', 'github', 'slack'])('a webhook of %s', (preset) => {

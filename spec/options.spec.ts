@@ -43,7 +43,7 @@ describe('defaults', () => {
       server: {
         host: undefined, port: 3000, pipelining: 8, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
       },
-      security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [] },
+      security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [], signResponses: undefined },
       warnings: [],
     });
   });
@@ -58,6 +58,7 @@ describe('defaults', () => {
       includeRoutes: [],
       excludeRoutes: [],
       webhooks: [],
+      signResponses: undefined,
     });
   });
 

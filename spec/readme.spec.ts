@@ -217,7 +217,7 @@ describe('the public names', () => {
       'NodeServer', 'OpenApiDocument', 'OpenApiOptions', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'ProblemDetails', 'RedisReplayClient', 'RedisReplayStore',
       'RedisReplayStoreOptions', 'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent',
       'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestPart', 'RequestSchemas', 'RequestSignatureConfig', 'Response',
-      'ResponseSchemas', 'Route', 'RouteConfig', 'RouteDescription', 'RouteEvent', 'RouteOptions', 'RouteVerb', 'Router', 'RouterConstructor',
+      'ResponseSchemas', 'ResponseSigningOptions', 'Route', 'RouteConfig', 'RouteDescription', 'RouteEvent', 'RouteOptions', 'RouteVerb', 'Router', 'RouterConstructor',
       'RouterOptions', 'RoutingOptions', 'Schema', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
       'SendFileOptions', 'ServerSentEvent', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureKey', 'SignatureKeys',
       'SignatureRoutes', 'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked',

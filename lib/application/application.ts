@@ -103,6 +103,7 @@ const
   fetchExchange = late(() => require('./fetch-exchange') as typeof import('./fetch-exchange')),
   fetchHandlers = late(() => require('./fetch-handler') as typeof import('./fetch-handler')),
   configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
+  responseHook = late(() => require('../signature/response-hook') as typeof import('../signature/response-hook')),
   documents = late(() => require('../openapi/document') as typeof import('../openapi/document')),
   upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
@@ -368,7 +369,8 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const shared = app[kShared];
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
-  const { requestSignature, webhooks } = options.security;
+  const { requestSignature, webhooks, signResponses } = options.security;
+  if (signResponses !== undefined) responseHook().signResponses(classes.Response.prototype, signResponses);
   const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options, logger);
   const upgrades = late(() => new (upgrading().Upgrades)(hooks, options.errors, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
   const listener = new Listener(options.server, logger, app, {

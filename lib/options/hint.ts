@@ -92,7 +92,7 @@ export function checkUnknown(key: string, prefix: string, known: readonly string
 }
 
 /** The guards under `security`. */
-export const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks'];
+export const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks', 'signResponses'];
 
 /** Path of a guard that was given beside `security`, well or badly spelt. */
 export const guardHome: HomeOf = (key) => {

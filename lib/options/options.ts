@@ -162,8 +162,18 @@ export interface SecurityOptions {
   requestSignature?: RequestSignatureConfig | undefined;
   /** Requests that a guard applies to. */
   routeConfig?: RouteConfig | undefined;
+  /** Signs responses, for clients to know whose they are (RFC 9421 section 2.4). @default none */
+  signResponses?: ResponseSigningOptions | undefined;
   /** Paths that take webhooks of other services, and how those sign them. @default none */
   webhooks?: readonly WebhookConfig[] | undefined;
+}
+
+/** `security.signResponses`: the key that signs responses. */
+export interface ResponseSigningOptions {
+  /** Private key. */
+  key: SignatureKey;
+  /** Name of the key. @default kid of a JWK, else none */
+  keyId?: string | undefined;
 }
 
 /** `security.routeConfig`: requests that a guard applies to. */

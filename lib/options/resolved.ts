@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
-  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
+  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, ResponseSigningOptions, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
 } from './options';
 
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
@@ -68,6 +68,7 @@ export interface ResolvedSecurity {
   readonly includeRoutes: readonly ScopeEntry[];
   readonly excludeRoutes: readonly ScopeEntry[];
   readonly webhooks: readonly ResolvedWebhook[];
+  readonly signResponses: ResponseSigningOptions | undefined;
 }
 
 /** Options of a request signature that have no default. */

@@ -4,7 +4,7 @@ import {
   matching, oneOf, optional, otherwise, refined, refuse, section, text, type Warning,
 } from './field';
 import { guardHome, GUARDS, type Sections } from './hint';
-import type { ReplayOptions, ScopeEntry, SecretLookup, SignatureKeys, SignatureRoutes, WebBotAuthOptions, WebhookConfig } from './options';
+import type { ReplayOptions, ResponseSigningOptions, ScopeEntry, SecretLookup, SignatureKey, SignatureKeys, SignatureRoutes, WebBotAuthOptions, WebhookConfig } from './options';
 import type { ResolvedSecurity, ResolvedSignature, ResolvedWebhook } from './resolved';
 
 /** Path of an option of the signature check, if the key is one. */
@@ -206,6 +206,12 @@ const webhooks = refined(listOf(webhook, 'an array of webhooks { path, preset, s
   return list;
 });
 
+const RESPONSES: Fields<Required<ResponseSigningOptions>> = {
+  // It is read where it is used: that needs node:crypto.
+  key: matching<SignatureKey>('a private key: a KeyObject, PEM or a JWK', (given) => (typeof given === 'object' && given !== null) || (typeof given === 'string' && given.includes('PRIVATE KEY')), describeKind),
+  keyId: optional(text) as Field<string>,
+};
+
 /** Sections for hints. A webhook's options lie in an entry of a list, which has no path to name. */
 export const SECURITY_SECTIONS: Sections = {
   'security.': Object.fromEntries(GUARDS.map((name) => [name, name])),
@@ -213,6 +219,7 @@ export const SECURITY_SECTIONS: Sections = {
   'security.requestSignature.replay.': REPLAY,
   'security.requestSignature.webBotAuth.': WEB_BOT_AUTH,
   'security.routeConfig.requestSignature.': SIGNATURE_ROUTES,
+  'security.signResponses.': RESPONSES,
 };
 
 /** `security`: a misspelt guard throws, since it would not start. */
@@ -221,13 +228,14 @@ export const security: Field<ResolvedSecurity> = refined(
     requestSignature: optional(signature),
     routeConfig: optional(guard({ requestSignature: optional(guard(SIGNATURE_ROUTES)) })),
     webhooks: otherwise(Object.freeze([]), webhooks),
+    signResponses: optional(guard(RESPONSES)),
   }),
-  ({ requestSignature, routeConfig, webhooks }, name) => {
+  ({ requestSignature, routeConfig, webhooks, signResponses }, name) => {
     const routes = routeConfig?.requestSignature;
     if (routes !== undefined && requestSignature === undefined) {
       throw new TypeError(`${name}.routeConfig.requestSignature needs ${name}.requestSignature: without a secret no route is checked`);
     }
     const { includeRoutes = [], excludeRoutes = [] } = routes ?? {};
-    return Object.freeze({ requestSignature, includeRoutes: Object.freeze(includeRoutes), excludeRoutes: Object.freeze(excludeRoutes), webhooks });
+    return Object.freeze({ requestSignature, includeRoutes: Object.freeze(includeRoutes), excludeRoutes: Object.freeze(excludeRoutes), webhooks, signResponses });
   },
 );

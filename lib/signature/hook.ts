@@ -211,7 +211,8 @@ function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
   return verdict;
 }
 
-function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
+/** A request as its signature is checked against. */
+export function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
   return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders, client: req };
 }

@@ -13,6 +13,10 @@ export interface ReceivedRequest {
   readonly rawHeaders?: readonly string[];
   /** Knows the scheme, `http` or `https`, which a trusted proxy may tell. @default not known */
   readonly client?: { readonly protocol: string };
+  /** Status of a response, which has none but `@status` of the derived components. @default a request */
+  readonly status?: number;
+  /** The request that a response answers, for components with `;req`. */
+  readonly request?: ReceivedRequest;
 }
 
 /** The result for a valid signature. */

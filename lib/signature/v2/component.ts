@@ -14,6 +14,7 @@ export function parameterizedValue(request: ReceivedRequest, component: string, 
   const [name, text] = splitComponent(component);
   try {
     const parameters = structuredHeaders().parseItem(`a${text}`)[1] as ReadonlyMap<string, unknown>;
+    if (parameters.get('req') === true) return request.request && componentValue(request.request, name + text.replace(/;req(?=;|$)/, ''));
     if (name === '@query-param') return queryParameters(request, lines).get(parameters.get('name') as string);
     if (name.startsWith('@') || parameters.has('name')) return undefined;
     if (parameters.has('bs')) return parameters.size === 1 ? binaryValue(request, name, lines) : undefined;

@@ -80,7 +80,8 @@ export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
  * be routed differently from the one received.
  */
 export function componentValue(request: ReceivedRequest, component: string, lines: FieldLines = linesOf(request)): string | undefined {
-  const { method, target, headers } = request;
+  const { method, target, headers, status } = request;
+  if (status !== undefined && component.startsWith('@') && !component.includes(';')) return component === '@status' ? String(status) : undefined;
   switch (component) {
     case '@method':
       return method;

@@ -25,6 +25,8 @@ export interface SignaturePolicy {
   readonly label?: string | undefined;
   readonly tag?: string | undefined;
   readonly nonce?: 'required' | 'optional' | undefined;
+  /** Allows components of the request that a response answers. @default false */
+  readonly isResponse?: boolean;
 }
 
 /** The name of HMAC with SHA-256, the only MAC of RFC 9421 section 6.2.2. */
@@ -67,7 +69,7 @@ export function parseMessageSignature(headers: IncomingHttpHeaders, policy: Sign
   const [label, list] = chosen;
   const [bytes, bytesParameters] = signatures.get(label) ?? [];
   if (!(bytes instanceof ArrayBuffer) || (bytesParameters as Parameters).size > 0) return rejection('invalid', `the Signature header holds no byte sequence for the label ${label}`);
-  const components = componentsOf(list[0]);
+  const components = componentsOf(list[0], policy.isResponse);
   if (typeof components === 'string') return rejection('invalid', components);
   const parameters = signatureParameters(list[1], policy.nonce !== 'optional');
   if (typeof parameters === 'string') return rejection('invalid', parameters);
@@ -77,7 +79,7 @@ export function parseMessageSignature(headers: IncomingHttpHeaders, policy: Sign
 /** Parameters of components that count in a request, with the type of their values. */
 const COMPONENT_PARAMETERS: ReadonlyMap<string, 'boolean' | 'string'> = new Map([['sf', 'boolean'], ['bs', 'boolean'], ['key', 'string'], ['name', 'string']]);
 
-function componentsOf(items: InnerList[0]): string[] | string {
+function componentsOf(items: InnerList[0], isResponse = false): string[] | string {
   const components: string[] = [];
   const seen = new Set<string>();
   for (const [name, parameters] of items) {
@@ -86,6 +88,7 @@ function componentsOf(items: InnerList[0]): string[] | string {
     if (parameters.size > 0) {
       if (name.includes(';')) return `there is no component ${name}`;
       for (const [key, value] of parameters as Parameters) {
+        if (key === 'req' && isResponse && value === true) continue;
         if (key === 'req') return `the component ${name} is of a request that a response answers, and this is a request`;
         if (key === 'tr') return `the component ${name} is of the trailers, which come behind the body that the signature is checked for`;
         const type = COMPONENT_PARAMETERS.get(key);

@@ -216,7 +216,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
 const NO_KEY: Verified = { key: undefined };
 
 /** Verifies a signature with each key, by the key's own algorithm. */
-function verifiedBy(keys: readonly MessageKey[], base: string, { alg, bytes }: MessageSignature): Rejection | Verified {
+export function verifiedBy(keys: readonly MessageKey[], base: string, { alg, bytes }: MessageSignature): Rejection | Verified {
   if (keys.length === 0) return rejection('invalid', 'no key is known for the key id');
   const usable = keys.filter(({ algorithm }) => alg === undefined || alg === algorithm);
   if (usable.length === 0) return rejection('invalid', `the parameter alg is not "${keys.map(({ algorithm }) => algorithm).join('" or "')}", the algorithm of the key`);
