@@ -11,7 +11,7 @@ import { server, SERVER_SECTIONS } from './server';
 import { late } from '../packages';
 
 const guards = late(() => require('./security') as typeof import('./security'));
-const UNGUARDED: ResolvedSecurity = Object.freeze({ requestSignature: undefined, includeRoutes: Object.freeze([]), excludeRoutes: Object.freeze([]), webhooks: Object.freeze([]) });
+const UNGUARDED: ResolvedSecurity = Object.freeze({ requestSignature: undefined, includeRoutes: Object.freeze([]), excludeRoutes: Object.freeze([]), webhooks: Object.freeze([]), signResponses: undefined });
 const security = otherwise(UNGUARDED, (given, name, warnings) => guards().security(given, name, warnings));
 
 const idHeader: Field<string | false> = refined(
