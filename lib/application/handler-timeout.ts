@@ -1,6 +1,7 @@
 import { HttpError } from '../errors';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
+import { isFetchResponse } from '../http/unsendable';
 import type { ResolvedOptions } from '../options/resolved';
 import type { Response } from '../http/response';
 import type { Caller } from '../routing/caller';
@@ -129,11 +130,11 @@ function adviceFor(run: HandlerTrace): string | undefined {
   return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
 }
 
-function sentBy({ value }: HandlerTrace): readonly [kind: string, method: string] | undefined {
+function sentBy({ takesNext, value }: HandlerTrace): readonly [kind: string, method: string] | undefined {
   if (typeof value === 'string') return ['a string', 'res.send(…)'];
   if (typeof value !== 'object' || value === null) return undefined;
   if (value instanceof Uint8Array) return ['bytes', 'res.send(…)'];
-  if (value instanceof globalThis.Response) return ['a Response of fetch', 'res.status(…), res.set(…) and res.send(…)'];
+  if (isFetchResponse(value)) return takesNext ? ['a Response of fetch', 'res.send(…), or leave out the parameter next'] : undefined;
   return isData(value) ? [Array.isArray(value) ? 'an array' : 'an object', 'res.json(…)'] : undefined;
 }
 

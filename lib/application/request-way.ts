@@ -11,7 +11,7 @@ import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
-import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { isOfSignal, kAbort, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
 import { kAnswering } from '../http/response-state';
@@ -281,10 +281,12 @@ export class RequestWay implements RunHost {
     for (let run = (request as RoutedRequest)[kRun]?.root; run instanceof ApplicationRun; run = run.parent?.root) run.isStopped = true;
     takeOver(response);
     this.#failed(request, response, error);
+    request[kAbort]?.abort(error);
   }
 
   /** Answers with an error. */
   #failed(req: Request, res: Response, error: unknown): void {
+    if (isOfSignal(req, error)) return;
     RequestWatch.over(req)?.failed(error);
     if (res.writableEnded) {
       this.#logger.error({ err: error, ...loggedRequest(req), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');

@@ -16,6 +16,8 @@ export const kFail = Symbol('waypost.response.fail');
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
+/** The `write` of an injected response, which records what is written. */
+export const kRecorder = Symbol('waypost.response.recorder');
 /** True once a field is set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
 

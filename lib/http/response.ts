@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { guardedCall } from './guarded-call';
 import { contentDisposition, late, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
-import { unsendable } from './unsendable';
+import { isFetchResponse, unsendable } from './unsendable';
 import { kXJsonOptions, streaming } from './xjson-response';
 import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
@@ -12,6 +12,7 @@ import { makeAssignable } from './assignable';
 import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
+import type { EventOptions, EventSource, EventStream } from './event-stream';
 import type { TransferEnd } from './file/file-transfer';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import { answersFirst } from './first-answer';
@@ -27,6 +28,8 @@ import { destroyInTurn, endInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
 
 const
+  eventStream = late(() => require('./event-stream') as typeof import('./event-stream')),
+  fetchResponse = late(() => require('./fetch-response') as typeof import('./fetch-response')),
   fileOptions = late(() => require('./file/file-options') as typeof import('./file/file-options')),
   namedFile = late(() => require('./file/named-file') as typeof import('./file/named-file')),
   streamedBody = late(() => require('./streamed-body') as typeof import('./streamed-body')),
@@ -88,8 +91,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   /**
    * Answers with the data (INTERFACE section 2.2): a string as HTML unless a
    * type is set, bytes as `application/octet-stream`, null and undefined as no
-   * body, anything else as {@link json}.
-   * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
+   * body, a Response of fetch with its status, fields and body, anything else as {@link json}.
+   * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
     switch (typeof data) {
@@ -103,6 +106,10 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       default:
         if (data === null) return finish(this, '', undefined);
         if (ArrayBuffer.isView(data)) return finish(this, Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength), typeSet(this) ?? BINARY_TYPE);
+        if (isFetchResponse(data)) {
+          fetchResponse().sendResponse(this, data, this[kFailing]());
+          return this;
+        }
         // A replaced `json` judges its data itself.
         if (this.json === Response.prototype.json) {
           const unfit = unsendable(data, 'res.send');
@@ -279,6 +286,21 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     new (streamedBody().StreamedBody)(this, source, this[kFailing]()).start();
   }
 
+  /**
+   * Answers with server-sent events, which a browser's `EventSource` reads. With an asynchronous iterable, or a ReadableStream, each of
+   * its values is an event, asked for when the client has taken the one before; the stream ends with it, and its `return()` is called
+   * when the client goes. Without one, the {@link EventStream} that is returned sends them. It ends when the application drains.
+   * @throws TypeError for a wrong option or source; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @example
+   * app.get('/ticks', (req, res) => res.events(setInterval(1000, { tick: true }, { signal: req.signal })));
+   */
+  events(options?: EventOptions): EventStream;
+  events(source: EventSource | null | undefined, options?: EventOptions): EventStream;
+  events(first?: EventOptions | EventSource | null, second?: EventOptions): EventStream {
+    const [source, options] = second === undefined && isPlainObject(first) ? [undefined, first] : [first as EventSource | null | undefined, second];
+    return new (eventStream().EventStream)(this, source ?? undefined, options ?? {}, this[kFailing]());
+  }
+
   override writeContinue(callback?: () => void): void {
     // Said once, by whoever says it first: a listener of the server, a handler, or the application.
     const { req } = this as { req?: AnsweredRequest };
@@ -322,6 +344,11 @@ makeAssignable(Response.prototype, ['app']);
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 (Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
+
+/** True for options that are given without a source. */
+function isPlainObject(given: unknown): given is EventOptions {
+  return typeof given === 'object' && given !== null && !(Symbol.asyncIterator in given) && !('getReader' in given);
+}
 
 /** The Content-Type that was set, where it is one that can be used. */
 function typeSet(res: ServerResponse): string | undefined {

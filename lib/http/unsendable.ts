@@ -22,6 +22,17 @@ export function unsendable(data: unknown, method: string, isPlain = false): Type
   return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
 }
 
+/** True for a Response of fetch, or of a package that has its own. */
+export function isFetchResponse(data: unknown): data is globalThis.Response {
+  if (typeof data !== 'object' || data === null) return false;
+  try {
+    return Object.getPrototypeOf(data) !== Object.prototype && Object.prototype.toString.call(data) === '[object Response]';
+  } catch {
+    // A proxy that can't be asked.
+    return false;
+  }
+}
+
 function kindOf(data: object): Kind | undefined {
   if (types.isPromise(data)) return AWAITED;
   // Data of a class says so by how it is written.
@@ -74,5 +85,5 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['[object FormData]', ['a FormData', 'write res.json(Object.fromEntries(form))']],
   ['[object ReadableStream]', streamed('a ReadableStream', 'stream')],
   ['[object Request]', ['a Request of fetch', 'send what was read from it']],
-  ['[object Response]', ['a Response of fetch', 'set its status and headers on res, and write res.stream(response.body)', `set its status and headers on res, and ${piped('response.body')}`]],
+  ['[object Response]', ['a Response of fetch', 'write res.send(response)', `set its status and headers on res, and ${piped('response.body')}`]],
 ]);
