@@ -8,14 +8,13 @@ import {
   LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
   NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
   RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-  RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route,
+  RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, ResponseSigningOptions, Route,
   RouteConfig, RouteDescription, RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry,
   SecretAnswer, SecretLookup, SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions, SignatureAlgorithm,
   SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
   UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
   WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
   static as staticFiles, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
-  ResponseSigningOptions,
 } from '../dist/index';
 
 /**
@@ -40,14 +39,13 @@ declare namespace waypost {
     LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
     NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
     RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-    RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route,
+    RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, ResponseSigningOptions, Route,
     RouteConfig, RouteDescription, RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry,
     SecretAnswer, SecretLookup, SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions, SignatureAlgorithm,
     SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
     UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
     WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
     staticFiles as static, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
-    ResponseSigningOptions,
   };
 }
 
