@@ -1,19 +1,20 @@
 /// <reference types="node" />
 import {
-  AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-  Errback, ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+  AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent, Errback,
+  ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler, EventOptions,
+  EventSource, EventStream, FetchFunction, FetchHandler, FetchInfo, FileCoding,
   FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
   InjectOptions, InjectResponse, JsonParserOptions, KeyAnswer, KeyLookup, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
   LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
   NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
   RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-  RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route, RouteConfig, RouteDescription,
-  RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry, SecretAnswer, SecretLookup,
-  SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
-  SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked,
-  UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine,
-  ViewOptions, WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
-  static as staticFiles, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory,
+  RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route,
+  RouteConfig, RouteDescription, RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry,
+  SecretAnswer, SecretLookup, SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions, SignatureAlgorithm,
+  SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
+  UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
+  WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
+  static as staticFiles, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
 } from '../dist/index';
 
 /**
@@ -32,18 +33,19 @@ declare namespace waypost {
   export {
     AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
     Errback, ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+    EventOptions, EventSource, EventStream, FetchFunction, FetchHandler, FetchInfo, FileCoding,
     FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
     InjectOptions, InjectResponse, JsonParserOptions, KeyAnswer, KeyLookup, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
     LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
     NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
     RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-    RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route, RouteConfig, RouteDescription,
-    RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry, SecretAnswer, SecretLookup,
-    SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions,
-    SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked,
-    UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine,
-    ViewOptions, WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
-    staticFiles as static, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory,
+    RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, Route,
+    RouteConfig, RouteDescription, RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry,
+    SecretAnswer, SecretLookup, SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions, SignatureAlgorithm,
+    SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
+    UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
+    WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
+    staticFiles as static, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
   };
 }
 

@@ -24,7 +24,9 @@ export const ERRORS = {
   SCHEMA_FAILED: { status: 500, message: 'A schema has failed' },
   INVALID_RESPONSE: { status: 500, message: 'The response is not as its schema says' },
   UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },
+  CLIENT_GONE: { status: 499, message: 'The client has gone before the response was whole' },
   HANDLER_TIMEOUT: { status: 503, message: 'No handler has answered in time' },
+  SERVER_CLOSING: { status: 503, message: 'The server has closed before the response was whole' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The code of an error that waypost raises; see {@link ERRORS}. */

@@ -281,7 +281,7 @@ describe('webhooks', () => {
 
   test.each([
     [{ path: 'hooks' }, /webhooks\[0\]\.path must be a route pattern/],
-    [{ preset: 'paypal' }, /webhooks\[0\]\.preset must be one of "standard", "stripe", "github", "slack", got "paypal"/],
+    [{ preset: 'paypal' }, /webhooks\[0\]\.preset must be one of "standard", "svix", "stripe", "github", "slack", "zoom", "paddle", "discord", "shopify", "square", "twilio", got "paypal"/],
     [{ secret: '' }, /webhooks\[0\]\.secret must be a non-empty string/],
     [{ secrets: 'x' }, /did you mean "security\.webhooks\[0\]\.secret"/],
     [{ preset: 'github', maxAge: 5 }, /maxAge must be left out with preset "github", which signs no time/],

@@ -73,6 +73,7 @@ describe('the tables of options', () => {
     ['CookieOptions', 'lib/http/cookie.ts'],
     ['ListenOptions', 'lib/application/listen.ts'],
     ['CloseOptions', 'lib/application/application.ts'],
+    ['EventOptions', 'lib/http/event-stream.ts'],
   ];
 
   test.each(TABLES)('%s has the names, types and defaults of %s', (name, file) => {
@@ -207,8 +208,9 @@ describe('the public names', () => {
       return exported === true && name !== undefined ? [name.text] : [];
     });
     expect([...new Set(names)].sort()).toEqual([
-      'AnswerMembers', 'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'EndEvent',
-      'Errback', 'ErrorBody', 'ErrorCode', 'ErrorFormat', 'ErrorHandler', 'ErrorRequestHandler', 'Express', 'FailureEvent', 'FallbackListener', 'ForeignHandler',
+      'AnswerMembers', 'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions',
+      'ERRORS', 'EndEvent', 'Errback', 'ErrorBody', 'ErrorCode', 'ErrorFormat', 'ErrorHandler', 'ErrorRequestHandler', 'EventOptions', 'EventSource',
+      'EventStream', 'Express', 'FailureEvent', 'FallbackListener', 'FetchFunction', 'FetchHandler', 'FetchInfo', 'FileCoding', 'ForeignHandler',
       'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
       'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KeyAnswer', 'KeyLookup', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
       'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MessageAlgorithm', 'MixedHandlers', 'MountListener', 'NamedKey', 'NextFunction',
@@ -217,11 +219,11 @@ describe('the public names', () => {
       'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestPart', 'RequestSchemas', 'RequestSignatureConfig', 'Response',
       'ResponseSchemas', 'Route', 'RouteConfig', 'RouteDescription', 'RouteEvent', 'RouteOptions', 'RouteVerb', 'Router', 'RouterConstructor',
       'RouterOptions', 'RoutingOptions', 'Schema', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
-      'SendFileOptions', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureKey', 'SignatureKeys', 'SignatureRoutes',
-      'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes',
-      'UpgradeListener', 'UrlencodedParserOptions', 'Use', 'ValidationError', 'ValidationIssue', 'Validator', 'Verb', 'ViewClass', 'ViewEngine',
-      'ViewOptions', 'WebBotAuthOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer', 'express',
-      'json', 'raw', 'signRequest', 'signatureDirectory', 'signedFetch', 'static', 'text', 'urlencoded', 'validate',
+      'SendFileOptions', 'ServerSentEvent', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureKey', 'SignatureKeys',
+      'SignatureRoutes', 'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked',
+      'UncheckedTypes', 'UpgradeListener', 'UrlencodedParserOptions', 'Use', 'ValidationError', 'ValidationIssue', 'Validator', 'Verb', 'ViewClass',
+      'ViewEngine', 'ViewOptions', 'WebBotAuthOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer',
+      'express', 'json', 'raw', 'signRequest', 'signatureDirectory', 'signedFetch', 'static', 'text', 'urlencoded', 'validate',
     ]);
   });
 });

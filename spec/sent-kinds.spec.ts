@@ -28,7 +28,7 @@ const KINDS: Record<string, readonly [make: () => unknown, words: RegExp, onPlai
   'a Blob': [() => new Blob(['x']), /a Blob: write res\.type\(blob\.type\)\.stream\(blob\.stream\(\)\)/, /a Blob: write pipeline\(blob\.stream\(\), res, callback\)/],
   'a File': [() => (typeof File === 'undefined' ? new Blob(['x']) : new File(['x'], 'x.txt')), /a Blob/],
   'a FormData': [() => new FormData(), /a FormData: write res\.json\(Object\.fromEntries\(form\)\)/],
-  'a Response': [() => new Response('x'), /a Response of fetch: .* write res\.stream\(response\.body\)/, /a Response of fetch: .* write pipeline\(response\.body, res, callback\)/],
+  'a Response': [() => new Response('x'), /a Response of fetch: write res\.send\(response\)/, /a Response of fetch: .* write pipeline\(response\.body, res, callback\)/],
   'a Request': [() => new Request('http://a/'), /a Request of fetch/],
   'an ArrayBuffer': [() => new ArrayBuffer(1), /an ArrayBuffer: write res\.send\(Buffer\.from\(buffer\)\)/],
   'a SharedArrayBuffer': [() => new SharedArrayBuffer(1), /an ArrayBuffer/],
@@ -37,8 +37,10 @@ const KINDS: Record<string, readonly [make: () => unknown, words: RegExp, onPlai
 
 type Method = 'send' | 'json' | 'jsonp' | 'xJson';
 
-describe.each(Object.entries(KINDS))('%s', (_, [make, words, onPlain = words]) => {
-  test.each<[Method, string]>([['send', '/a'], ['json', '/a'], ['json', '/a.xJson'], ['jsonp', '/a'], ['jsonp', '/a?callback=f'], ['xJson', '/a']])('is refused by res.%s (%s), with what to write instead', async (method, path) => {
+describe.each(Object.entries(KINDS))('%s', (name, [make, words, onPlain = words]) => {
+  // A Response is sent by res.send.
+  const calls: [Method, string][] = [...(name === 'a Response' ? [] : [['send', '/a'] as [Method, string]]), ['json', '/a'], ['json', '/a.xJson'], ['jsonp', '/a'], ['jsonp', '/a?callback=f'], ['xJson', '/a']];
+  test.each(calls)('is refused by res.%s (%s), with what to write instead', async (method, path) => {
     const log = new LogRecorder();
     const port = await running.app((app) => app.get('/a', (_req, res) => void res[method](make())), { logging: { logger: log } });
     const answer = await ask(port, path);
@@ -148,17 +150,6 @@ describe('what is data is sent as JSON.stringify writes it', () => {
       data = value;
       expect((await ask(port, '/')).body).toBe(JSON.stringify(value));
     }), { numRuns: 40 });
-  });
-
-  test('a proxy that cannot be asked is logged and answered', async () => {
-    const { proxy, revoke } = Proxy.revocable({}, {});
-    revoke();
-    const port = await running.app((app) => {
-      app.get('/json', (_req, res) => res.json(proxy));
-      app.get('/xjson', (_req, res) => res.xJson(proxy));
-      app.get('/send', (_req, res) => res.send(proxy));
-    });
-    for (const path of ['/json', '/xjson', '/send']) expect(await ask(port, path)).toMatchObject({ status: 500, json: { error: 'Serialization failed' } });
   });
 });
 

@@ -47,6 +47,7 @@ const SAID: readonly [field: string, value: string, isUnshared: boolean][] = [
   ['Cache-Control', 'private', true], ['Cache-Control', 'max-age=5, Private', true], ['Cache-Control', 'no-store', true], ['Cache-Control', 'no-cache,no-store,max-age=0', true],
   ['Cache-Control', 'public', false], ['Cache-Control', 'public, max-age=60', false], ['Cache-Control', 's-maxage=60', false], ['Cache-Control', 'max-age=60', false], ['Cache-Control', 'no-cache', false],
   ['Cache-Control', 'private="X-Own", max-age=60', false], ['Cache-Control', 'x-private=1', false],
+  ['Cache-Control', 'no-cache="a, private, b", s-maxage=60', false], ['Cloudflare-CDN-Cache-Control', 'max-age=60', false], ['X-Accel-Expires', '60', false], ['Edge-Control', 'cache-maxage=60s', false],
   ['CDN-Cache-Control', 'max-age=60', false], ['Surrogate-Control', 'max-age=60', false],
 ];
 

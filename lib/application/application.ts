@@ -6,6 +6,8 @@ import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
 import type { CloseListener } from './close-listeners';
+import type { FetchInfo } from './fetch-exchange';
+import type { FetchHandler } from './fetch-handler';
 import { answerHabits, warningOf } from './foreign-habits';
 import type { InjectOptions, InjectResponse } from './inject';
 import { hintingPromise, type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
@@ -98,6 +100,8 @@ export interface Application extends IRouter {
 const
   injection = late(() => require('./inject') as typeof import('./inject')),
   warnings = late(() => require('./registration-warnings') as typeof import('./registration-warnings')),
+  fetchExchange = late(() => require('./fetch-exchange') as typeof import('./fetch-exchange')),
+  fetchHandlers = late(() => require('./fetch-handler') as typeof import('./fetch-handler')),
   configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
   documents = late(() => require('../openapi/document') as typeof import('../openapi/document')),
   upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
@@ -240,6 +244,35 @@ export class Application extends ConfiguredApplication {
    */
   inject(request: string | InjectOptions): Promise<InjectResponse> {
     return injection().inject(request, { listener: this, Request: this[kParts].classes.Request, encrypted: this[kParts].options.server.https !== undefined });
+  }
+
+  /**
+   * Answers a Request of fetch without a socket, as a server answers it: for Deno.serve, Bun.serve and others that take a fetch handler.
+   * Bodies are streamed both ways. It is a function of its own, which may be handed on. The promise is rejected where the response is
+   * cut off before its head.
+   * @example
+   * export default { fetch: app.fetch };
+   */
+  get fetch(): (request: globalThis.Request, info?: FetchInfo) => Promise<globalThis.Response> {
+    const { Request, Response } = this[kParts].classes;
+    const answer = (request: globalThis.Request, info?: FetchInfo): Promise<globalThis.Response> => fetchExchange().answerFetch(request, { listener: this, Request, Response }, info ?? {});
+    assign(this, 'fetch', answer);
+    return answer;
+  }
+
+  /**
+   * Has a fetch handler answer all beneath a path: a function from Request to Response, or what has one as `fetch`. The Request has the
+   * whole URL, by `server.trustProxy`, the body as received, and `req.signal`. A handler that returns undefined leaves the request to what is below.
+   * @throws TypeError for what is no fetch handler.
+   * @example
+   * app.mount('/api/auth', auth.handler);
+   */
+  mount(path: Paths, handler: FetchHandler): this;
+  mount(handler: FetchHandler): this;
+  mount(...given: [Paths, FetchHandler] | [FetchHandler]): this {
+    const [path, handler] = given.length === 1 ? ['/', given[0]] : given;
+    this.router.use(path as Path, fetchHandlers().fetchMiddleware(handler));
+    return this;
   }
 
   /** The routes in order, as rows for `console.table`. */
@@ -420,7 +453,7 @@ function describeApplications(app: Application, outer: DescribedApplication['out
   })];
 }
 
-makeAssignable(Application.prototype, ['server', 'log']);
+makeAssignable(Application.prototype, ['fetch', 'server', 'log']);
 
 /**
  * Makes an application (INTERFACE section 1).

@@ -2,8 +2,7 @@ import { assign } from '../http/assignable';
 
 /**
  * Methods of other frameworks, and the replacement here. Names by which
- * packages detect a framework are left out: `callback` (Koa's), `fetch`
- * (Hono's).
+ * packages detect a framework are left out: `callback` (Koa's).
  */
 const FOREIGN_METHODS: Readonly<Record<string, readonly [framework: string, instead: string]>> = {
   register: ['Fastify', 'write app.use(path, router), with what the plugin registers in a Router()'],

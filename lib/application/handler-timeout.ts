@@ -1,6 +1,7 @@
 import { HttpError } from '../errors';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
+import { isFetchResponse } from '../http/unsendable';
 import type { ResolvedOptions } from '../options/resolved';
 import type { Response } from '../http/response';
 import type { Caller } from '../routing/caller';
@@ -124,22 +125,16 @@ function cameTo({ state }: HandlerTrace): string {
 
 /** Advice for a returned value that is not sent; undefined for a sign of pending work. */
 function adviceFor(run: HandlerTrace): string | undefined {
-  try {
-    const { value } = run;
-    if (isMiddleware(value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
-    const [kind, method] = sentBy(run) ?? [];
-    return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
-  } catch {
-    // A value whose properties can't be read.
-    return undefined;
-  }
+  if (isMiddleware(run.value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
+  const [kind, method] = sentBy(run) ?? [];
+  return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
 }
 
-function sentBy({ value }: HandlerTrace): readonly [kind: string, method: string] | undefined {
+function sentBy({ takesNext, value }: HandlerTrace): readonly [kind: string, method: string] | undefined {
   if (typeof value === 'string') return ['a string', 'res.send(…)'];
   if (typeof value !== 'object' || value === null) return undefined;
   if (value instanceof Uint8Array) return ['bytes', 'res.send(…)'];
-  if (value instanceof globalThis.Response) return ['a Response of fetch', 'res.status(…), res.set(…) and res.send(…)'];
+  if (isFetchResponse(value)) return takesNext ? ['a Response of fetch', 'res.send(…), or leave out the parameter next'] : undefined;
   return isData(value) ? [Array.isArray(value) ? 'an array' : 'an object', 'res.json(…)'] : undefined;
 }
 

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
 import { lightMyRequest } from '../packages';
-import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
+import { addHeaderLines, attach, detach, dropUnread, endBody, headSent, pushWhenRead } from '../http/node/injected-message';
+import { kRecorder } from '../http/response-state';
 import { setImmediate } from '../timers';
 
 /** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and other options of light-my-request. */
@@ -84,14 +85,14 @@ function dispatch(mock: MockRequest, res: ServerResponse, { streamed, signal }: 
 }
 
 /** A socket without a network, with an address and a state. */
-class InjectedSocket extends Duplex {
-  readonly remoteAddress: string;
+export class InjectedSocket extends Duplex {
+  readonly remoteAddress: string | undefined;
   readonly remotePort = 0;
   readonly remoteFamily = 'IPv4';
   readonly encrypted: boolean;
   readonly #payload: Readable;
 
-  constructor(mock: MockRequest, encrypted: boolean) {
+  constructor(mock: Readable & { readonly socket: { readonly remoteAddress: string | undefined } }, encrypted: boolean) {
     super();
     this.remoteAddress = mock.socket.remoteAddress;
     this.encrypted = encrypted;
@@ -154,13 +155,7 @@ function headerLines({ headers }: MockRequest, streamed: boolean): string[] {
 function pushPayload(mock: MockRequest, req: IncomingMessage, socket: InjectedSocket): void {
   const { payload, simulate } = mock._lightMyRequest;
   // The library would wait for the global setImmediate.
-  if (Object.keys(simulate).length === 0 && (payload === null || typeof payload === 'string' || Buffer.isBuffer(payload))) mock._read = () => {
-    mock._read = () => undefined;
-    setImmediate(() => {
-      if (payload !== null) mock.push(payload);
-      mock.push(null);
-    });
-  };
+  if (Object.keys(simulate).length === 0 && (payload === null || typeof payload === 'string' || Buffer.isBuffer(payload))) pushWhenRead(mock, payload);
   mock.on('data', (chunk: Buffer) => {
     if (!req.push(chunk)) mock.pause();
   });
@@ -203,6 +198,8 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
       return (Object.getPrototypeOf(res) as ServerResponse).end.apply(res, given);
     },
   });
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is only compared
+  Object.assign(res, { [kRecorder]: res.write });
   // An `error` listener on the response would change error handling, so the library's moves.
   for (const listener of res.listeners('error')) {
     res.removeAllListeners('error');

@@ -4,16 +4,17 @@ import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
+import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
 import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
-import { kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { isOfSignal, kAbort, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
-import { defaultAnswer, kAnswering } from '../http/response-state';
+import { kAnswering } from '../http/response-state';
 import { hasBody } from '../http/body/capture';
 import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
@@ -140,7 +141,7 @@ export class RequestWay implements RunHost {
       req[kOriginalMethod] ??= receivedMethod(req, res);
       this.#accessLog?.begin(req, res);
       watch = this.#watch(req, res);
-      if (!this.#hosts.admits(req)) return defaultAnswer().refuseHead(req, res, HttpError.of('INVALID_HOST'));
+      if (!this.#hosts.admits(req)) return refuseHead(req, res, HttpError.of('INVALID_HOST'));
       if (isCoded(req)) return refuseCoding(req, res);
     } else {
       this.#accessLog?.begin(req, res);
@@ -259,7 +260,7 @@ export class RequestWay implements RunHost {
     // A handler has answered, or is about to, and also called next().
     if (res.headersSent || res[kAnswering]) return;
     if (this.fallback === null) {
-      defaultAnswer().answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? methodsFor(this.#app, pathOf(req.url), this.rules) : null);
+      answerUnmatched(req, res, this.#options.routing.methodNotAllowed ? methodsFor(this.#app, pathOf(req.url), this.rules) : null);
       return;
     }
     // The fallback gets the target as sent, on which the scope may decide differently.
@@ -280,10 +281,12 @@ export class RequestWay implements RunHost {
     for (let run = (request as RoutedRequest)[kRun]?.root; run instanceof ApplicationRun; run = run.parent?.root) run.isStopped = true;
     takeOver(response);
     this.#failed(request, response, error);
+    request[kAbort]?.abort(error);
   }
 
   /** Answers with an error. */
   #failed(req: Request, res: Response, error: unknown): void {
+    if (isOfSignal(req, error)) return;
     RequestWatch.over(req)?.failed(error);
     if (res.writableEnded) {
       this.#logger.error({ err: error, ...loggedRequest(req), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
@@ -291,6 +294,6 @@ export class RequestWay implements RunHost {
     }
     // A mounted Express application may have replaced the prototypes.
     this.#adoption.reclaim(req, res);
-    defaultAnswer().answerError(res, error);
+    answerError(res, error);
   }
 }

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Connection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
+import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
 import { guardedCall } from '../http/guarded-call';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
@@ -234,7 +234,7 @@ export class Listener {
 
   #cutOff(): void {
     if (this.#sockets.size > 0) this.#logger.warn({ connections: this.#sockets.size }, 'Connections were cut off at the end of the close timeout');
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets) cutOffConnection(socket);
     for (const socket of this.#beneath) socket.destroy();
   }
 }

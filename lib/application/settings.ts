@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { resolve } from 'node:path';
 import { assign } from '../http/assignable';
 import { type EntityTag, strongEntityTag, weakEntityTag } from '../http/etag';
@@ -121,7 +122,8 @@ export class Settings {
     // As in Express a parent decides on unset settings.
     if (!asExpress || routing.caseSensitive) this.values['case sensitive routing'] = routing.caseSensitive;
     if (!asExpress || !routing.ignoreTrailingSlash) this.values['strict routing'] = !routing.ignoreTrailingSlash;
-    const files = late(() => new (knownFiles().KnownFiles)());
+    // Its timers would keep alive what the first request has in its own context.
+    const files = late(AsyncResource.bind(() => new (knownFiles().KnownFiles)(), 'waypost.files'));
     this.shared = { ...fixed, asExpress, get files() { return files(); }, ...this.#derive() };
   }
 

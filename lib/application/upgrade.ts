@@ -22,9 +22,9 @@ interface Named {
   readonly listener?: Named;
 }
 
-/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
-export function isUpgradeTaken({ headers: { upgrade = '' } }: IncomingMessage, listeners: readonly unknown[]): boolean {
-  if (listeners.length === 0) return false;
+/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). HTTP/1.0 has none. Node then emits `upgrade`, else `request`. */
+export function isUpgradeTaken({ headers: { upgrade = '' }, httpVersion }: IncomingMessage, listeners: readonly unknown[]): boolean {
+  if (listeners.length === 0 || httpVersion === '1.0') return false;
   const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];
   const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
   return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));
@@ -102,7 +102,7 @@ export class Upgrades {
     const before = { url: req.url, method: req.method };
     for (let index = from; index < listeners.length; index++) {
       // The listener before has rewritten the target.
-      if (isRewritten(req, before)) {
+      if (req.url !== before.url || req.method !== before.method) {
         guardedCall(() => this.#check(upgrade, () => this.#call(upgrade, listeners, index)), (error) => this.#failed(upgrade, error));
         return;
       }
@@ -113,14 +113,5 @@ export class Upgrades {
   #failed({ req, socket }: Upgrade, error: unknown): void {
     this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
     socket.destroy();
-  }
-}
-
-function isRewritten(req: Request, { url, method }: SentTarget): boolean {
-  try {
-    return req.url !== url || req.method !== method;
-  } catch {
-    // The guarded check reads it again, and handles the error.
-    return true;
   }
 }

@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hide, noteParserCallback } from '../exposure';
 import { markFactory } from '../routing/middleware-factory';
-import { bodyParser } from '../packages';
+import { bodyParser, late } from '../packages';
 import type { Handler } from '../routing/handler';
+
+const capturedParser = late(() => require('./captured-parser') as typeof import('./captured-parser'));
 
 /** Options that all body parsers share. */
 export interface BodyParserOptions {
-  /** Inflates gzip, deflate and br; if not, such a body is answered by 415. @default true */
+  /** Inflates gzip, deflate, br, and zstd where Node has it; if not, such a body is answered by 415. @default true */
   inflate?: boolean | undefined;
   /** Longest body, in bytes, or text such as `'5mb'`; beyond it 413. @default '100kb' */
   limit?: number | string | undefined;
@@ -52,29 +54,30 @@ export interface UrlencodedParserOptions extends BodyParserOptions {
  * which then count for later handlers.
  */
 export function json(options?: JsonParserOptions): Handler {
-  return marking(bodyParser().json(options));
+  return capturing('json', (given) => bodyParser().json(given), options, 'application/json');
 }
 
 /** Middleware that reads forms with body-parser, as `express.urlencoded` does; see {@link json}. */
 export function urlencoded(options?: UrlencodedParserOptions): Handler {
-  return marking(bodyParser().urlencoded(options));
+  return capturing('urlencoded', (given) => bodyParser().urlencoded(given), options, 'application/x-www-form-urlencoded');
 }
 
 /** Middleware that reads text bodies with body-parser, as `express.text` does; see {@link json}. */
 export function text(options?: TextParserOptions): Handler {
-  return marking(bodyParser().text(options));
+  return capturing('text', (given) => bodyParser().text(given), options, 'text/plain');
 }
 
 /** Middleware that reads bodies as bytes with body-parser, as `express.raw` does. */
 export function raw(options?: BodyParserOptions): Handler {
-  return marking(bodyParser().raw(options));
+  return capturing('raw', (given) => bodyParser().raw(given), options, 'application/octet-stream');
 }
 
 /**
- * The same parser, which marks errors as it hands them on: its caller may change what tells an error of `verify` or `reviver`, and nothing
+ * A parser that leaves the body on the stream. It marks errors as it hands them on: its caller may change what tells an error of `verify` or `reviver`, and nothing
  * tells one that was raised on the request while it was read. Its name stays, by which an application knows a parser.
  */
-function marking(parser: Handler): Handler {
+function capturing(kind: string, make: (options: BodyParserOptions) => Handler, options: BodyParserOptions | undefined, defaultType: string): Handler {
+  const parser = new (capturedParser().CapturedParser)(kind, make, options, defaultType);
   const marked: Handler = (req, res, next) => {
     let isRaised = false;
     const onError = (): void => {
@@ -86,12 +89,12 @@ function marking(parser: Handler): Handler {
     const done = (error?: unknown): void => {
       request.removeListener?.('error', onError);
       if (error === undefined) return next();
-      if (isRaised) hide(error);
+      if (isRaised) hide(error as object);
       else noteParserCallback(error);
       next(error);
     };
     try {
-      parser(req, res, done);
+      parser.handle(req, res, done);
     } catch (error) {
       request.removeListener?.('error', onError);
       throw error;

@@ -2,17 +2,19 @@
 import * as core from 'express-serve-static-core';
 import theirs = require('express');
 import { IncomingMessage } from 'node:http';
-import { Application, CreateServerOptions, FallbackListener, Request, Response, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
+import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, Response, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
 
 // Members that waypost adds; one that a program or another package declares goes by their type.
-type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'inject' | 'log' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
-type AddedToRequest = Omit<Pick<Request, 'rawBody' | 'signatureKeyId' | 'id' | 'log'>, keyof Express.Request | keyof IncomingMessage>;
-type AddedToResponse = Omit<Pick<Response, 'xJson' | 'stream'>, keyof Express.Response>;
+type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | 'inject' | 'log' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
+type AddedToRequest = Omit<Pick<Request, 'rawBody' | 'signal' | 'signatureKeyId' | 'id' | 'log'>, keyof Express.Request | keyof IncomingMessage>;
+type AddedToResponse = Omit<Pick<Response, 'events' | 'stream' | 'xJson'>, keyof Express.Response>;
 
 declare module 'express-serve-static-core' {
   interface Application<LocalsObj extends Record<string, any> = Record<string, any>> extends AddedToApplication {
     /** Hands every request that nothing took to a listener of plain `node:http`, its body unread. */
     fallback(listener: FallbackListener): this;
+    /** Has a fetch handler answer all beneath a path. */
+    mount(path: string | RegExp | (string | RegExp)[], handler: FetchHandler): this;
   }
   interface Request<P = ParamsDictionary, ResBody = any, ReqBody = any, ReqQuery = Query, LocalsObj extends Record<string, any> = Record<string, any>> extends AddedToRequest {}
   interface Response<ResBody = any, LocalsObj extends Record<string, any> = Record<string, any>, StatusCode extends number = number> extends AddedToResponse {}

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import type { SendOptions } from 'send';
 import { HttpError } from '../errors';
@@ -9,11 +9,15 @@ import { asError } from '../http/file/file-pipe';
 import { KnownFiles } from '../http/file/known-files';
 import { escapeHtml } from '../http/redirect';
 import { kSettings, type ResponseSettings } from '../http/response-state';
-import { encodeUrl } from '../packages';
+import { completeType, typeOf } from '../http/media-type';
+import { encodeUrl, late, vary } from '../packages';
 import type { NextFunction } from '../routing/handler';
 import { isDisputed, pathEnd, pathOf, pathStart } from '../target/target';
 
+import type { FileCoding, Variant } from './precompressed';
 import type { StaticOptions } from './static-files';
+
+const precompression = late(() => require('./precompressed') as typeof import('./precompressed'));
 
 /** A request, of whatever framework. */
 type FileRequest = IncomingMessage & { readonly originalUrl?: unknown };
@@ -26,6 +30,7 @@ export class ServedDirectory {
   readonly #fallsThrough: boolean;
   readonly #redirects: boolean;
   readonly #setHeaders: StaticOptions['setHeaders'];
+  readonly #codings: readonly FileCoding[];
   /** For responses of another framework. */
   readonly #files = new KnownFiles();
 
@@ -33,12 +38,13 @@ export class ServedDirectory {
     if (!root) throw new TypeError(`static: root path required, got ${inspect(root)}: write static('public')`);
     if (typeof root !== 'string') throw new TypeError(`static: root path must be a string, got ${inspect(root)}: write static('public')`);
     // eslint-disable-next-line @typescript-eslint/unbound-method -- called by Reflect.apply
-    const { acceptRanges, cacheControl, dotfiles, etag, extensions, immutable, index, lastModified, maxAge, maxage, start, end, fallthrough, redirect, setHeaders } = given;
+    const { acceptRanges, cacheControl, dotfiles, etag, extensions, immutable, index, lastModified, maxAge, maxage, start, end, fallthrough, precompressed, redirect, setHeaders } = given;
     if (Boolean(setHeaders) && typeof setHeaders !== 'function') throw new TypeError(`static: setHeaders must be a function, got ${inspect(setHeaders)}`);
     this.#options = { acceptRanges, cacheControl, dotfiles, etag, extensions, immutable, index, lastModified, maxAge: maxAge || maxage, start, end, root: resolve(root) };
     this.#fallsThrough = fallthrough !== false;
     this.#redirects = redirect !== false;
     this.#setHeaders = setHeaders || undefined;
+    this.#codings = precompressed === undefined ? [] : precompression().checkPrecompressed(precompressed);
   }
 
   serve(req: FileRequest, res: StaticResponse, next: NextFunction): void {
@@ -62,8 +68,7 @@ export class ServedDirectory {
       }
     };
     try {
-      const transfer = this.#transfer(req, res, leave);
-      transfer.start();
+      this.#start(req, res, this.#codings.length === 0 ? [] : precompression().variantsFor(req, this.#codings), leave);
     } catch (error) {
       if (isLeft) throw error;
       leave(asError(error));
@@ -71,15 +76,30 @@ export class ServedDirectory {
     isStarting = false;
   }
 
-  #transfer(req: FileRequest, res: StaticResponse, leave: (error?: Error) => void): FileTransfer {
+  /** Sends the first of the variants that is there, else the file itself. */
+  #start(req: FileRequest, res: StaticResponse, variants: readonly Variant[], leave: (error?: Error) => void): void {
+    const [variant, ...others] = variants;
+    this.#transfer(req, res, variant, variant === undefined ? leave : (error) => (error === undefined ? this.#start(req, res, others, leave) : leave(error))).start();
+  }
+
+  #transfer(req: FileRequest, res: StaticResponse, variant: Variant | undefined, leave: (error?: Error) => void): FileTransfer {
+    const path = pathBelow(req);
+    const { index = 'index.html' } = this.#options;
+    const name = path.endsWith('/') && index ? path + String([index].flat()[0]) : path;
     const transfer: FileTransfer = new FileTransfer(res, {
       req,
-      path: pathBelow(req),
-      options: this.#options,
+      path: variant === undefined ? path : name + variant.extension,
+      options: variant === undefined ? this.#options : { ...this.#options, extensions: false, index: false },
       within: undefined,
       files: res[kSettings]?.files ?? this.#files,
-      addHead: (path, stats, file) => {
-        const result: unknown = this.#setHeaders === undefined ? undefined : Reflect.apply(this.#setHeaders, file, [res, path, stats]);
+      addHead: (found, stats, file) => {
+        const shown = variant === undefined ? found : found.slice(0, -variant.extension.length);
+        if (this.#codings.length > 0) vary()(res, 'Accept-Encoding');
+        if (variant !== undefined) {
+          res.setHeader('Content-Encoding', variant.coding);
+          if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', completeType(typeOf(extname(shown))));
+        }
+        const result: unknown = this.#setHeaders === undefined ? undefined : Reflect.apply(this.#setHeaders, file, [res, shown, stats]);
         // Not waited for, as in Express.
         if (typeof result === 'object' && result !== null) Promise.resolve(result).catch((error: unknown) => {
           transfer.fail(asError(error));
@@ -87,13 +107,15 @@ export class ServedDirectory {
         });
       },
       takeDirectory: (file) => {
+        if (variant !== undefined) return leave();
         // Behind a sent head nothing can be redirected.
         if (this.#redirects && !file.hasTrailingSlash() && !res.headersSent) redirectToDirectory(req, res);
         else file.error(404);
       },
     }, (end, error) => {
       if (end === 'sent' || end === 'gone') return;
-      leave(end === 'refused' && this.#fallsThrough && !transfer.isFound && hasRefusalStatus(error as Error) ? undefined : error);
+      const isNone = end === 'refused' && !transfer.isFound && hasRefusalStatus(error as Error);
+      leave(isNone && (variant !== undefined || this.#fallsThrough) ? undefined : error);
     });
     return transfer;
   }

@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import type { FileCoding } from './precompressed';
 import { late } from '../packages';
 import type { Handler } from '../routing/handler';
 import { markFactory } from '../routing/middleware-factory';
@@ -28,6 +29,8 @@ export interface StaticOptions {
   lastModified?: boolean | undefined;
   /** max-age of Cache-Control, in milliseconds or as text (`'1d'`). @default 0 */
   maxAge?: number | string | undefined;
+  /** Sends `app.js.zst`, `app.js.br` or `app.js.gz` for `app.js` to clients that ask for it by Accept-Encoding; of codings that they like alike, the first. @default none */
+  precompressed?: FileCoding[] | undefined;
   /** Redirects from a directory without a slash at its end to it with one. @default true */
   redirect?: boolean | undefined;
   /** Called before the head is sent, to set more fields. @default none */
@@ -38,7 +41,7 @@ export interface StaticOptions {
  * Middleware that serves the files of a directory, as `express.static` does; exported as `static`. It works in applications of Express and
  * under `node:http` as well.
  * @param root The directory.
- * @throws TypeError for a root or a `setHeaders` that is none.
+ * @throws TypeError for a root, a `setHeaders` or a `precompressed` that is none.
  */
 export function staticFiles(root: string, options?: StaticOptions): Handler {
   const directory = new (serving().ServedDirectory)(root, options ?? {});

@@ -8,8 +8,8 @@ type MaybeSigned = ServerResponse & { [kSignedBy]?: readonly string[] };
 
 /** Directives that keep an answer out of shared caches. With names of fields `private` is about those alone. */
 const UNSHARED = /(?:^|[\s,])(?:private|no-store)\s*(?:,|$)/i;
-/** Fields that shared caches obey before Cache-Control (RFC 9213, and older ones). */
-const FOR_SHARED = ['CDN-Cache-Control', 'Surrogate-Control'];
+/** Fields that shared caches obey before Cache-Control: those of RFC 9213, by whatever cache, and older ones. */
+const FOR_SHARED = /-cache-control$|^(?:surrogate|edge)-control$|^x-accel-expires$/;
 
 /**
  * Keeps the answer to a signed request from those who have not signed it. RFC 9111 section 3.5 does so for Authorization alone.
@@ -24,7 +24,8 @@ export function keepForSigner(res: MaybeSigned, signedBy: readonly string[]): vo
 function restrict(this: MaybeSigned): void {
   const control = this.getHeader('Cache-Control');
   if (!control) this.setHeader('Cache-Control', 'private');
-  if ((control && !UNSHARED.test(String(control))) || FOR_SHARED.some((name) => this.hasHeader(name))) vary()(this, [...this[kSignedBy] as string[]]);
+  // Quoted names of fields say nothing of the whole answer.
+  if ((control && !UNSHARED.test(String(control).replace(/"[^"]*"/g, '""'))) || this.getHeaderNames().some((name) => FOR_SHARED.test(name))) vary()(this, [...this[kSignedBy] as string[]]);
 }
 
 /** Makes `private` of the `public` that `send` sets for a file. @param isSent False once something else is answered. */

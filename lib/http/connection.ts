@@ -13,6 +13,9 @@ const kEnd = Symbol('waypost.socket.end');
 /** Set on a connection with pipelined requests. */
 const kPipeline = Symbol('waypost.socket.pipeline');
 
+/** Set on a connection that its server has cut off. */
+const kCutOff = Symbol('waypost.socket.cutOff');
+
 /** Milliseconds that a closed connection is still listened to; also the idle limit of a closing one whose server sets none. */
 const LINGER = 5000;
 
@@ -29,6 +32,18 @@ const certainly = (): boolean => true;
 export interface Connection extends Socket {
   [kEnd]?: End | undefined;
   [kPipeline]?: Pipeline;
+  [kCutOff]?: boolean;
+}
+
+/** Destroys a connection whose server has no more time for it. */
+export function cutOffConnection(socket: Connection): void {
+  socket[kCutOff] = true;
+  socket.destroy();
+}
+
+/** True for a connection that its server has cut off. */
+export function isCutOff(socket: Connection | null | undefined): boolean {
+  return socket?.[kCutOff] === true;
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Stats } from 'node:fs';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { etag, fresh } from '../packages';
 
 /** Makes an entity tag for a body (RFC 9110 section 8.8.3), or none. */
@@ -12,6 +13,19 @@ export function weakEntityTag(body: string | Buffer): string {
 /** A tag that says the bodies are the same byte for byte. */
 export function strongEntityTag(body: string | Buffer): string {
   return etag()(body, { weak: false });
+}
+
+/** A strong tag for a file, by its size and time of change: only by such a one a client resumes (RFC 9110 section 13.1.5). */
+export function fileTag(stats: Stats): string {
+  return etag()(stats, { weak: false });
+}
+
+/** True if a range may be sent of what the client has a part of: by a strong tag, or the very date (RFC 9110 section 13.1.5). */
+export function isRangeFresh({ headers }: IncomingMessage, res: ServerResponse): boolean {
+  const condition = headers['if-range'] as string | undefined;
+  if (condition === undefined) return true;
+  const validator = res.getHeader(condition.endsWith('"') ? 'etag' : 'last-modified');
+  return typeof validator === 'string' && validator === condition && !validator.startsWith('W/');
 }
 
 /** True if the client's copy is still good, so that 304 answers the request. The response's validators decide (RFC 9110 section 13). */

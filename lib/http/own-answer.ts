@@ -98,6 +98,11 @@ function destroy(res: ServerResponse): void {
   res.destroy();
 }
 
+/** Sends what middleware holds back to compress more at once: an event is to come when it happens. */
+export function flushBuffered(res: ServerResponse & { flush?(): void }): void {
+  if (typeof res.flush === 'function') res.flush();
+}
+
 /**
  * Sends what the program has corked so far: until then no `drain` comes, and Node ends a body of chunks before what was held of
  * it. It stays as often corked as it was: Node 24 and before hold back what is written once the program uncorks it more often.

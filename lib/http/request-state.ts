@@ -1,3 +1,4 @@
+import { read } from '../errors';
 import type { TrustFunction } from '../options/options';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import { parseQuery } from './query';
@@ -16,6 +17,8 @@ export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 /** Longest body that a signature check let through, if more than the application's limit. */
 export const kBodyLimit = Symbol('waypost.request.bodyLimit');
+/** Controller of `req.signal`, once that was asked for. */
+export const kAbort = Symbol('waypost.request.abort');
 /** Value of `req.query`, once it was asked for. */
 export const kQuery = Symbol('waypost.request.query');
 /** Target that the query was made of. */
@@ -27,6 +30,12 @@ export const kQueryText = Symbol('waypost.request.queryText');
 export interface AnsweredRequest {
   [kExpectsContinue]?: boolean;
   next?: ((error?: unknown) => void) | undefined;
+}
+
+/** True for an error that `req.signal` has raised: its reason, or an AbortError of Node's that the reason has caused. */
+export function isOfSignal(request: object, error: unknown): boolean {
+  const reason: unknown = (request as { readonly [kAbort]?: AbortController })[kAbort]?.signal.reason;
+  return reason !== undefined && (error === reason || read(error, 'cause') === reason);
 }
 
 /** Listener of a followed request to errors that no handler raises. */

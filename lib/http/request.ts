@@ -8,10 +8,13 @@ import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
-import { type Claims, DEFAULT_SETTINGS, kBodyLimit, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kAbort, kBodyLimit, kClaims, kExpectsContinue, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
+import { late } from '../packages';
 import { pathOf, queryOf } from '../target/target';
+
+const signalling = late(() => require('./request-signal') as typeof import('./request-signal'));
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
 /** Query that was given to an application of Express 4. */
@@ -56,6 +59,8 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare [kExpectsContinue]: boolean;
   /** @internal */
   declare [kBodyLimit]: number | undefined;
+  /** @internal */
+  declare [kAbort]: AbortController | undefined;
   /** @internal */
   declare [kIntake]: Intake | undefined;
   /** @internal */
@@ -141,6 +146,17 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
     return this.res !== undefined && isFresh(this.res);
   }
 
+  /**
+   * Aborts when nobody waits for the response any more, and never once it is whole. The reason is an HttpError with the code
+   * `CLIENT_GONE`, `HANDLER_TIMEOUT` (`server.handlerTimeout`) or `SERVER_CLOSING` (`app.close` has cut the connection off). A handler
+   * that fails by it is no error: nothing is logged, and no error middleware called.
+   * @example
+   * app.get('/report', async (req, res) => res.json(await (await fetch(url, { signal: req.signal })).json()));
+   */
+  get signal(): AbortSignal {
+    return (this[kAbort] ??= signalling().controllerOf(this)).signal;
+  }
+
   /** The opposite of `fresh`. */
   get stale(): boolean {
     return !this.fresh;
@@ -191,6 +207,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kClaims, undefined],
   [kExpectsContinue, false],
   [kBodyLimit, undefined],
+  [kAbort, undefined],
   [kIntake, undefined],
   [kRawBody, undefined],
   [kCaptured, undefined],
@@ -205,7 +222,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
 // eslint-disable-next-line @typescript-eslint/unbound-method -- it is marked, not called
 Object.defineProperty(Request.prototype.push, kTakesIn, { value: true });
 dropUnreadBy(Request.prototype as Request, (request) => discardRest(request, request[kSettings].discardLimit));
-makeAssignable(Request.prototype, ['app', 'fresh', 'stale']);
+makeAssignable(Request.prototype, ['app', 'fresh', 'signal', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
 for (const [name, value] of DEFAULTS) {
   Object.defineProperty(Request.prototype, name, { value, writable: true, configurable: true });

@@ -5,7 +5,6 @@ import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
 import type { JsonWriter } from './json-writer';
 import type { KnownFiles } from './file/known-files';
-import { late } from '../packages';
 
 /** Settings of a response's application; on the prototype, one for all of an application's responses. */
 export const kSettings = Symbol('waypost.response.settings');
@@ -17,11 +16,10 @@ export const kFail = Symbol('waypost.response.fail');
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
+/** The `write` of an injected response, which records what is written. */
+export const kRecorder = Symbol('waypost.response.recorder');
 /** True once a field is set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
-
-/** The answers of the framework's own. */
-export const defaultAnswer = late(() => require('./default-answer') as typeof import('./default-answer'));
 
 /** True from the call of `xJson` on: what goes wrong after it must not take the response from it. */
 export const kAnswering = Symbol('waypost.response.answering');

@@ -4,13 +4,15 @@ import { inspect } from 'node:util';
 import { guardedCall } from './guarded-call';
 import { contentDisposition, late, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
-import { unsendable } from './unsendable';
+import { isFetchResponse, unsendable } from './unsendable';
 import { kXJsonOptions, streaming } from './xjson-response';
 import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
+import { answerError, refuse, SerializationReport } from './default-answer';
 import { kCallsBack } from './node/unread-request';
 import { fieldsOf } from './node/header-fields';
+import type { EventOptions, EventSource, EventStream } from './event-stream';
 import type { TransferEnd } from './file/file-transfer';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import { answersFirst } from './first-answer';
@@ -20,12 +22,14 @@ import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAc
 import { sendRedirect } from './redirect';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
-import { DEFAULT_SETTINGS, defaultAnswer, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
+import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
 import type { StreamSource } from './streamed-body';
 import { destroyInTurn, endInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
 
 const
+  eventStream = late(() => require('./event-stream') as typeof import('./event-stream')),
+  fetchResponse = late(() => require('./fetch-response') as typeof import('./fetch-response')),
   fileOptions = late(() => require('./file/file-options') as typeof import('./file/file-options')),
   namedFile = late(() => require('./file/named-file') as typeof import('./file/named-file')),
   streamedBody = late(() => require('./streamed-body') as typeof import('./streamed-body')),
@@ -65,7 +69,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   [kFail](error: unknown): void {
     const next = (this.req as AnsweredRequest | undefined)?.next;
     if (typeof next === 'function') next(error);
-    else defaultAnswer().answerError(this, error);
+    else answerError(this, error);
   }
 
   /** @internal As {@link kFail}, for later failures: another application may hold the response then, with a prototype that has no such method. */
@@ -87,8 +91,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   /**
    * Answers with the data (INTERFACE section 2.2): a string as HTML unless a
    * type is set, bytes as `application/octet-stream`, null and undefined as no
-   * body, anything else as {@link json}.
-   * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob, a Response of fetch; ERR_HTTP_HEADERS_SENT when the head is out.
+   * body, a Response of fetch with its status, fields and body, anything else as {@link json}.
+   * @throws TypeError for a function or symbol, and for what is no data: a stream, a promise, a Blob; ERR_HTTP_HEADERS_SENT when the head is out.
    */
   send(data?: unknown): this {
     switch (typeof data) {
@@ -102,6 +106,10 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       default:
         if (data === null) return finish(this, '', undefined);
         if (ArrayBuffer.isView(data)) return finish(this, Buffer.isBuffer(data) ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength), typeSet(this) ?? BINARY_TYPE);
+        if (isFetchResponse(data)) {
+          fetchResponse().sendResponse(this, data, this[kFailing]());
+          return this;
+        }
         // A replaced `json` judges its data itself.
         if (this.json === Response.prototype.json) {
           const unfit = unsendable(data, 'res.send');
@@ -124,13 +132,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return this;
     }
     const unfit = unsendable(data, 'res.json');
-    if (unfit !== undefined) return defaultAnswer().refuse(this, unfit);
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return defaultAnswer().refuse(this, error, data);
+      return refuse(this, error, data);
     }
     const type = typeSet(this);
     if (this.send !== Response.prototype.send) {
@@ -151,13 +159,13 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
       return Response.prototype.json.call(this, data) as this;
     }
     const unfit = unsendable(data, 'res.jsonp');
-    if (unfit !== undefined) return defaultAnswer().refuse(this, unfit);
+    if (unfit !== undefined) return refuse(this, unfit);
     const { stringify } = settingsOf(this);
     let text: string | undefined;
     try {
       text = stringify === undefined ? JSON.stringify(data) : stringify(data);
     } catch (error) {
-      return defaultAnswer().refuse(this, error, data);
+      return refuse(this, error, data);
     }
     this.setHeader('X-Content-Type-Options', 'nosniff');
     this.setHeader('Content-Type', 'text/javascript; charset=utf-8');
@@ -173,7 +181,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
-    streaming().sendXJson(this, data, options, this[kXJsonOptions], new (defaultAnswer().SerializationReport)(this));
+    streaming().sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
   }
 
   /**
@@ -278,6 +286,21 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     new (streamedBody().StreamedBody)(this, source, this[kFailing]()).start();
   }
 
+  /**
+   * Answers with server-sent events, which a browser's `EventSource` reads. With an asynchronous iterable, or a ReadableStream, each of
+   * its values is an event, asked for when the client has taken the one before; the stream ends with it, and its `return()` is called
+   * when the client goes. Without one, the {@link EventStream} that is returned sends them. It ends when the application drains.
+   * @throws TypeError for a wrong option or source; ERR_HTTP_HEADERS_SENT when the head is out.
+   * @example
+   * app.get('/ticks', (req, res) => res.events(setInterval(1000, { tick: true }, { signal: req.signal })));
+   */
+  events(options?: EventOptions): EventStream;
+  events(source: EventSource | null | undefined, options?: EventOptions): EventStream;
+  events(first?: EventOptions | EventSource | null, second?: EventOptions): EventStream {
+    const [source, options] = second === undefined && isPlainObject(first) ? [undefined, first] : [first as EventSource | null | undefined, second];
+    return new (eventStream().EventStream)(this, source ?? undefined, options ?? {}, this[kFailing]());
+  }
+
   override writeContinue(callback?: () => void): void {
     // Said once, by whoever says it first: a listener of the server, a handler, or the application.
     const { req } = this as { req?: AnsweredRequest };
@@ -321,6 +344,11 @@ makeAssignable(Response.prototype, ['app']);
 // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
 (Response.prototype as { [kOwn]: OwnMethods })[kOwn] = { end: Response.prototype.end, write: Response.prototype.write };
 (Response.prototype as { [kSettings]: ResponseSettings })[kSettings] = DEFAULT_SETTINGS;
+
+/** True for options that are given without a source. */
+function isPlainObject(given: unknown): given is EventOptions {
+  return typeof given === 'object' && given !== null && !(Symbol.asyncIterator in given) && !('getReader' in given);
+}
 
 /** The Content-Type that was set, where it is one that can be used. */
 function typeSet(res: ServerResponse): string | undefined {

@@ -29,13 +29,9 @@ export function sendFailure(res: ServerResponse, error: unknown, report: Failure
   sendOwn(res, { status: 500, body: text, type, isHead, fields: [] }, (_, trouble) => report.onError(trouble));
 }
 
-/** Message of anything thrown, which may itself throw when it is looked at. */
+/** Message of anything thrown. */
 export function messageOf(error: unknown): string {
-  try {
-    return (error instanceof Error ? String(error.message) : String(error)).slice(0, LONGEST_SHOWN);
-  } catch {
-    return 'unknown error';
-  }
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_SHOWN);
 }
 
 /** The stack of an error, where it has one that can be read. */

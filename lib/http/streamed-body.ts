@@ -4,7 +4,7 @@ import { types } from 'node:util';
 import { describeKind } from '../options/field';
 import { forgetFraming, forgetLength, isBodiless } from './answer';
 import { BINARY_TYPE } from './media-type';
-import { cutOff, sendCorked } from './own-answer';
+import { cutOff, flushBuffered, sendCorked } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
 
@@ -27,6 +27,8 @@ export class StreamedBody {
   readonly #fail: (error: unknown) => void;
   /** True once the first bytes are written. */
   #begun = false;
+  /** True for events, each of which is to come when it happens. */
+  #flushes = false;
   /** Bytes that were written. */
   #sent = 0;
   /** Content-Length that was set when the first bytes were written. */
@@ -91,6 +93,7 @@ export class StreamedBody {
     const res = this.#res;
     if (res.headersSent) throw Object.assign(new Error('res.stream cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
     if (res.statusCode !== 204 && res.statusCode !== 304 && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', BINARY_TYPE);
+    this.#flushes = String(res.getHeader('Content-Type')).startsWith('text/event-stream');
     this.#promised = res.getHeader('Content-Length');
     if (this.#promised !== undefined) forgetFraming(res);
   }
@@ -105,6 +108,7 @@ export class StreamedBody {
     if (this.#isBound() && sent > Number(this.#promised)) throw this.#mismatch(sent);
     const wants = typeof chunk === 'string' ? res.write(chunk, encoding) : res.write(chunk);
     this.#sent = sent;
+    if (this.#flushes) flushBuffered(res);
     if (!this.#begun) this.#checkBegun();
     // A replaced `write` may return nothing.
     if ((wants as boolean | undefined) !== false) return done();
@@ -140,7 +144,7 @@ export class StreamedBody {
   #isBound(): boolean {
     const res = this.#res;
     if (this.#promised === undefined) return false;
-    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn].write && res.end === res[kOwn].end;
+    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn]?.write && res.end === res[kOwn].end;
   }
 
   #mismatch(sent: number): Error {

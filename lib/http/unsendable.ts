@@ -14,16 +14,22 @@ type Kind = readonly [name: string, instead: string, onPlain?: string];
  */
 export function unsendable(data: unknown, method: string, isPlain = false): TypeError | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
+  const prototype: unknown = Object.getPrototypeOf(data);
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return undefined;
+  const kind = kindOf(data);
+  if (kind === undefined) return undefined;
+  letGo(data);
+  return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
+}
+
+/** True for a Response of fetch, or of a package that has its own. */
+export function isFetchResponse(data: unknown): data is globalThis.Response {
+  if (typeof data !== 'object' || data === null) return false;
   try {
-    const prototype: unknown = Object.getPrototypeOf(data);
-    if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return undefined;
-    const kind = kindOf(data);
-    if (kind === undefined) return undefined;
-    letGo(data);
-    return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
+    return Object.getPrototypeOf(data) !== Object.prototype && Object.prototype.toString.call(data) === '[object Response]';
   } catch {
-    // JSON.stringify refuses what can't be inspected.
-    return undefined;
+    // A proxy that can't be asked.
+    return false;
   }
 }
 
@@ -79,5 +85,5 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ['[object FormData]', ['a FormData', 'write res.json(Object.fromEntries(form))']],
   ['[object ReadableStream]', streamed('a ReadableStream', 'stream')],
   ['[object Request]', ['a Request of fetch', 'send what was read from it']],
-  ['[object Response]', ['a Response of fetch', 'set its status and headers on res, and write res.stream(response.body)', `set its status and headers on res, and ${piped('response.body')}`]],
+  ['[object Response]', ['a Response of fetch', 'write res.send(response)', `set its status and headers on res, and ${piped('response.body')}`]],
 ]);

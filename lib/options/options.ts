@@ -93,6 +93,8 @@ export interface HttpServerOptions {
   maxRequestsPerSocket?: number | undefined;
   /** Accepts malformed headers. @default false */
   insecureHTTPParser?: boolean | undefined;
+  /** How strictly heads are read, from Node 26.12 on. @default 'strict' */
+  httpValidation?: 'strict' | 'relaxed' | 'insecure' | undefined;
   /** Joins repeated headers by `, ` rather than dropping them. @default false */
   joinDuplicateHeaders?: boolean | undefined;
   /** Buffer size of request and response streams, in bytes. @default Node's */
@@ -282,7 +284,7 @@ export interface ReplayStore {
 }
 
 /** A service whose way of signing webhooks is known. */
-export type WebhookPreset = 'standard' | 'stripe' | 'github' | 'slack';
+export type WebhookPreset = 'standard' | 'svix' | 'stripe' | 'github' | 'slack' | 'zoom' | 'paddle' | 'discord' | 'shopify' | 'square' | 'twilio';
 
 /** An entry of `security.webhooks`: a path whose requests another service signs in its own way. */
 export interface WebhookConfig {
@@ -290,17 +292,19 @@ export interface WebhookConfig {
   path: string;
   /** Service that signs; `standard` is Standard Webhooks. */
   preset: WebhookPreset;
-  /** The secret as that service shows it, or several while one replaces another. */
+  /** The secret as that service shows it, of `discord` the public key; or several while one replaces another. */
   secret: string | readonly string[];
+  /** The address as the service calls it, without a query; for `square` and `twilio`, which sign it. @default none */
+  url?: string | undefined;
   /** Longest body that the path takes, in bytes, or text such as `'25mb'`; beyond it 413. @default body.limit */
   limit?: number | string | undefined;
-  /** Greatest age of a signature, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
+  /** Greatest age of a signature, in milliseconds; of a service that signs the time. @default 300000 (5 minutes), of `paddle` 5000 as in its library */
   maxAge?: number | undefined;
-  /** Greatest lead of the sender's clock, in milliseconds; not with `github`. @default 300000 (5 minutes) */
+  /** Greatest lead of the sender's clock, in milliseconds; of a service that signs the time. @default 300000 (5 minutes) */
   clockSkew?: number | undefined;
   /** Logs each check, without secrets or signatures. @default false */
   debug?: boolean | undefined;
-  /** Lets each signature through once; not with `github`, which signs no time. @default none: a signature holds until it is too old */
+  /** Lets each signature through once; of a service that signs the time. @default none: a signature holds until it is too old */
   replay?: ReplayOptions | undefined;
   /** Time for the replay store, in milliseconds; then 503. @default 5000 (5 seconds) */
   timeout?: number | undefined;

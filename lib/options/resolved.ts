@@ -85,7 +85,8 @@ export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatu
 }
 
 /** An entry of `security.webhooks`, resolved. */
-export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay' | 'limit'>>> {
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay' | 'limit' | 'url'>>> {
+  readonly url: string | undefined;
   readonly secrets: readonly string[];
   readonly limit: number | undefined;
   readonly replay: ReplayOptions | undefined;

@@ -168,10 +168,14 @@ const scope = otherwise(Object.freeze([]), listOf(scopeEntry, 'an array of route
 
 const SIGNATURE_ROUTES: Fields<Required<SignatureRoutes>> = { includeRoutes: scope, excludeRoutes: scope };
 
+/** Presets of services that sign no time. */
+const UNTIMED: ReadonlySet<string> = new Set(['github', 'shopify', 'square', 'twilio']);
+
 const WEBHOOK: Fields<Omit<ResolvedWebhook, 'secrets'> & { secret: readonly string[] }> = {
   path: routePattern,
-  preset: oneOf('standard', 'stripe', 'github', 'slack'),
+  preset: oneOf('standard', 'svix', 'stripe', 'github', 'slack', 'zoom', 'paddle', 'discord', 'shopify', 'square', 'twilio'),
   secret: secrets,
+  url: optional(matching<string>('an absolute http(s) URL without a query', (given) => typeof given === 'string' && /^https?:\/\/[^?#]+$/.test(given) && URL.canParse(given))),
   limit: optional(bytes),
   maxAge: otherwise(300_000, maxAge),
   // Standard Webhooks takes as much, and Stripe and Slack put no bound on it: their clocks are right, and the server's may be late.
@@ -187,10 +191,13 @@ const webhook: Field<ResolvedWebhook> = (given, name, warnings) => {
   // Drops warnings of short secrets: the service has made them.
   warnings.push(...found.filter((warning) => typeof warning !== 'string'));
   const timed = (['maxAge', 'clockSkew', 'replay'] as const).find((key) => isGiven(given, key));
-  if (settings.preset === 'github' && timed !== undefined) {
-    refuse(`${name}.${timed}`, `left out with preset "github", which signs no time${timed === 'replay' ? ', so that a store would have no end' : ''}`, describe((given as WebhookConfig)[timed]));
+  const { preset, url } = settings;
+  if (UNTIMED.has(preset) && timed !== undefined) {
+    refuse(`${name}.${timed}`, `left out with preset "${preset}", which signs no time${timed === 'replay' ? ', so that a store would have no end' : ''}`, describe((given as WebhookConfig)[timed]));
   }
-  return Object.freeze({ ...settings, secrets: held });
+  const signsUrl = preset === 'square' || preset === 'twilio';
+  if (signsUrl !== (url !== undefined)) refuse(`${name}.url`, signsUrl ? `the address that ${preset} calls, which it signs` : `left out with preset "${preset}", which signs no address`, describe(url));
+  return Object.freeze({ ...settings, maxAge: preset === 'paddle' && !isGiven(given, 'maxAge') ? 5000 : settings.maxAge, secrets: held });
 };
 
 const webhooks = refined(listOf(webhook, 'an array of webhooks { path, preset, secret }'), (list, name) => {

@@ -23,6 +23,7 @@ const HTTP: Fields<ResolvedServer['http']> = {
   connectionsCheckingInterval: optional(milliseconds),
   maxHeaderSize: optional(count),
   insecureHTTPParser: optional(flag),
+  httpValidation: optional(oneOf('strict', 'relaxed', 'insecure')),
   joinDuplicateHeaders: optional(flag),
   highWaterMark: optional(count),
   noDelay: optional(flag),

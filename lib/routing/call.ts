@@ -2,7 +2,11 @@ import { noteParserCallback } from '../exposure';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { forgetRefusedHead } from '../http/answer';
+import { isFetchResponse } from '../http/unsendable';
+import { late } from '../packages';
 import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
+
+const fetchResponse = late(() => require('../http/fetch-response') as typeof import('../http/fetch-response'));
 
 /** Calls of `next` that may be nested before a new stack begins. */
 export const MAX_SYNC_CALLS = 100;
@@ -22,14 +26,18 @@ export function callHandler(handle: AnyHandler, error: unknown, req: Request, re
     next(asError(thrown) ?? new Error(`a handler threw ${String(thrown)}`));
     return;
   }
-  if (typeof result === 'object' && result !== null && result !== res) followResult(result, next);
+  if (typeof result === 'object' && result !== null && result !== res) followResult(result, next, handle.length < 3 ? res : null);
 }
 
-/** Passes a rejection to `next`. */
-export function followResult(result: object, next: NextFunction): void {
-  if (!(result instanceof Promise) && typeof (result as Partial<PromiseLike<unknown>>).then !== 'function') return;
+/** Passes a rejection to `next`, and sends a Response of fetch. @param res Null for a function that takes `next`, which may have gone on. */
+export function followResult(result: object, next: NextFunction, res: Response | null): void {
+  if (!(result instanceof Promise) && typeof (result as Partial<PromiseLike<unknown>>).then !== 'function') return sendReturned(res, result, next);
   // A `then` that throws, or calls back twice, comes to one rejection.
-  Promise.resolve(result).then(undefined, (reason: unknown) => next(asError(reason) ?? new Error('Rejected promise')));
+  Promise.resolve(result).then(res === null ? undefined : (value: unknown) => sendReturned(res, value, next), (reason: unknown) => next(asError(reason) ?? new Error('Rejected promise')));
+}
+
+function sendReturned(res: Response | null, value: unknown, next: NextFunction): void {
+  if (res !== null && value !== res && isFetchResponse(value)) fetchResponse().sendReturned(res, value, next);
 }
 
 /** Returns an error given to `next`; undefined for a falsy value, `'route'` and `'router'`. */

@@ -41,6 +41,11 @@ export class HandlerTrace implements HandlerEvent {
     return this.#value;
   }
 
+  /** @internal True for a function that may go on by `next`: what it returns is not sent. */
+  get takesNext(): boolean {
+    return this.#layer.arity > 2;
+  }
+
   /** @internal */
   settle(state: 'returned' | 'resolved', value: unknown): void {
     this.#state = state;

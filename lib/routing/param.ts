@@ -56,7 +56,7 @@ function callParam({ req, res, watch }: RouterRun, handler: ParamHandler, next: 
   watch?.beforeCall();
   try {
     const result = handler(req, res, next, value as string, name);
-    if (typeof result === 'object' && result !== null && result !== res) followResult(result, next);
+    if (typeof result === 'object' && result !== null && result !== res) followResult(result, next, null);
   } catch (thrown) {
     next(asError(thrown) ?? new Error(`a handler threw ${String(thrown)}`));
   }

@@ -1,4 +1,5 @@
 import type { Request } from '../http/request';
+import { isOfSignal } from '../http/request-state';
 import type { Response } from '../http/response';
 import { admit } from './admission';
 import { callHandler, MAX_SYNC_CALLS } from './call';
@@ -52,6 +53,7 @@ export class RouteRun {
       this.#run?.watch?.left(this.#trace, error);
       this.#trace = null;
     }
+    if (error && isOfSignal(this.#req, error)) return;
     if (error === 'route') return this.#finish(undefined);
     if (error === 'router') return this.#finish(error);
     if (++this.#syncCalls > MAX_SYNC_CALLS) {

@@ -1,4 +1,5 @@
 import { HttpError } from '../errors';
+import { isOfSignal } from '../http/request-state';
 import type { Response } from '../http/response';
 import { isDisputed, pathOf } from '../target/target';
 import { admit } from './admission';
@@ -86,6 +87,7 @@ export class RouterRun extends Frame {
       (this.watch as RequestWatch).left(this.#trace, error);
       this.#trace = null;
     }
+    if (error && isOfSignal(this.req, error)) return;
     if (!this.restoreUrl()) return this.leave(error === 'router' ? undefined : asError(error));
     const failure = asError(error);
     if (error === 'router') setImmediate(RouterRun.#leaveNow, this, undefined);

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { read } from '../errors';
 import { forgetFirstAnswer } from '../http/first-answer';
 import type { Request } from '../http/request';
-import { type ErrorWatch, watches } from '../http/request-state';
+import { type ErrorWatch, isOfSignal, watches } from '../http/request-state';
 import type { Response } from '../http/response';
 import { type RpcMetadata, rpcMetadata } from '../tracing/open-telemetry';
 import { isTraced, tracing } from '../tracing/tracing';
@@ -162,7 +162,7 @@ export class RequestWatch implements ErrorWatch {
         // Resolved once: a lazy query runs at each `then`.
         const settled = Promise.resolve(result);
         settled.then((value) => this.#settled(trace, value === result ? 'returned' : 'resolved', value), () => undefined);
-        followResult(settled, next);
+        followResult(settled, next, handle.length < 3 ? res : null);
       } else {
         this.#settled(trace, 'returned', result);
       }
@@ -189,7 +189,7 @@ export class RequestWatch implements ErrorWatch {
   /** Ends the trace of a handler that has gone on, or failed. */
   left(trace: HandlerTrace, error: unknown): void {
     const failure = asError(error);
-    if (failure !== undefined) {
+    if (failure !== undefined && !isOfSignal(this.request, failure)) {
       this.#entries[0]?.watchman.failed(trace, failure);
       this.failed(failure);
     }

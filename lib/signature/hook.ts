@@ -149,7 +149,7 @@ export class SignatureHook {
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
       const { debug, hints } = this.#config;
-      const hint = hinting().hintForSignature(receivedRequest(req), debug);
+      const hint = hinting().hintForSignature(req, debug);
       // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
       this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { createServer, type CreateServerOptions, express as wayExpress } from 'waypost';
+import { strongFileTag } from './file-tag';
 import { portOf } from './running';
 import { type Answer, ask, type Question } from './wire';
 
@@ -143,7 +144,7 @@ export class ExpressOracle {
   portrait({ status, headers, bytes }: Answer): Portrait {
     const { date: _date, 'x-powered-by': _maker, ...rest } = headers;
     const mask = (text: string): string => this.#masks.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
-    const shown = Object.entries(rest).map(([name, value]) => [name, Array.isArray(value) ? value.map(mask) : mask(String(value))]);
+    const shown = Object.entries(rest).map(([name, value]) => [name, Array.isArray(value) ? value.map(mask) : mask(name === 'etag' ? strongFileTag(String(value)) : String(value))]);
     return { status, headers: Object.fromEntries(shown), body: mask(bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1')) };
   }
 

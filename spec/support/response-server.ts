@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type RequestOptions, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
+import { strongFileTag } from './file-tag';
 import { KnownFiles } from '../../lib/http/file/known-files';
 import { Response } from '../../lib/http/response';
 import { kFail, kSettings, type ResponseSettings } from '../../lib/http/response-state';
@@ -129,6 +130,7 @@ export class Parity {
     const theirs = await this.express.answer(handler, options);
     delete ours.headers.date;
     delete theirs.headers.date;
+    if (theirs.headers.etag !== undefined) theirs.headers.etag = strongFileTag(theirs.headers.etag);
     return { ours, express: theirs };
   }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../../errors';
 import { contentType as contentTypes } from '../../packages';
 import { type Charset, charsetOf } from './charset';
-import { type Deflated, isInflated, tooLarge } from './inflate';
+import { acceptedCodings, type Deflated, isInflated, tooLarge } from './inflate';
 import { parseJson } from './json';
 import { parseForm } from '../query';
 
@@ -71,7 +71,7 @@ export function parseBody(raw: Buffer, request: BodyHead, options: ParseOptions,
   if (charset === undefined || (kind === 'json' && !charset.unicode)) return done(HttpError.of('UNSUPPORTED_CHARSET', undefined, { option: 'body' }), undefined);
   if (raw.length > options.limit) return done(tooLarge(options.limit), undefined);
   if (coding === '' || coding === 'identity') return finish(raw, kind, charset, options, done);
-  if (!isInflated(coding)) return done(HttpError.of('UNSUPPORTED_ENCODING', undefined, { option: 'body' }), undefined);
+  if (!isInflated(coding)) return done(Object.assign(HttpError.of('UNSUPPORTED_ENCODING', undefined, { option: 'body' }), { headers: { 'Accept-Encoding': acceptedCodings() } }), undefined);
   options.inflater.inflate({
     raw, coding, limit: options.limit,
     isClientGone: () => request.socket?.destroyed === true,

@@ -15,6 +15,9 @@ interface Inflate {
   now(bytes: InputType, options: ZlibOptions): Buffer;
 }
 
+/** Largest window of zstd, as a power of 2: 8 MiB, which is all that a sender may use (RFC 9659 section 3). */
+const LARGEST_WINDOW = 23;
+
 const GZIP: Inflate = { later: (bytes, options, done) => zlib().gunzip(bytes, options, done), now: (bytes, options) => zlib().gunzipSync(bytes, options) };
 
 /** By `Content-Encoding`. By name when they are called, so that what has been put around Node's is called. */
@@ -23,7 +26,23 @@ const CODINGS: Readonly<Record<string, Inflate>> = {
   'x-gzip': GZIP,
   'deflate': { later: (bytes, options, done) => zlib().inflate(bytes, options, done), now: (bytes, options) => zlib().inflateSync(bytes, options) },
   'br': { later: (bytes, options, done) => zlib().brotliDecompress(bytes, options, done), now: (bytes, options) => zlib().brotliDecompressSync(bytes, options) },
+  'zstd': { later: (bytes, options, done) => zstd().zstdDecompress(bytes, bounded(options), done), now: (bytes, options) => zstd().zstdDecompressSync(bytes, bounded(options)) },
 };
+
+/** Members of node:zlib from Node 22.15 on. */
+interface Zstd {
+  readonly constants: { readonly ZSTD_d_windowLogMax: number };
+  zstdDecompress(bytes: InputType, options: object, done: (error: Error | null, bytes: Buffer) => void): void;
+  zstdDecompressSync(bytes: InputType, options: object): Buffer;
+}
+
+function zstd(): Zstd {
+  return zlib() as unknown as Zstd;
+}
+
+function bounded(options: ZlibOptions): object {
+  return { ...options, params: { [zstd().constants.ZSTD_d_windowLogMax]: LARGEST_WINDOW } };
+}
 
 /** A body to inflate. */
 export interface Deflated {
@@ -40,7 +59,16 @@ export interface Deflated {
 
 /** True for a content coding that is inflated. */
 export function isInflated(coding: string): boolean {
-  return Object.hasOwn(CODINGS, coding);
+  return Object.hasOwn(CODINGS, coding) && (coding !== 'zstd' || hasZstd());
+}
+
+function hasZstd(): boolean {
+  return typeof (zstd() as Partial<Zstd>).zstdDecompress === 'function';
+}
+
+/** Value of `Accept-Encoding` in an answer of 415: the codings that are inflated (RFC 9110 section 12.5.3). */
+export function acceptedCodings(): string {
+  return hasZstd() ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br';
 }
 
 /** Inflates a body before it returns, by the same bounds. */

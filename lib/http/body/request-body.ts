@@ -14,7 +14,10 @@ const parsing = late(() => require('./body') as typeof import('./body'));
 /** The body of a request that a route can take; undefined before its capture has ended, and once something else has been assigned. */
 export const kBody = Symbol('waypost.request.body');
 
-type Bodied = Request & { [kBody]?: RequestBody | undefined };
+/** Set on a request whose captured body a parser of the program's has parsed: which kind, and where. */
+export const kParsed = Symbol('waypost.request.parsed');
+
+type Bodied = Request & { [kBody]?: RequestBody | undefined; [kParsed]?: object | undefined };
 
 /** `req.body` while nobody has asked for it or assigned another: own, since programs pick, spread and look for it. */
 const UNREAD: PropertyDescriptor & ThisType<Bodied> = {
@@ -116,7 +119,7 @@ export class RequestBody {
 
 /** True if there is no body yet, or only an adapter's bytes. Adapters, such as one of AWS Lambda, put them there beside the stream. */
 export function isUnparsed(req: Bodied): boolean {
-  if (req[kBody] !== undefined) return false;
+  if (req[kBody] !== undefined || req[kParsed] !== undefined) return false;
   const { body } = req as { body?: unknown };
   return body === undefined || (body instanceof Uint8Array && !isBeingRead(req));
 }
@@ -124,5 +127,5 @@ export function isUnparsed(req: Bodied): boolean {
 /** True if something else has read the body, or assigned one. */
 function isTaken(req: Bodied): boolean {
   const { body } = req as { body?: unknown };
-  return isBeingRead(req) || !(body === undefined || body instanceof Uint8Array);
+  return req[kParsed] !== undefined || isBeingRead(req) || !(body === undefined || body instanceof Uint8Array);
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError } from '../../errors';
-import { type ConfiguredResponse, defaultAnswer } from '../response-state';
+import { refuseHead } from '../default-answer';
+import type { ConfiguredResponse } from '../response-state';
 
 /**
  * True for a body in transfer codings that Node does not decode: all but one
@@ -30,5 +31,5 @@ function isPlain({ httpVersionMajor, httpVersionMinor }: IncomingMessage, coding
 /** Answers 501, or 400 if `chunked` is not last (RFC 9112 section 6.3): the body's end can't be told then. Nothing behind it is carried out. */
 export function refuseCoding(request: IncomingMessage, res: ConfiguredResponse): void {
   const last = request.headers['transfer-encoding']?.split(',').at(-1);
-  defaultAnswer().refuseHead(request, res, isPlain(request, last) ? HttpError.of('UNSUPPORTED_TRANSFER_CODING') : HttpError.of('ENDLESS_BODY'));
+  refuseHead(request, res, isPlain(request, last) ? HttpError.of('UNSUPPORTED_TRANSFER_CODING') : HttpError.of('ENDLESS_BODY'));
 }

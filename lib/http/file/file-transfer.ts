@@ -1,5 +1,5 @@
 import type { ReadStream, Stats } from 'node:fs';
-import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http';
+import { type IncomingMessage, ServerResponse, validateHeaderValue } from 'node:http';
 import type { SendOptions, SendStream } from 'send';
 import { HttpError } from '../../errors';
 import { onFinished, send } from '../../packages';
@@ -10,10 +10,10 @@ import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
 import { keepFileForSigner } from '../cache-control';
 import { closeWithConnection } from '../connection';
-import { withWholeTags } from '../etag';
+import { fileTag, isRangeFresh, withWholeTags } from '../etag';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
-import { kOwn, type OwnMethods } from '../response-state';
+import { kOwn, kRecorder, type OwnMethods } from '../response-state';
 import { setImmediate } from '../../timers';
 
 /** Bytes that a stream of `node:fs` reads at once. */
@@ -23,7 +23,7 @@ const AT_ONCE = 65_536;
 const ANSWERED = new Error('Answered in the place of a file');
 
 /** A response that may be another framework's, which has not what an application's own have. */
-export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods };
+export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods; readonly [kRecorder]?: ServerResponse['write'] };
 
 /** Order to send a file: for which request, and how. */
 export interface FileOrder {
@@ -86,6 +86,8 @@ export class FileTransfer {
   start(): void {
     const { req, path: name, options, files } = this.#order;
     const file = send()(req, name, options);
+    // By RFC 9110 section 13.1.5: `send` takes a weak tag, a part of one, and an earlier date.
+    Object.assign(file, { isRangeFresh: () => isRangeFresh(req, this.#res) });
     const pipe = file.stream.bind(file);
     file.stream = (path, part) => {
       // First and last byte; the last lies beyond the file where there is nothing to send.
@@ -123,6 +125,8 @@ export class FileTransfer {
       }
       keepFileForSigner(this.#res, () => !this.#settled);
       forgetFraming(this.#res);
+      // Middleware that replaces `write` may make other bytes of the file's, such as fewer: the tag of `send` is weak.
+      if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kRecorder] ?? (this.#res[kOwn] ?? ServerResponse.prototype).write)) this.#res.setHeader('ETag', fileTag(stats));
     });
     file.pipe(this.#res);
   }

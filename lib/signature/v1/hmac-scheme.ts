@@ -1,4 +1,4 @@
-import { crypto } from '../../packages';
+import { crypto, late } from '../../packages';
 import type { SecretLookup } from '../../options/options';
 import type { ResolvedSignature } from '../../options/resolved';
 import { HmacKey, matchesAny, type Secret } from '../hmac';
@@ -7,8 +7,10 @@ import { bodySummary, type ReceivedRequest, type SignatureScheme, type Verdict }
 import { isKeyId, secretsOf } from '../secret-source';
 import { checkBody, checkHeaders, digest, isDigest, type SignatureConfig, signedUrl, type SignedRequest } from './grammar';
 
+const readings = late(() => require('../signed-reading') as typeof import('../signed-reading'));
+
 /** {@link SignatureConfig} with the secrets, and the header that names a client's own. */
-type HmacSchemeConfig = SignatureConfig & Pick<ResolvedSignature, 'secret' | 'keyIdHeaderName'>;
+type HmacSchemeConfig = SignatureConfig & Pick<ResolvedSignature, 'secret' | 'keyIdHeaderName'> & Partial<Pick<ResolvedSignature, 'debug'>>;
 
 /** A request whose head has passed, without its body. */
 interface PendingRequest extends SignedRequest {
@@ -90,7 +92,10 @@ export class HmacScheme implements SignatureScheme<PendingRequest> {
   #compare(pending: PendingRequest, body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
     const config = this.#config;
     const rejected = checkDigest(pending, body, config, keys);
-    if (rejected !== null) return rejected;
+    if (rejected !== null) {
+      if (config.debug !== true) return rejected;
+      return rejection('invalid', rejected.reason + readings().signedReading({ target: pending.target, host: undefined }, ({ target }) => checkDigest({ ...pending, target }, body, config, keys) === null));
+    }
     return { digest: pending.signature as string, expires: Number(pending.timestamp) + config.maxAge + config.clockSkew, keyId: pending.keyId };
   }
 }

@@ -40,9 +40,9 @@ export class MessageKey {
     this.algorithm = algorithmOf(this.#key, algorithm, jwk?.['alg']);
   }
 
-  verify(base: string, signature: Uint8Array): boolean {
+  verify(base: string | Uint8Array, signature: Uint8Array): boolean {
     const { algorithm } = this;
-    const data = Buffer.from(base);
+    const data = typeof base === 'string' ? Buffer.from(base) : base;
     if (algorithm !== 'hmac-sha256') return crypto().verify(HASHES[algorithm], data, this.#parameters('verify'), signature);
     const mac = this.#mac(data);
     return signature.length === mac.length && matchesAny([signature], [mac]);
@@ -60,7 +60,7 @@ export class MessageKey {
     return { ...jwk, kid: thumbprint(jwk), use: 'sig' };
   }
 
-  #mac(data: Buffer): Buffer {
+  #mac(data: Uint8Array): Buffer {
     return crypto().createHmac('sha256', this.#key).update(data).digest();
   }
 

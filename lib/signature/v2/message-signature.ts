@@ -10,11 +10,12 @@ import type { KeySource } from './key-source';
 import { ALGORITHM, type MessageSignature, parseMessageSignature } from './message-input';
 import type { MessageKey } from './message-key';
 
+const readings = late(() => require('../signed-reading') as typeof import('../signed-reading'));
 const keySources = late(() => require('./key-source') as typeof import('./key-source'));
 
 /** The members of `security.requestSignature` for this scheme. */
 export type MessageSignatureConfig = Pick<ResolvedSignature, 'secret' | 'maxAge' | 'clockSkew' | 'includeBody' | 'includeQuery' | 'covers'>
-  & Partial<Pick<ResolvedSignature, 'keys' | 'nonce' | 'tag' | 'label' | 'webBotAuth'>>;
+  & Partial<Pick<ResolvedSignature, 'keys' | 'nonce' | 'tag' | 'label' | 'webBotAuth' | 'debug'>>;
 
 /** A request whose head has passed, without its body. */
 interface PendingMessage {
@@ -96,7 +97,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
   }
 
   begin(request: ReceivedRequest, now: number): Rejection | PendingMessage | typeof UNSIGNED {
-    const { includeBody, secret, webBotAuth } = this.#config;
+    const { includeBody, secret, webBotAuth, debug } = this.#config;
     if (webBotAuth?.unsigned === 'accept' && request.headers.signature === undefined && request.headers['signature-input'] === undefined) return UNSIGNED;
     const isAtHand = this.#keys?.isListed ?? typeof secret !== 'function';
     const signature = parseMessageSignature(request.headers, this.#config);
@@ -118,7 +119,8 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
     const digests = covered ? parseContentDigest(request.headers['content-digest'] as string) : undefined;
     if (covered && digests === undefined) return rejection('invalid', 'the Content-Digest header holds no sha-256 or sha-512 of the right form');
     // The signature covers the body's digest, so it is checked before the body is read. A lookup of keys runs once, in `finish`.
-    const isVerified = includeBody && isAtHand && announcesBody(request);
+    // With `debug` the log shows what was signed first.
+    const isVerified = includeBody && isAtHand && debug !== true && announcesBody(request);
     const pending: PendingMessage = { request, signature, base: lines.base, digests, verified: undefined };
     const rejected = this.#checkTimes(signature, now);
     if (rejected !== null || !isVerified) return rejected ?? pending;
@@ -172,7 +174,18 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
     return typeof secret === 'function' ? secretsOf(secret, keyId as string) : secret;
   }
 
-  #compare({ base, signature }: PendingMessage, found: Found): Rejection | Verified {
+  /** Compares, and with `debug` says what would match. */
+  #compare(pending: PendingMessage, found: Found): Rejection | Verified {
+    const verified = this.#match(pending, found);
+    if (!isRejection(verified) || this.#config.debug !== true || found.length === 0) return verified;
+    const { request, signature: { components, text } } = pending;
+    return rejection('invalid', verified.reason + readings().signedReading({ target: request.target, host: request.headers.host }, ({ target, host }) => {
+      const lines = signatureBase({ ...request, target, headers: { ...request.headers, host } }, components, text);
+      return 'base' in lines && !isRejection(this.#match({ ...pending, base: lines.base }, found));
+    }));
+  }
+
+  #match({ base, signature }: PendingMessage, found: Found): Rejection | Verified {
     if (this.#keys !== undefined) return verifiedBy(found as readonly MessageKey[], base, signature);
     const isKnown = found.length > 0;
     const macs = (isKnown ? found as readonly Secret[] : this.#decoy).map((secret) => messageMac(secret, base));
