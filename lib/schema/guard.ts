@@ -3,18 +3,27 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { HttpError } from '../errors';
 import { assign } from '../http/assignable';
 import { hasBody, kRawBody } from '../http/body/capture';
+import { kBody, type RequestBody } from '../http/body/request-body';
 import { type Contract, type Contracted, kContract } from './contracted';
 import type { ResponseSchemas, Schema } from './route-options';
 import { describeIssues, PARTS, pathOfIssue, type RequestPart, ValidationError, type ValidationIssue } from './validation-error';
 
 /** A request of waypost or of Express. */
-export type CheckedRequest = IncomingMessage & Partial<Record<RequestPart, unknown>> & { readonly [kRawBody]?: Buffer | undefined };
+export type CheckedRequest = IncomingMessage & Partial<Record<RequestPart, unknown>> & { readonly [kRawBody]?: Buffer | undefined; readonly [kBody]?: RequestBody | undefined };
 
 /** A response of waypost or of Express. */
 export type CheckedResponse = ServerResponse & Partial<Record<typeof WRITERS[number], unknown>>;
 
 type Next = (error?: unknown) => void;
 type Result = StandardSchemaV1.Result<unknown>;
+
+/** A part of a request, and how its schema checks it. */
+interface Check {
+  readonly part: RequestPart;
+  readonly standard: StandardSchemaV1.Props;
+}
+
+const NO_ISSUES: readonly StandardSchemaV1.Issue[] = [];
 
 /** Middleware that checks a request, and has its answer checked. */
 export interface Guard extends Contracted {
@@ -24,18 +33,17 @@ export interface Guard extends Contracted {
 /** Makes the function that holds requests, and their answers, to a contract. */
 export function guardOf(contract: Contract): Guard {
   const { body, response, errorStatus } = contract;
-  const checks = PARTS.flatMap((part) => {
+  const checks = PARTS.flatMap((part): Check[] => {
     const schema = contract[part];
     return schema ? [{ part, standard: schema['~standard'] }] : [];
   });
   const conclude = (req: CheckedRequest, res: CheckedResponse, next: Next, results: readonly Result[]): unknown => {
-    const issues: ValidationIssue[] = [];
-    results.forEach((result, index) => {
-      const { part } = checks[index] as { part: RequestPart };
-      for (const issue of result.issues ?? []) issues.push({ in: part, path: pathOfIssue(issue), message: issue.message });
-    });
-    if (issues.length > 0) return new ValidationError(issues, errorStatus);
-    results.forEach((result, index) => replace(req, (checks[index] as { part: RequestPart }).part, (result as StandardSchemaV1.SuccessResult<unknown>).value));
+    let issues: ValidationIssue[] | undefined;
+    for (let index = 0; index < checks.length; index++) {
+      for (const issue of (results[index] as Result).issues ?? NO_ISSUES) (issues ??= []).push({ in: (checks[index] as Check).part, path: pathOfIssue(issue), message: issue.message });
+    }
+    if (issues !== undefined) return new ValidationError(issues, errorStatus);
+    for (let index = 0; index < checks.length; index++) replace(req, (checks[index] as Check).part, (results[index] as StandardSchemaV1.SuccessResult<unknown>).value);
     if (response !== undefined) checkAnswer(res, response, next);
     return undefined;
   };
@@ -73,8 +81,11 @@ function schemaFailed(cause: unknown): HttpError {
 }
 
 function replace(req: CheckedRequest, part: RequestPart, value: unknown): void {
-  if (part === 'body') req.body = value;
-  else if (part === 'params') req.params = { ...req.params as object, ...value as object };
+  if (part === 'body') {
+    if (req[kBody] === undefined) req.body = value;
+    else req[kBody].replace(value);
+  }
+  if (part === 'params') req.params = { ...req.params as object, ...value as object };
   // Express has a getter without a setter there.
   else if (part === 'query') assign(req, 'query', value);
 }
