@@ -2,6 +2,7 @@ import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
+import { kOwn } from '../http/response-state';
 import { lightMyRequest } from '../packages';
 import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
 
@@ -190,6 +191,9 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
       return (Object.getPrototypeOf(res) as ServerResponse).end.apply(res, given);
     },
   });
+  // Nothing of the program's has replaced them.
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
+  Object.defineProperty(res, kOwn, { value: { write: res.write, end: res.end } });
   // An `error` listener on the response would change error handling, so the library's moves.
   for (const listener of res.listeners('error')) {
     res.removeAllListeners('error');
