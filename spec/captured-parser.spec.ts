@@ -4,7 +4,7 @@ import * as nodeZlib from 'node:zlib';
 import bodyParser from 'body-parser';
 import theirs from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { type Application, createServer, express, type Handler } from 'waypost';
+import { type Application, createServer, type ErrorRequestHandler, express, type Handler } from 'waypost';
 import { LogRecorder, portOf, Running } from './support/running';
 import { ask, head, post, Wire } from './support/wire';
 
@@ -87,6 +87,14 @@ describe.each(MAKERS)('%s: behind a parser', (name, make) => {
     const port = await start((app) => app.use(json({ verify: (req, _res, bytes, encoding) => Object.assign(req, { seen: `${String(req instanceof Object.getPrototypeOf(Object.getPrototypeOf(app.request)).constructor)} ${bytes.toString()} ${encoding}` }) }))
       .post('/', (req, res) => res.json((req as unknown as { seen: string }).seen)));
     expect((await post(port, '/', '{"a":1}')).json).toBe('true {"a":1} utf-8');
+  });
+
+  test('a length that middleware has changed is held to, as in Express', async () => {
+    const port = await start((app) => app.use((req, _res, next) => {
+      req.headers['content-length'] = '20';
+      next();
+    }).use(json()).post('/', (req, res) => res.json(req.body)).use(((error: { type?: string }, _req, res, _next) => res.json(error.type)) as ErrorRequestHandler));
+    expect((await post(port, '/', '{"a":1}')).json).toBe('request.size.invalid');
   });
 
   test('bodies of other types are left unread, of any length', async () => {

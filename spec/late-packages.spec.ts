@@ -76,6 +76,13 @@ const USES: [string, string, string[]][] = [
   ['a time limit for handlers', 'waypost.createServer({ logging: { level: \'silent\' }, server: { handlerTimeout: 1000 } });', ['late/handler-timeout']],
   ['xJson', 'await answer((app) => app.get(\'/\', (_req, res) => res.xJson(1)));', ['late/serializer', 'late/xjson-stream']],
   ['a stream', 'await answer((app) => app.get(\'/\', (_req, res) => res.stream(require(\'node:stream\').Readable.from([\'a\']))));', ['late/streamed-body']],
+  ['events', 'await answer((app) => app.get(\'/\', (_req, res) => res.events((async function* () { yield 1; })())));', ['late/event-stream']],
+  ['a signal', 'await answer((app) => app.get(\'/\', (req, res) => res.json(req.signal.aborted)));', ['late/request-signal']],
+  ['a fetch handler', 'await answer((app) => app.mount(\'/\', () => new Response(\'a\')));', ['late/fetch-handler', 'late/fetch-response']],
+  ['a Response that is returned', 'await answer((app) => app.get(\'/\', () => new Response(\'a\')));', ['late/fetch-response']],
+  ['app.fetch', 'await waypost.createServer({ logging: { level: \'silent\' } }).fetch(new Request(\'http://a/\'));', ['late/fetch-exchange']],
+  ['a body behind a parser', 'await answer((app) => app.use(waypost.json()));', ['body-parser', 'late/captured-parser']],
+  ['precompressed files', 'waypost.static(\'.\', { precompressed: [\'br\'] });', ['late/precompressed', 'late/served-directory']],
 ];
 
 test.each(USES)('%s loads what it needs', async (_name, program, expected) => {

@@ -34,17 +34,16 @@ export class CapturedParser {
   /** @param make A factory of body-parser's. @param type Type that it parses by default. */
   constructor(kind: string, make: (options: BodyParserOptions) => Handler, given: BodyParserOptions | undefined, defaultType: string) {
     // eslint-disable-next-line @typescript-eslint/unbound-method -- body-parser calls it without its options, too
-    const { limit, inflate, verify, ...options } = given ?? {};
-    const type = options.type || defaultType;
+    const { limit, inflate, type: own, verify } = given ?? {};
+    const type = own || defaultType;
     this.#kind = kind;
     this.#isOfType = typeof type === 'function' ? type : (req) => typeIs()(req, type as string[]);
-    this.#isNamed = Boolean(options.type) && typeof type !== 'function' && ![type].flat().some((each) => each.includes('*'));
+    this.#isNamed = Boolean(own) && typeof type !== 'function' && ![type].flat().some((each) => each.includes('*'));
     this.#limit = bytesOf(limit);
     this.#inflates = inflate !== false;
-    this.#parse = make({
-      ...options, limit, inflate, type: () => true,
-      verify: typeof verify === 'function' ? (req, res, body, encoding) => verify(req instanceof BodyCopy ? req.request : req, res, body, encoding) : verify,
-    });
+    const verifyReal: BodyParserOptions['verify'] = typeof verify === 'function' ? (req, res, body, encoding) => verify(req instanceof BodyCopy ? req.request : req, res, body, encoding) : verify;
+    // The others as they are given: they may be inherited, or getters of a class.
+    this.#parse = make(new Proxy({}, { get: (_, name) => (name === 'type' ? () => true : name === 'verify' ? verifyReal : (given as Record<PropertyKey, unknown> | undefined)?.[name]) }));
   }
 
   /** The name by which body-parser's middleware is known. */
@@ -60,14 +59,17 @@ export class CapturedParser {
       giveOwnBody(req);
       return next();
     }
-    if (isLeft) return this.#parseCopy(Buffer.from(req.body as string), req, res, next);
+    if (isLeft) {
+      const bytes = Buffer.from(req.body as string);
+      return this.#parseCopy(bytes, { ...req.headers, 'content-length': String(bytes.length) }, req, res, next);
+    }
     // An object of the program's that inherits from a request, or has its members.
     if (!Object.hasOwn(req, '_readableState') || req[kCaptured] === 'consumed') return this.#read(req, res, next);
     // An application with a lower limit has left all on the stream.
     if (req[kCaptured] === 'tooLarge' && !isBeingRead(req)) req[kCaptured] = undefined;
     startCapture(req, this.#captureLimit(req), (_, outcome) => {
       const bytes = req[kRawBody];
-      if (outcome === 'complete' && bytes !== undefined) this.#parseCopy(bytes, req, res, next);
+      if (outcome === 'complete' && bytes !== undefined) this.#parseCopy(bytes, req.headers, req, res, next);
       else if (outcome === 'aborted') next(abortedError(req));
       else this.#read(req, res, next);
     });
@@ -88,13 +90,13 @@ export class CapturedParser {
     this.#parse(req, res as never, next);
   }
 
-  #parseCopy(bytes: Buffer, req: ParsedRequest, res: ServerResponse, next: NextFunction): void {
-    const { 'content-encoding': coding, ...headers } = req.headers;
+  #parseCopy(bytes: Buffer, received: IncomingMessage['headers'], req: ParsedRequest, res: ServerResponse, next: NextFunction): void {
+    const { 'content-encoding': coding, ...headers } = received;
     // Within bounds, and a window that body-parser does not know of.
-    if (coding?.toLowerCase() !== 'zstd' || !isInflated('zstd') || !this.#inflates) return this.#parseInflated(bytes, req.headers, req, res, next);
+    if (coding?.toLowerCase() !== 'zstd' || !isInflated('zstd') || !this.#inflates) return this.#parseInflated(bytes, received, req, res, next);
     this.#inflater.inflate({
       raw: bytes, coding: 'zstd', limit: this.#limit, isClientGone: () => req.destroyed,
-      done: (error, inflated) => (error === null ? this.#parseInflated(inflated, headers, req, res, next) : next(error)),
+      done: (error, inflated) => (error === null ? this.#parseInflated(inflated, { ...headers, 'content-length': String(inflated.length) }, req, res, next) : next(error)),
     });
   }
 
@@ -120,7 +122,7 @@ class BodyCopy extends EventEmitter {
   constructor(request: IncomingMessage, bytes: Buffer, headers: IncomingMessage['headers']) {
     super();
     this.request = request;
-    this.headers = { ...headers, 'content-length': String(bytes.length) };
+    this.headers = headers;
     this.#bytes = bytes;
   }
 
