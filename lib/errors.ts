@@ -46,6 +46,7 @@ export interface ProblemDetails {
   type: string;
   /** The reason phrase of the status. */
   title: string;
+  /** Status of the answer. */
   status: number;
   /** The failure, as far as a client may know. */
   detail?: string;

@@ -26,7 +26,7 @@ import type { DescribedApplication, OpenApiDocument, OpenApiOptions } from '../o
 import { isPaths, type Path, type Paths } from '../routing/given-path';
 import { type AnyLayer, kMounted, type Mounted } from '../routing/layer';
 import { LayerIndex } from '../routing/layer-index';
-import { listRegistered, describeRoutes, type RouteDescription } from '../routing/listing';
+import type { RouteDescription } from '../routing/listing';
 import type { PathParams } from '../routing/params-type';
 import type { Route } from '../routing/route';
 import { addRoute, type IRouter, readUse, Router } from '../routing/router';
@@ -99,6 +99,7 @@ export interface Application extends IRouter {
 
 const
   injection = late(() => require('./inject') as typeof import('./inject')),
+  listing = late(() => require('../routing/listing') as typeof import('../routing/listing')),
   warnings = late(() => require('./registration-warnings') as typeof import('./registration-warnings')),
   fetchExchange = late(() => require('./fetch-exchange') as typeof import('./fetch-exchange')),
   fetchHandlers = late(() => require('./fetch-handler') as typeof import('./fetch-handler')),
@@ -278,7 +279,7 @@ export class Application extends ConfiguredApplication {
 
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
-    return describeRoutes(listRegistered(this[kMounted], this[kRules]));
+    return listing().describeRoutes(listing().listRegistered(this[kMounted], this[kRules]));
   }
 
   /**
@@ -434,7 +435,7 @@ function announce(outermost: Application): void {
   for (const [app, at] of announced) {
     const where = app === outermost ? '' : `In the application mounted at ${at || '/'}: `;
     const { hooks, logger, options } = app[kParts];
-    const registered = listRegistered(app[kMounted], app[kRules]);
+    const registered = listing().listRegistered(app[kMounted], app[kRules]);
     if (logger.writes('warn')) for (const warning of warnings().registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
     for (const { layer, path } of registered) {
       // A router calls it itself.
@@ -447,7 +448,7 @@ function announce(outermost: Application): void {
 /** An application, and those that are mounted in it, with their places. */
 function describeApplications(app: Application, outer: DescribedApplication['outer']): DescribedApplication[] {
   const { hooks, options } = app[kParts];
-  const registered = listRegistered(app[kMounted], app[kRules]);
+  const registered = listing().listRegistered(app[kMounted], app[kRules]);
   const application: DescribedApplication = { registered, options, hooks, outer };
   return [application, ...registered.flatMap(({ layer, patterns }) => {
     const mounted = mountedApplication(layer.origin) ?? layer.origin;

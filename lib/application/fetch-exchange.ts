@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { addHeaderLines, attach, detach, dropUnread, endBody } from '../http/node/injected-message';
+import { addHeaderLines, attach, detach, dropUnread, endBody, leaveUnframed } from '../http/node/injected-message';
 import { InjectedSocket } from './inject';
 
 /** Caller of `app.fetch`, as far as it is known. */
@@ -35,8 +35,7 @@ export function answerFetch(request: globalThis.Request, { listener, Request, Re
     if (body !== null && !headers.has('content-length') && !headers.has('transfer-encoding')) lines.push('transfer-encoding', 'chunked');
     addHeaderLines(req, lines);
     const res = new Response(req);
-    // The body goes out as it is: nothing has to tell its end.
-    Object.assign(res, { shouldKeepAlive: false, useChunkedEncodingByDefault: false });
+    leaveUnframed(res);
     attach(res, socket as unknown as Socket);
     res.on('finish', () => {
       socket.finish();

@@ -5,6 +5,7 @@ import { types } from 'node:util';
 import { giveOwnBody } from '../http/adoption';
 import { type BodyStream, isBeingRead, kCaptured, kRawBody, startCapture } from '../http/body/capture';
 import { acceptedCodings, Inflater, isInflated } from '../http/body/inflate';
+import { isOwnStream } from '../http/node/buffered-body';
 import { kBody, kParsed } from '../http/body/request-body';
 import type { Request } from '../http/request';
 import { onFinished, typeIs } from '../packages';
@@ -64,7 +65,7 @@ export class CapturedParser {
       return this.#parseCopy(bytes, { ...req.headers, 'content-length': String(bytes.length) }, req, res, next);
     }
     // An object of the program's that inherits from a request, or has its members.
-    if (!Object.hasOwn(req, '_readableState') || req[kCaptured] === 'consumed') return this.#read(req, res, next);
+    if (!isOwnStream(req) || req[kCaptured] === 'consumed') return this.#read(req, res, next);
     // An application with a lower limit has left all on the stream.
     if (req[kCaptured] === 'tooLarge' && !isBeingRead(req)) req[kCaptured] = undefined;
     startCapture(req, this.#captureLimit(req), (_, outcome) => {

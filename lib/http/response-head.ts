@@ -1,12 +1,14 @@
 import { type OutgoingHttpHeader, ServerResponse } from 'node:http';
 import { basename, extname } from 'node:path';
 import { inspect } from 'node:util';
-import { contentDisposition, encodeUrl, vary } from '../packages';
-import { type CookieOptions, formatClearedCookie, formatCookie } from './cookie';
+import { contentDisposition, encodeUrl, late, vary } from '../packages';
+import type { CookieOptions } from './cookie';
 import { isAscii, learnName, setKnown } from './node/header-fields';
 import { completeType, typeOf } from './media-type';
 import { kLatin1 } from './response-state';
 import type { Unchecked } from './unchecked';
+
+const cookies = late(() => require('./cookie') as typeof import('./cookie'));
 
 /** A header field's value as `res.set` takes it. */
 export type HeaderValue = string | number | boolean | readonly (string | number)[];
@@ -109,12 +111,12 @@ export class ResponseHead extends ServerResponse {
    * @throws TypeError for what no cookie can hold; Error when `signed` has no secret.
    */
   cookie(name: string, value: unknown, options?: CookieOptions): this {
-    return this.append('Set-Cookie', formatCookie(name, value, options ?? {}, cookieSecret(this)));
+    return this.append('Set-Cookie', cookies().formatCookie(name, value, options ?? {}, cookieSecret(this)));
   }
 
   /** Has the browser forget a cookie; `path` and `domain` must be those it was set with. */
   clearCookie(name: string, options?: CookieOptions): this {
-    return this.append('Set-Cookie', formatClearedCookie(name, options ?? {}, cookieSecret(this)));
+    return this.append('Set-Cookie', cookies().formatClearedCookie(name, options ?? {}, cookieSecret(this)));
   }
 
   override setHeader(name: string, value: number | string | readonly string[]): this {

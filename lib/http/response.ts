@@ -17,9 +17,7 @@ import type { TransferEnd } from './file/file-transfer';
 import type { SendFileCallback, SendFileOptions } from './file/file-options';
 import { answersFirst } from './first-answer';
 import type { HostApplication, RenderCallback } from './host-application';
-import { callbackName, callScript } from './jsonp';
 import { acceptedOf, asUtf8, BINARY_TYPE, essenceOf, HTML_TYPE, JSON_TYPE, notAcceptable } from './media-type';
-import { sendRedirect } from './redirect';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
@@ -31,7 +29,9 @@ const
   eventStream = late(() => require('./event-stream') as typeof import('./event-stream')),
   fetchResponse = late(() => require('./fetch-response') as typeof import('./fetch-response')),
   fileOptions = late(() => require('./file/file-options') as typeof import('./file/file-options')),
+  padding = late(() => require('./jsonp') as typeof import('./jsonp')),
   namedFile = late(() => require('./file/named-file') as typeof import('./file/named-file')),
+  redirection = late(() => require('./redirect') as typeof import('./redirect')),
   streamedBody = late(() => require('./streamed-body') as typeof import('./streamed-body')),
   views = late(() => require('./views') as typeof import('./views'));
 
@@ -152,7 +152,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   /** Answers as {@link json}, wrapped in a call if the query asks for one (JSONP). The parameter is `callback`, or the setting `jsonp callback name`. */
   jsonp(data?: ResBody): this {
-    const name = (this.req as IncomingMessage | undefined) && callbackName(this.req, settingsOf(this).jsonpCallback ?? 'callback');
+    const name = (this.req as IncomingMessage | undefined) && padding().callbackName(this.req, settingsOf(this).jsonpCallback ?? 'callback');
     if (name === undefined) {
       if (typeSet(this) === undefined) this.setHeader('X-Content-Type-Options', 'nosniff');
       // As in Express, middleware that replaced `json` is not asked.
@@ -169,7 +169,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     }
     this.setHeader('X-Content-Type-Options', 'nosniff');
     this.setHeader('Content-Type', 'text/javascript; charset=utf-8');
-    return this.send(callScript(name, text ?? ''));
+    return this.send(padding().callScript(name, text ?? ''));
   }
 
   /**
@@ -218,7 +218,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   redirect(url: string | URL): void;
   redirect(status: number, url: string | URL): void;
   redirect(first: number | string | URL, second?: string | URL): void {
-    sendRedirect(this, arguments.length < 2 ? [first] : [first, second]);
+    redirection().sendRedirect(this, arguments.length < 2 ? [first] : [first, second]);
   }
 
   /**

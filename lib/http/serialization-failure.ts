@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
 import { type ErrorBody, LONGEST_SHOWN } from '../errors';
 import type { FormattedError } from './error-format';
 import { sendOwn } from './own-answer';
@@ -31,7 +32,7 @@ export function sendFailure(res: ServerResponse, error: unknown, report: Failure
 
 /** Message of anything thrown. */
 export function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_SHOWN);
+  return (error instanceof Error ? error.message : typeof error === 'string' ? error : inspect(error)).slice(0, LONGEST_SHOWN);
 }
 
 /** The stack of an error, where it has one that can be read. */

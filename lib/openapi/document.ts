@@ -11,21 +11,42 @@ import { type PathTemplate, samplePath, templateOf } from './path-template';
 /** Options of `app.openapi`. */
 export interface OpenApiOptions {
   /** Name and version of the interface, and what else OpenAPI's Info object has. */
-  info: { title: string; version: string; [field: string]: unknown };
+  info: {
+    /** Name of the interface. */
+    title: string;
+    /** Version of the interface. */
+    version: string;
+    [field: string]: unknown;
+  };
   /** Addresses that it is served at. @default none: the address of the document itself */
-  servers?: readonly { url: string; description?: string; [field: string]: unknown }[] | undefined;
+  servers?: readonly {
+    /** Address, absolute or relative to the document's own. */
+    url: string;
+    /** Purpose of the address. */
+    description?: string;
+    [field: string]: unknown;
+  }[] | undefined;
   /** Makes JSON Schema for a library without Standard JSON Schema, such as valibot. @default none: such schemas are left empty, with a warning */
   toJsonSchema?: SchemaConverter | undefined;
 }
 
 /** An OpenAPI 3.1 document. */
 export interface OpenApiDocument {
+  /** Version of OpenAPI. */
   openapi: '3.1.1';
+  /** As given. */
   info: OpenApiOptions['info'];
+  /** As given. */
   servers?: OpenApiOptions['servers'];
   /** Operations by path and method. */
   paths: Record<string, Record<string, Record<string, unknown>>>;
-  components: { schemas: Record<string, Record<string, unknown>>; securitySchemes: Record<string, object> };
+  /** Objects that operations refer to. */
+  components: {
+    /** Schemas by name. */
+    schemas: Record<string, Record<string, unknown>>;
+    /** Signatures and webhooks by name. */
+    securitySchemes: Record<string, object>;
+  };
 }
 
 /** An application whose routes are described, and its place in others. */

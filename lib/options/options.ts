@@ -259,6 +259,7 @@ export type SignatureKey = KeyObject | string | JsonWebKey | NamedKey;
 
 /** A key with what it does not say itself. */
 export interface NamedKey {
+  /** A KeyObject, text in PEM, or a JWK. */
   key: KeyObject | string | JsonWebKey;
   /** The `keyid` of its signatures. @default `kid` of a JWK, else none: the key is tried for every signature */
   id?: string | undefined;

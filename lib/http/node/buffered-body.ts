@@ -44,3 +44,8 @@ export function bufferedOf(request: IncomingMessage): unknown[] | undefined {
 export function hasEnd(request: IncomingMessage): boolean {
   return stateTells ? endIsIn(request) : request.complete;
 }
+
+/** False for an object that inherits from a stream, or has only its members. */
+export function isOwnStream(request: IncomingMessage): boolean {
+  return Object.hasOwn(request, '_readableState');
+}

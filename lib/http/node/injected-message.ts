@@ -27,6 +27,11 @@ export function attach(res: ServerResponse, socket: Socket): void {
   res.assignSocket(socket);
 }
 
+/** Has nothing in a response tell the end of its body: it goes out as it is. */
+export function leaveUnframed(res: ServerResponse): void {
+  Object.assign(res, { shouldKeepAlive: false, useChunkedEncodingByDefault: false });
+}
+
 /** Detaches a finished response from its socket, as a server does; it closes a turn later. */
 export function detach(res: ServerResponse, socket: Socket): void {
   res.detachSocket(socket);
