@@ -46,9 +46,5 @@ export function placeIn(stack: unknown): string | undefined {
 function pathOf(file: string): string {
   if (!file.startsWith('file:')) return file;
   const [, url = file, position = ''] = /^(.*?)((?::\d+){2})$/.exec(file) ?? [];
-  try {
-    return fileURLToPath(url) + position;
-  } catch {
-    return file;
-  }
+  return fileURLToPath(url) + position;
 }

@@ -1,20 +1,20 @@
 /// <reference types="node" />
 import {
-  Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-  Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, EventOptions, EventSource, EventStream, Express, FailureEvent,
-  FallbackListener, FetchFunction, FetchHandler, FetchInfo, FileCoding, ForeignHandler,
+  AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent, Errback,
+  ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler, EventOptions,
+  EventSource, EventStream, FetchFunction, FetchHandler, FetchInfo, FileCoding,
   FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
-  InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
-  LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
-  NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
+  InjectOptions, InjectResponse, JsonParserOptions, KeyAnswer, KeyLookup, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
+  LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
+  NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
   RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-  RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
-  RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
-  SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSentEvent, ServerSettings, SignRequestOptions,
-  SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
-  TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
+  RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, ResponseSigningOptions, Route,
+  RouteConfig, RouteDescription, RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry,
+  SecretAnswer, SecretLookup, SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions, SignatureAlgorithm,
+  SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
+  UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
   WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
-  static as staticFiles, text, urlencoded,
+  static as staticFiles, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
 } from '../dist/index';
 
 /**
@@ -31,21 +31,21 @@ declare function waypost(options?: CreateServerOptions): Application;
 /** All that the package exports by name hangs on it too, as on Express's function. */
 declare namespace waypost {
   export {
-    Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
-    Errback, ErrorBody, ErrorCode, ErrorHandler, ErrorRequestHandler, EventOptions, EventSource, EventStream, Express, FailureEvent,
-    FallbackListener, FetchFunction, FetchHandler, FetchInfo, FileCoding, ForeignHandler,
+    AnswerMembers, Application, BodyEvent, BodyOptions, BodyParserOptions, CloseOptions, CookieOptions, CreateServerOptions, ERRORS, EndEvent,
+    Errback, ErrorBody, ErrorCode, ErrorFormat, ErrorHandler, ErrorRequestHandler, Express, FailureEvent, FallbackListener, ForeignHandler,
+    EventOptions, EventSource, EventStream, FetchFunction, FetchHandler, FetchInfo, FileCoding,
     FormatHandler, Handler, HandlerEvent, Handlers, HeaderValue, HostApplication, HttpError, HttpServerOptions, HttpsOptions, IRouter,
-    InjectOptions, InjectResponse, JsonParserOptions, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
-    LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MixedHandlers, MountListener, NextFunction,
-    NodeServer, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, RedisReplayClient, RedisReplayStore,
+    InjectOptions, InjectResponse, JsonParserOptions, KeyAnswer, KeyLookup, KnownSettings, LineLevel, ListenOptions, Locals, LogLevel, Logger,
+    LoggingOptions, MatchedRoute, MemoryReplayStore, MemoryReplayStoreOptions, MessageAlgorithm, MixedHandlers, MountListener, NamedKey, NextFunction,
+    NodeServer, OpenApiDocument, OpenApiOptions, ParamHandler, Params, ParsedQuery, Path, PathParams, Paths, Presumed, ProblemDetails, RedisReplayClient, RedisReplayStore,
     RedisReplayStoreOptions, RefusalEvent, RenderCallback, RenderableView, ReplayOptions, ReplayStore, Request, RequestEvent,
-    RequestHandler, RequestIdOptions, RequestParamHandler, RequestSignatureConfig, Response, Route, RouteConfig, RouteDescription,
-    RouteEvent, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup,
-    SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSentEvent, ServerSettings, SignRequestOptions,
-    SignatureAlgorithm, SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions,
-    TrustProxy, Unchecked, UncheckedTypes, UpgradeListener, UrlencodedParserOptions, Use, Verb, ViewClass, ViewEngine, ViewOptions,
+    RequestHandler, RequestIdOptions, RequestParamHandler, RequestPart, RequestSchemas, RequestSignatureConfig, Response, ResponseSchemas, ResponseSigningOptions, Route,
+    RouteConfig, RouteDescription, RouteEvent, RouteOptions, RouteVerb, Router, RouterConstructor, RouterOptions, RoutingOptions, Schema, ScopeEntry,
+    SecretAnswer, SecretLookup, SecurityOptions, Send, SendFileCallback, SendFileOptions, ServerSettings, SignRequestOptions, SignatureAlgorithm,
+    SignatureRoutes, SignedFetchOptions, StartCallback, StaticOptions, StreamSource, TextParserOptions, TrustProxy, Unchecked, UncheckedTypes,
+    UpgradeListener, UrlencodedParserOptions, Use, ValidationError, ValidationIssue, Validator, Verb, ViewClass, ViewEngine, ViewOptions,
     WebhookConfig, WebhookPreset, XJsonOptions, XJsonResponseHandler, createServer, express, json, raw, signRequest, signedFetch,
-    staticFiles as static, text, urlencoded,
+    staticFiles as static, text, urlencoded, validate, SignatureKey, SignatureKeys, WebBotAuthOptions, signatureDirectory, ServerSentEvent,
   };
 }
 

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { types } from 'node:util';
 
 /**
@@ -12,6 +12,7 @@ export const ERRORS = {
   ENDLESS_BODY: { status: 400, message: 'The transfer coding of the request does not tell where its body ends' },
   MALFORMED_PATH: { status: 400, message: 'The request path holds malformed percent-encoding' },
   MALFORMED_BODY: { status: 400, message: 'The request body could not be parsed' },
+  INVALID_REQUEST: { status: 400, message: 'The request is not as its route asks' },
   FORBIDDEN_KEY: { status: 400, message: 'The request body holds a forbidden key' },
   NOT_ACCEPTABLE: { status: 406, message: 'The response cannot be had in a type that the request accepts' },
   BODY_TOO_LARGE: { status: 413, message: 'The request body is larger than the limit' },
@@ -19,6 +20,9 @@ export const ERRORS = {
   TOO_MANY_CONTAINERS: { status: 413, message: 'The JSON of the request body holds too many arrays and objects' },
   UNSUPPORTED_ENCODING: { status: 415, message: 'The content encoding of the request body is not supported' },
   UNSUPPORTED_CHARSET: { status: 415, message: 'The charset of the request body is not supported' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The Content-Type of the request body is not supported' },
+  SCHEMA_FAILED: { status: 500, message: 'A schema has failed' },
+  INVALID_RESPONSE: { status: 500, message: 'The response is not as its schema says' },
   UNSUPPORTED_TRANSFER_CODING: { status: 501, message: 'The transfer coding of the request body is not supported' },
   CLIENT_GONE: { status: 499, message: 'The client has gone before the response was whole' },
   HANDLER_TIMEOUT: { status: 503, message: 'No handler has answered in time' },
@@ -36,12 +40,41 @@ export interface ErrorBody {
   message: string;
 }
 
+/** The body of an error answer as RFC 9457 has it. */
+export interface ProblemDetails {
+  /** URI that names the kind of problem. */
+  type: string;
+  /** The reason phrase of the status. */
+  title: string;
+  status: number;
+  /** The failure, as far as a client may know. */
+  detail?: string;
+  /** Id of the request, where requests have one. */
+  instance?: string;
+  /** Members of the error's own, such as `errors` of a ValidationError. */
+  [member: string]: unknown;
+}
+
+/**
+ * Form of default error answers: problem details, or a function that is given
+ * them and returns the body to send. `error` is undefined where the client may not read of it.
+ */
+export type ErrorFormat = 'problem' | ((problem: ProblemDetails, req: IncomingMessage, error: unknown) => object);
+
 /** The limit that a request went beyond, for the log; a client is not told. */
 export interface Exceeded {
   /** The limit, in the unit of its option. */
   readonly limit?: number;
   /** The option that sets it, or that leaves what was refused to the program. */
   readonly option?: string;
+}
+
+/** Fields that an error adds to its default answer, where its message is shown. */
+export interface AnswerMembers {
+  /** URI that names the kind of problem, in answers of `errors: 'problem'` (RFC 9457 section 3.1.1). @default 'about:blank' */
+  readonly type?: string;
+  /** Fields of its own, beside those that every answer has. @default none */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -62,13 +95,17 @@ export class HttpError extends Error {
   declare readonly limit?: number;
   /** The option that sets it. */
   declare readonly option?: string;
+  /** URI that names the kind of problem. */
+  declare readonly type?: string;
+  /** Fields of its own in the default answer. */
+  declare readonly members?: Readonly<Record<string, unknown>>;
 
   /**
    * @param status HTTP status, 400 to 599.
    * @param code A short upper-case name for programs to test.
    * @param message The failure; shown to the client when `status` is below 500, as `expose` says then.
    */
-  constructor(status: number, code: string, message: string, options?: ErrorOptions & Exceeded) {
+  constructor(status: number, code: string, message: string, options?: ErrorOptions & Exceeded & AnswerMembers) {
     super(message, options);
     this.name = 'HttpError';
     this.status = status;
@@ -77,6 +114,8 @@ export class HttpError extends Error {
     this.expose = status < 500;
     if (options?.limit !== undefined) this.limit = options.limit;
     if (options?.option !== undefined) this.option = options.option;
+    if (options?.type !== undefined) this.type = options.type;
+    if (options?.members !== undefined) this.members = options.members;
   }
 
   /** Makes the error of that code from the table. */
@@ -131,7 +170,8 @@ export const LONGEST_SHOWN = 65_536;
  * @param development True to show its stack.
  */
 export function errorBody(error: unknown, status: number, shown: boolean, development: boolean): ErrorBody & { stack?: string } {
-  const body: ErrorBody & { stack?: string } = { error: statusText(status), message: statusText(status) };
+  const members = shown && error instanceof HttpError ? error.members : undefined;
+  const body: ErrorBody & { stack?: string } = { ...members, error: statusText(status), message: statusText(status) };
   if (!shown) return body;
   const fields = typeof error === 'object' && error !== null ? error : { message: error };
   const message = read(fields, 'message');

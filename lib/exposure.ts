@@ -16,16 +16,13 @@ const LONGEST_PARSED = 102_400;
 
 /** Marks an error that {@link isFromParserCallback} tells, as it is raised: error middleware may give it another status, or take its body away. */
 export function noteParserCallback(error: unknown): void {
-  if (read(error, 'expose') === true && isFromParserCallback(error)) hide(error);
+  if (read(error, 'expose') === true && isFromParserCallback(error)) hide(error as object);
 }
 
 /** Marks an error so that a client reads its status alone. */
-export function hide(error: unknown): void {
-  try {
-    Object.defineProperty(error, kUnshown, { value: true, configurable: true });
-  } catch {
-    // An error that can't be extended is told by its look, while that stays.
-  }
+export function hide(error: object): void {
+  // One that can't be extended is told by its look, while that stays.
+  Reflect.defineProperty(error, kUnshown, { value: true, configurable: true });
 }
 
 /**

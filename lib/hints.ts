@@ -37,6 +37,11 @@ function hintForCall(error: unknown): string | undefined {
 const OF_UNDEFINED = /^Cannot (?:read|set) properties of undefined \((?:reading|setting) '(.*)'\)$/s;
 const TAKEN_OUT = /^Cannot destructure (?:property '[^']*' of )?'(?:\w+\.)?(\w+)' as it is undefined\.$/;
 
+/** V8's other messages about undefined. */
+const ABOUT_UNDEFINED = /^(?:[\w.]+ is not iterable|undefined is not iterable .*|Cannot convert undefined or null to object|Cannot use 'in' operator to search for .* in undefined)$/s;
+/** A member of a request in the line that has raised one. */
+const MEMBER = /\breq(?:uest)?\.(\w+)\s*(?:[)\];,]|$)/;
+
 /** Matches the end of a line up to V8's position, less the member's name. */
 const HOLDER = /(?<![\w$])([\w$]+)\s*(?:[?!]?\.|\[[^\]]*|:\s*\{[^{}]*)?$/;
 
@@ -53,7 +58,8 @@ const SET_BY: Readonly<Record<string, string>> = {
 export function hintForMember(error: unknown, request: IncomingMessage): string | undefined {
   const message = read(error, 'message');
   if (read(error, 'name') !== 'TypeError' || typeof message !== 'string' || message.length > LONGEST) return undefined;
-  const member = TAKEN_OUT.exec(message)?.[1] ?? holderOf(OF_UNDEFINED.exec(message)?.[1], placeIn(read(error, 'stack')));
+  const place = placeIn(read(error, 'stack'));
+  const member = TAKEN_OUT.exec(message)?.[1] ?? holderOf(OF_UNDEFINED.exec(message)?.[1], place) ?? (ABOUT_UNDEFINED.test(message) ? MEMBER.exec(textBefore(place, Infinity))?.[1] : undefined);
   if (member === undefined || read(request, member) !== undefined) return undefined;
   const instead = member === 'body' ? parserFor(request) : Object.hasOwn(SET_BY, member) ? SET_BY[member] : undefined;
   return instead && `req.${member} is undefined: ${instead}`;
@@ -65,11 +71,11 @@ function holderOf(name: string | undefined, place: string | undefined): string |
   return HOLDER.exec(text.endsWith(`.${name}`) ? text.slice(0, -name.length) : text)?.[1];
 }
 
-/** The text of a line up to a place in it; empty where the file is not to be had. */
-function textBefore(place: string | undefined): string {
+/** The text of a line up to a place in it, or to another column; empty where the file is not to be had. */
+function textBefore(place: string | undefined, end?: number): string {
   const [, file = '', line, column] = /^(.*):(\d+):(\d+)$/.exec(place ?? '') ?? [];
   try {
-    return readFileSync(file, 'utf8').split('\n', Number(line)).at(-1)?.slice(0, Number(column) - 1) ?? '';
+    return readFileSync(file, 'utf8').split('\n', Number(line)).at(-1)?.slice(0, end ?? Number(column) - 1) ?? '';
   } catch {
     return '';
   }
@@ -145,25 +151,15 @@ export function hintForListening(error: unknown): Hint {
 interface RefusedRequest {
   readonly method: string;
   readonly headers: IncomingMessage['headers'];
-  readonly target: string;
+  /** The target as the application reads it that checks. */
+  readonly url: string;
 }
 
 /** Advice for a request whose signature was refused. @param debug Whether the log shows what was compared. */
-export function hintForSignature({ method, headers, target }: RefusedRequest, debug: boolean): Hint {
+export function hintForSignature({ method, headers, url }: RefusedRequest, debug: boolean): Hint {
   if (method === 'OPTIONS' && headers['access-control-request-method'] !== undefined) {
-    const path = JSON.stringify(target.replace(/[?#].*/s, '').slice(0, LONGEST));
-    return { hint: `a browser's CORS preflight can't be signed: put { path: ${path}, methods: ['OPTIONS'] } into security.routeConfig.requestSignature.excludeRoutes` };
+    const path = /^(?:\/[\w.~-]+)+(?=\/?(?:\?|$))/.exec(url.slice(0, LONGEST))?.[0] ?? '/**';
+    return { hint: `a browser's CORS preflight can't be signed: put { path: ${JSON.stringify(path)}, methods: ['OPTIONS'] } into security.routeConfig.requestSignature.excludeRoutes` };
   }
   return debug ? {} : { hint: 'the option debug: true, beside secret, logs what the server has taken for signed' };
-}
-
-/** Methods of Node's server that a promise of it lacks. */
-const OF_SERVERS = ['address', 'close', 'on', 'once'] as const;
-
-/** Lets a promise of a server throw advice where its methods are called. */
-export function hintingPromise<T>(promise: Promise<T>): Promise<T> {
-  return Object.defineProperties(promise, Object.fromEntries(OF_SERVERS.map((name) => [name, {
-    value: (): never => { throw new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`); },
-    writable: true, configurable: true,
-  }])));
 }

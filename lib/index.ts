@@ -2,7 +2,7 @@ import type { Router as RouterClass } from './routing/router';
 import { Router as RouterFunction } from './routing/router-constructor';
 
 export { createServer, type Application, type CloseOptions, type MountListener } from './application/application';
-export { HttpError, ERRORS, type ErrorBody, type ErrorCode } from './errors';
+export { HttpError, ERRORS, type AnswerMembers, type ErrorBody, type ErrorCode, type ErrorFormat, type ProblemDetails } from './errors';
 export { json, raw, text, urlencoded, type BodyParserOptions, type JsonParserOptions, type TextParserOptions, type UrlencodedParserOptions } from './express/body-parsers';
 export { express } from './express/express';
 export type { Errback, ErrorRequestHandler, Express, Locals, RequestHandler, RequestParamHandler, Send } from './express/express-types';
@@ -26,9 +26,9 @@ export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './log/logger';
 export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing/tracing';
 export type {
-  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, LoggingOptions, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig,
-  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureRoutes,
-  TrustProxy, WebhookConfig, WebhookPreset,
+  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, KeyAnswer, KeyLookup, LoggingOptions, MessageAlgorithm, NamedKey, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig, ResponseSigningOptions,
+  RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureKey, SignatureKeys, SignatureRoutes,
+  TrustProxy, WebBotAuthOptions, WebhookConfig, WebhookPreset,
 } from './options/options';
 export type { ErrorHandler, FallbackListener, ForeignHandler, Handler, Handlers, MixedHandlers, NextFunction } from './routing/handler';
 export type { PathParams } from './routing/params-type';
@@ -41,11 +41,15 @@ export type { Params } from './routing/patterns/params';
 export type { Route } from './routing/route';
 export type { RouterConstructor } from './routing/router-constructor';
 export type { RouterOptions } from './routing/rules';
+export type { OpenApiDocument, OpenApiOptions } from './openapi/document';
+export type { RequestSchemas, ResponseSchemas, RouteOptions, Schema } from './schema/route-options';
+export { validate, type Validator } from './schema/validate';
+export { ValidationError, type RequestPart, type ValidationIssue } from './schema/validation-error';
 export type { NodeServer } from './application/server';
 export { MemoryReplayStore, type MemoryReplayStoreOptions } from './signature/replay/memory-replay-store';
 export { RedisReplayStore, type RedisReplayClient, type RedisReplayStoreOptions } from './signature/replay/redis-replay-store';
 export type { KnownSettings } from './application/settings';
-export { signedFetch, signRequest } from './signature/signing';
+export { signatureDirectory, signedFetch, signRequest } from './signature/signing';
 export type { SignRequestOptions } from './signature/sign-options';
 export type { SignedFetchOptions } from './signature/signed-fetch';
 export { XJsonResponseHandler } from './http/xjson-response';

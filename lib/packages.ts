@@ -3,6 +3,7 @@
  * Together they take longer to load than a server takes to start.
  */
 /* eslint-disable @typescript-eslint/no-require-imports -- an import would load them at once */
+import type { ServerResponse } from 'node:http';
 
 /** Makes a value when it is first asked for, and keeps it. A file that is required by it alone becomes one of its own in dist. */
 export function late<T>(load: () => T): () => T {
@@ -25,6 +26,7 @@ export const
   lightMyRequest = late(() => require('light-my-request') as typeof import('light-my-request')),
   mimeTypes = late(() => require('mime-types') as typeof import('mime-types')),
   onFinished = late(() => require('on-finished') as typeof import('on-finished')),
+  onHeaders = late(() => require('on-headers') as (res: ServerResponse, listener: (this: ServerResponse) => void) => void),
   parseurl = late(() => require('parseurl') as (req: { url: string }) => { readonly pathname: string | null }),
   pino = late(() => require('pino') as typeof import('pino')),
   proxyAddr = late(() => require('proxy-addr') as typeof import('proxy-addr')),
@@ -36,6 +38,9 @@ export const
   structuredHeaders = late(() => require('structured-headers') as typeof import('structured-headers')),
   typeIs = late(() => require('type-is') as typeof import('type-is')),
   vary = late(() => require('vary') as typeof import('vary'));
+
+/** @internal */
+export const hinting = late(() => require('./hints') as typeof import('./hints'));
 
 /** @internal -- so that no declaration names a package whose types a user would have to add */
 export const

@@ -47,6 +47,8 @@ describe('createServer and express', () => {
     'a pfx': { server: { https: { pfx: 'bytes' } } },
     'version 1': signed({ version: 1, algorithm: 'sha512', replay: { store } }),
     'version 2': signed({ version: 2, replay: { store } }),
+    'signed responses': { security: { signResponses: { key: '-----BEGIN PRIVATE KEY-----' } } },
+    'Web Bot Auth': { security: { requestSignature: { version: 2, webBotAuth: { agents: ['https://agent.example'] } } } },
     'a secret for each client': signed({ secret: () => SECRET }),
     'a secret for each client, version 2': signed({ secret: () => SECRET, version: 2 }),
   };
@@ -67,13 +69,13 @@ describe('createServer and express', () => {
   });
 
   test('that was each of them, but for what has to be given', () => {
-    expect(names.filter((name) => !tried.has(name))).toEqual(['security.requestSignature.secret', 'security.requestSignature.replay.store']);
+    expect(names.filter((name) => !tried.has(name))).toEqual(['security.requestSignature.webBotAuth.agents', 'security.requestSignature.replay.store', 'security.signResponses.key']);
   });
 
   test.each(['standard', 'stripe', 'github', 'slack'])('a webhook of %s', (preset) => {
     const base = { path: '/hook', preset, secret: 'whsec_AQIDBAUG' };
     const shown = (webhook: Options): string => inspect(resolveOptions({ security: { webhooks: [webhook] } }, {}), { depth: 9 });
-    const free = table('options', 'WebhookConfig').map((name) => name.replace(/\..*/, '')).filter((name) => !(name in base));
+    const free = table('webhooks', 'WebhookConfig').map((name) => name.replace(/\..*/, '')).filter((name) => !(name in base));
     expect(free.length).toBeGreaterThan(4);
     for (const name of free) expect([name, shown({ ...base, [name]: undefined })]).toEqual([name, shown(base)]);
   });

@@ -101,6 +101,14 @@ describe('upgrade', () => {
     }
   });
 
+  test('not in HTTP/1.0, which has no upgrades (RFC 9110 section 7.8), from Node 24.9 on', async () => {
+    const app = createServer({ logging: { level: 'silent' } });
+    app.get('/chat', (_req, res) => res.end('plain'));
+    app.on('upgrade', switching);
+    const port = await running.start(app);
+    expect(await answerTo(port, asking('websocket').replace('HTTP/1.1', 'HTTP/1.0'))).toBe(mayRefuse ? 'plain' : 'switched');
+  });
+
   test('goes by server.shouldUpgradeCallback', async () => {
     const app = createServer({ logging: { level: 'silent' }, server: { shouldUpgradeCallback: ({ url }) => url === '/chat' } });
     app.on('upgrade', switching);

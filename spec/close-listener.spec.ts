@@ -1,6 +1,6 @@
 import { createServer as createHttpServer } from 'node:http';
 import { join } from 'node:path';
-import { type Application, createServer, express } from 'waypost';
+import { type Application, createServer, express, type Response } from 'waypost';
 import { ChildProgram, FROM_LIB, ROOT } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { ask, Wire, head } from './support/wire';
@@ -141,5 +141,52 @@ describe("app.on('close')", () => {
       });
       app.start(0, '127.0.0.1').then(() => process.kill(process.pid, 'SIGTERM'));`;
     expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, signal: null, output: 'closed the database;' });
+  });
+});
+
+describe("app.on('drain')", () => {
+  test('is called by close at once, and an event stream that is ended there holds nobody', async () => {
+    const { app, log } = recorded();
+    const open = new Set<Response>();
+    app.get('/events', (_req, res) => {
+      open.add(res.type('text/event-stream'));
+      res.write('data: 1\n\n');
+    });
+    const order: string[] = [];
+    app.on('drain', () => {
+      order.push(`drain ${app.server?.listening}`);
+      for (const res of open) res.end('data: last\n\n');
+    });
+    app.on('close', () => { order.push('close'); });
+    const wire = await Wire.open(await running.start(app));
+    wire.write(head('GET /events'));
+    await wire.until('data: 1');
+    const closed = app.close({ timeout: NEVER });
+    expect(order).toEqual(['drain true']);
+    await Promise.all([closed, wire.end]);
+    expect(order).toEqual(['drain true', 'close']);
+    expect(wire.text).toMatch(/data: last\n\n\r\n0\r\n\r\n$/);
+    expect(log.messages('warn')).toEqual([]);
+  });
+
+  test('is called once for each end, also of an application that never listened by itself', async () => {
+    const { app } = recorded();
+    let times = 0;
+    app.on('drain', () => { times++; });
+    await Promise.all([app.close(), app.close()]);
+    expect(times).toBe(1);
+    await running.start(app);
+    await app.close();
+    await app.close();
+    expect(times).toBe(2);
+  });
+
+  test('a listener that throws is logged, and keeps nothing from its end', async () => {
+    const { app, log } = recorded();
+    app.on('drain', () => { throw new Error('no'); });
+    await running.start(app);
+    await app.close();
+    expect(log.messages('error')).toEqual(['A listener of "drain" failed']);
+    expect(log.messages('info').at(-1)).toBe('The server has stopped');
   });
 });

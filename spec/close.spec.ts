@@ -1,3 +1,4 @@
+import { createHook } from 'node:async_hooks';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent } from 'node:http';
@@ -282,14 +283,15 @@ describe('the timeout', () => {
   test('is 10 seconds by default', async () => {
     const slow = new Slow();
     await slow.asked();
-    const timer = jest.spyOn(global, 'setTimeout');
+    const delays: unknown[] = [];
+    const timers = createHook({ init: (_id, type, _trigger, resource) => { if (type === 'Timeout') delays.push((resource as { _idleTimeout?: unknown })._idleTimeout); } }).enable();
     try {
       const closed = slow.app.close();
-      expect(timer.mock.calls.map(([, delay]) => delay)).toContain(10_000);
+      expect(delays).toContain(10_000);
       slow.finish();
       await closed;
     } finally {
-      timer.mockRestore();
+      timers.disable();
     }
   });
 });

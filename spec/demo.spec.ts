@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { signedFetch } from 'waypost';
 import { ChildProgram, ENVIRONMENT, ROOT } from './support/child-program';
 import { isInstalled, runInNode, runLine, words } from './support/curl-line';
 import { type Answer, ask, post, type Question, Wire } from './support/wire';
@@ -380,6 +381,23 @@ describe('the reader of lines', () => {
 });
 
 describe('the short programs', () => {
+  it('orders.mjs takes what is signed and as its schemas ask, and describes itself', async () => {
+    const { port } = await serve('orders.mjs');
+    const url = `http://127.0.0.1:${port}/shops/north/orders`;
+    const send = signedFetch({ secret: SECRET });
+    const order = (body: object): Promise<Response> => send(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+    const taken = await order({ item: 'rope', quantity: 2, more: 1 });
+    expect([taken.status, taken.headers.get('location'), await taken.json()]).toEqual([201, '/shops/north/orders/1', { id: 1, shop: 'north', item: 'rope', quantity: 2 }]);
+    const refused = await order({ item: '', quantity: '2' });
+    expect([refused.status, refused.headers.get('content-type'), await refused.json()]).toEqual([400, 'application/problem+json', expect.objectContaining({ errors: [expect.objectContaining({ path: ['item'] }), expect.objectContaining({ path: ['quantity'] })] })]);
+    expect(await (await send(`${url}?limit=1`)).json()).toHaveLength(1);
+    expect((await send(`${url}/9`)).status).toBe(404);
+    expect((await fetch(url)).status).toBe(401);
+    const { json: document } = await ask(port, '/openapi.json');
+    expect(Object.keys((document as { paths: object }).paths)).toEqual(['/shops/{shop}/orders', '/shops/{shop}/orders/{id}']);
+    expect((await ask(port, '/')).status).toBe(200);
+  });
+
   it('hello.mjs greets', async () => {
     const { port } = await serve('hello.mjs');
     expect((await ask(port, '/hello/ada')).json).toEqual({ hello: 'ada' });

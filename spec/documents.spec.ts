@@ -8,8 +8,8 @@ const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith(
 describe('README', () => {
   const readme = read('README.md');
 
-  test('is at most 15 KB', () => {
-    expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(15 * 1024);
+  test('is at most 8 KB', () => {
+    expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(8 * 1024);
   });
 
   test('leads nowhere but to what the package holds', () => {
@@ -64,6 +64,6 @@ describe.each(PAGES)('docs/%s', (page) => {
   });
 
   test('names no commit', () => {
-    expect(text.match(/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,12}\b/g) ?? []).toEqual([]);
+    expect(text.match(/\b(?!ed25519\b)(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,12}\b/g) ?? []).toEqual([]);
   });
 });

@@ -37,8 +37,10 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'a digest': parseContentDigest,
   'a target': (text) => [pathOf(text), queryOf(text), guardedPart(text)],
   'a target that is signed': (text) => checkHeaders({ method: 'GET', target: text, signature: 'a'.repeat(64), timestamp: '1'.repeat(13) }, VERIFY, 0),
-  'a webhook of Standard Webhooks': (text) => WEBHOOK_FORMATS.standard.read(text, { 'webhook-id': 'a', 'webhook-timestamp': '1234567890' }),
-  'a webhook of Stripe': (text) => WEBHOOK_FORMATS.stripe.read(text, {}),
+  'a webhook of Standard Webhooks': (text) => WEBHOOK_FORMATS.standard.read(text, { headers: { 'webhook-id': 'a', 'webhook-timestamp': '1234567890' }, urls: [] }),
+  'a webhook of Stripe': (text) => WEBHOOK_FORMATS.stripe.read(text, { headers: {}, urls: [] }),
+  'a webhook of Paddle': (text) => WEBHOOK_FORMATS.paddle.read(text, { headers: {}, urls: [] }),
+  'a form of Twilio': (text) => WEBHOOK_FORMATS.twilio.content?.(Buffer.from(text), { headers: { 'content-type': 'application/x-www-form-urlencoded' }, urls: ['https://a/'] }),
 };
 
 describe.each(Object.entries(readers))('%s', (_, read) => {

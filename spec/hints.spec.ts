@@ -88,6 +88,10 @@ describe('a member of the request that is undefined', () => {
   test.each([
     ['res.send(req.cookies.session);', 'req.cookies is undefined: put app.use(cookieParser()), of the package cookie-parser, above it'],
     ['const { id } = req.session; res.send(id);', 'req.session is undefined: put app.use(session({ … })), of the package express-session, above it'],
+    ['res.send(Object.keys(req.cookies));', 'req.cookies is undefined: put app.use(cookieParser())'],
+    ['for (const file of req.files) res.send(file);', 'req.files is undefined: put upload.array(name)'],
+    ['const [first] = req.files; res.send(first);', 'req.files is undefined: put upload.array(name)'],
+    ["res.send(String('a' in req.session));", 'req.session is undefined: put app.use(session({ … }))'],
     ['res.send(req.file.path);', 'req.file is undefined: put upload.single(name), of the package multer, before it; the request must be multipart'],
   ])('%s', async (text, said) => {
     const { log, port } = await logged((app) => app.get('/', inFile(text)));
@@ -101,6 +105,8 @@ describe('a member of the request that is undefined', () => {
     'req.body = {}; res.send(req.body.name.first);',
     "throw new TypeError('Cannot read properties of undefined (reading 1)');",
     "throw new Error('any other');",
+    'const other = undefined; res.send(Object.keys(other));',
+    "throw new TypeError('undefined: ' + req.file);",
   ])('nothing is said of %s', async (text) => {
     const { log, port } = await logged((app) => app.get('/', (req, _res, next) => { req.body = 1; next(); }, inFile(text)));
     expect((await ask(port, '/')).status).toBe(500);
@@ -208,6 +214,14 @@ describe('a request that the signature check refuses', () => {
       security: { requestSignature, routeConfig: { requestSignature: { excludeRoutes: [{ path: '/orders/7', methods: ['OPTIONS'] }] } } },
     });
     expect((await ask(excluded.port, '/orders/7?x=1', preflight)).status).toBe(204);
+  });
+
+  test.each([['/orders/7', '/orders/7'], ['/a(b)', '/**'], ['/a%20b', '/**'], ['//orders', '/**']])('where it is a preflight of %s beneath a mount path: %s', async (target, path) => {
+    const log = new LogRecorder();
+    const inner = createServer({ env: 'development', logging: { logger: log }, security: { requestSignature } });
+    const { port } = await logged((app) => app.use('/api', inner));
+    await ask(port, `/api${target}`, { method: 'OPTIONS', headers: { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' } });
+    expect(hints(log)).toEqual([expect.stringContaining(`{ path: ${JSON.stringify(path)}, methods: ['OPTIONS'] }`)]);
   });
 });
 

@@ -269,8 +269,8 @@ describe('the grammar of the two headers', () => {
 
   test('refuses for its own reason what would also be a wrong signature', () => {
     expect(reasonOf(over(`("@method" "@path" "@query" "@path")${time}${nonce}`))).toMatch(/@path is covered twice/);
-    expect(reasonOf(over(`${list.slice(0, -1)} "x-a";sf)${time}${nonce}`))).toMatch(/x-a has parameters/);
-    expect(reasonOf(over(`${list}${time}${nonce};tag="app"`))).toMatch(/the parameter tag is none of/);
+    expect(reasonOf(over(`${list.slice(0, -1)} "x-a";tr)${time}${nonce}`))).toMatch(/the component x-a is of the trailers/);
+    expect(reasonOf(over(`${list}${time}${nonce};tag="app"`))).toMatch(/no signature with no tag/);
     expect(reasonOf(over(`${list.slice(0, -1)} "@status")${time}${nonce}`))).toMatch(/@status is none that this request has/);
   });
 

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import fc from 'fast-check';
 import { createSigner, createVerifier, httpbis } from 'http-message-signatures';
 import { contentDigest } from '../lib/signature/v2/content-digest';
 import { messageMac, signatureBase } from '../lib/signature/v2/message-base';
 import { signMessage } from '../lib/signature/v2/message-sign';
-import { failureOf, NONCE, NOW, schemeOf, SECRET, signed } from './support/signed-message';
+import { signRequest } from '../lib/signature/sign';
+import { MessageSignatureScheme } from '../lib/signature/v2/message-signature';
+import { config, failureOf, NONCE, NOW, reasonOf, schemeOf, SECRET, signed } from './support/signed-message';
 
 const ORIGIN = 'https://example.com';
 
@@ -51,6 +53,27 @@ describe('http-message-signatures', () => {
       expect(failureOf({ ...received, target: `${target}x` })).toBe('invalid');
       expect(failureOf({ ...received, body: Buffer.from('another') })).toBe('invalid');
     }), { numRuns: 300 });
+  });
+
+  const newPair = generateKeyPairSync as unknown as (type: string, options: object) => { publicKey: KeyObject; privateKey: KeyObject };
+  test.each([
+    ['ed25519', newPair('ed25519', {})], ['ecdsa-p256-sha256', newPair('ec', { namedCurve: 'P-256' })], ['ecdsa-p384-sha384', newPair('ec', { namedCurve: 'P-384' })],
+    ['rsa-pss-sha512', newPair('rsa', { modulusLength: 2048 })], ['rsa-v1_5-sha256', newPair('rsa', { modulusLength: 2048 })],
+  ] as const)('agrees on %s, in both directions, with its default parameters and with parts that are read', async (algorithm, { publicKey, privateKey }) => {
+    const url = `${ORIGIN}/a/b?b=1&c=x%20y`;
+    const headers: Record<string, string> = { 'host': 'example.com', 'x-a': 'b=1,   c', 'content-type': 'text/plain', 'content-digest': contentDigest('body') };
+    const covers = ['x-a;sf', 'x-a;key="b"', 'x-a;bs', '@target-uri', '@authority', '@scheme', '@query-param;name="c"'];
+    const scheme = new MessageSignatureScheme({ ...config, secret: [], keys: { key: publicKey, id: 'k', algorithm }, nonce: 'optional', covers });
+    // Their signature: created, expires, keyid and alg, and no nonce.
+    const theirs = await httpbis.signMessage({ key: createSigner(privateKey, algorithm, 'k'), fields: ['@method', '@target-uri', '@authority', '@scheme', 'content-digest', 'content-type', ...covers.filter((name) => name.includes(';'))], paramValues: { created: new Date(NOW) } }, { method: 'POST', url, headers });
+    const received = { method: 'POST', target: '/a/b?b=1&c=x%20y', body: Buffer.from('body'), headers: lowerCased(theirs.headers as Record<string, string>), client: { protocol: 'https' } };
+    expect(reasonOf(received, scheme)).toBe('');
+    expect(failureOf({ ...received, target: '/a/b?b=1&c=x%20z' }, scheme)).toBe('invalid');
+    const { 'content-digest': _, ...given } = headers;
+    const ours = signRequest({ version: 2, key: privateKey, algorithm, keyId: 'k', method: 'POST', url, body: 'body', headers: given, covers });
+    const keyLookup = async () => ({ algs: [algorithm], verify: createVerifier(publicKey, algorithm) });
+    expect(await httpbis.verifyMessage({ keyLookup }, { method: 'POST', url, headers: { ...given, ...ours } })).toBe(true);
+    expect(await httpbis.verifyMessage({ keyLookup }, { method: 'PUT', url, headers: { ...given, ...ours } })).toBe(false);
   });
 
   test('has a base of its own for what it is given, and it is this one', async () => {

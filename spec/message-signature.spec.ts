@@ -208,7 +208,8 @@ describe('the check of a message signature', () => {
     expect(reasonOf(covering(['@method', '@query']))).toMatch(/@path is not covered/);
     expect(reasonOf(covering(['@method', '@path']))).toMatch(/@query is not covered/);
     expect(reasonOf(covering([]))).toMatch(/@method is not covered/);
-    expect(reasonOf(covering(['@request-target', '@method']))).toMatch(/@path is not covered/);
+    expect(failureOf(covering(['@request-target', '@method']))).toBeUndefined();
+    expect(failureOf({ ...covering(['@request-target', '@method']), target: '/a?b=2' })).toBe('invalid');
     expect(failureOf(covering(['@query', '@path', '@method']))).toBeUndefined();
     const queryless = schemeOf({ includeQuery: false });
     expect(failureOf(covering(['@method', '@path']), queryless)).toBeUndefined();

@@ -138,7 +138,7 @@ describe('static answers as express.static does', () => {
 describe('express', () => {
   test('has on it what hangs on Express\'s', () => {
     const { express } = waypost;
-    expect(Object.keys(express).sort()).toEqual(['Route', 'Router', 'application', 'json', 'raw', 'request', 'response', 'static', 'text', 'urlencoded']);
+    expect(Object.keys(express).sort()).toEqual(['Route', 'Router', 'application', 'json', 'raw', 'request', 'response', 'static', 'text', 'urlencoded', 'validate']);
     expect([express.json, express.urlencoded, express.text, express.raw, express.static, express.Router]).toEqual([waypost.json, waypost.urlencoded, waypost.text, waypost.raw, waypost.static, waypost.Router]);
   });
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { signedFetch } from '../lib/index';
 import { fences, read, ROOT } from './support/document';
 
-const README = read('README.md');
-const [, section = ''] = README.split('\n## A signed, typed, tested route\n');
+const page = read('docs/getting-started.md');
+const [, section = ''] = page.split('\n## A signed, typed, tested route\n');
 const text = section.split('\n## ')[0] ?? '';
 
 /** The files of the section: each is named in the line before its block. */
@@ -28,7 +28,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** One of README's commands, without npm between. */
+/** One of the commands, without npm between. */
 function command(text: string): string[] {
   const [program = '', ...rest] = text.split(' ');
   return program === 'npx' ? [join(ROOT, 'node_modules/.bin', rest.shift() ?? ''), ...rest] : rest;
@@ -38,7 +38,7 @@ function run(text: string): string {
   return execFileSync(process.execPath, command(text), { cwd: folder, encoding: 'utf8', env: { PATH: process.env['PATH'] } });
 }
 
-test("README's files compile under strict, their tests pass, and the server answers who signs", async () => {
+test("the files of getting started compile under strict, their tests pass, and the server answers who signs", async () => {
   expect([...files.keys()]).toEqual(['app.ts', 'app.test.ts', 'server.ts']);
   const [compile = '', check = '', serve = ''] = commands.at(-1) ?? [];
   expect(compile).toContain('npx tsc');

@@ -43,7 +43,7 @@ describe('defaults', () => {
       server: {
         host: undefined, port: 3000, pipelining: 8, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
       },
-      security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [] },
+      security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [], signResponses: undefined },
       warnings: [],
     });
   });
@@ -51,13 +51,14 @@ describe('defaults', () => {
   test('of a request signature', () => {
     expect(typed({ security: { requestSignature: { secret: SECRET } } }).security).toEqual({
       requestSignature: {
-        secret: [SECRET], keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
+        secret: [SECRET], keys: undefined, nonce: 'required', tag: undefined, label: undefined, webBotAuth: undefined, keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
         clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept', covers: [],
         timeout: 5000,
       },
       includeRoutes: [],
       excludeRoutes: [],
       webhooks: [],
+      signResponses: undefined,
     });
   });
 
@@ -229,7 +230,7 @@ describe('version 2 of the signature', () => {
 
   test.each(['@method', '@path', '@query', '@status', 'a b', '', 'Content-Digest', 'signature', 'Signature-Input', 5, null])('can\'t be asked to cover %p', (name) => {
     expect(messageOf(signed({ version: 2, covers: ['X-A', name] }))).toMatch(
-      /^security\.requestSignature\.covers\[1\] must be the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority" or "@request-target", got /,
+      /^security\.requestSignature\.covers\[1\] must be the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority", "@scheme", "@target-uri", "@request-target" or "@query-param;name=…", got /,
     );
   });
 
@@ -281,7 +282,7 @@ describe('webhooks', () => {
 
   test.each([
     [{ path: 'hooks' }, /webhooks\[0\]\.path must be a route pattern/],
-    [{ preset: 'paypal' }, /webhooks\[0\]\.preset must be one of "standard", "stripe", "github", "slack", got "paypal"/],
+    [{ preset: 'paypal' }, /webhooks\[0\]\.preset must be one of "standard", "svix", "stripe", "github", "slack", "zoom", "paddle", "discord", "shopify", "square", "twilio", got "paypal"/],
     [{ secret: '' }, /webhooks\[0\]\.secret must be a non-empty string/],
     [{ secrets: 'x' }, /did you mean "security\.webhooks\[0\]\.secret"/],
     [{ preset: 'github', maxAge: 5 }, /maxAge must be left out with preset "github", which signs no time/],

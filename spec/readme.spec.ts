@@ -39,7 +39,7 @@ describe('the programs', () => {
     try {
       for (const exchange of exchanges) {
         const answer = await run.send(exchange);
-        expect(`${exchange.text}: ${answer.status}`).toBe(`${exchange.text}: ${exchange.status}`);
+        if (exchange.status !== undefined) expect(`${exchange.text}: ${answer.status}`).toBe(`${exchange.text}: ${exchange.status}`);
         if (exchange.answerBody !== undefined) expect(answer.body).toBe(exchange.answerBody);
         expectHeaders(exchange, answer.headers);
       }
@@ -149,6 +149,7 @@ function literalOf(text: string): unknown {
 }
 
 describe('the table of errors', () => {
+  const raised = (): string[] => [...new Set([...libraryText().matchAll(/(?:HttpError\.of\(|super\(status, )'(\w+)'/g)].map(([, code]) => code ?? ''))].sort();
   const declared = Object.entries(waypost.ERRORS).map(([code, { status, message }]) => [code, String(status), message]);
 
   test('is that of lib/errors.ts', () => {
@@ -156,12 +157,11 @@ describe('the table of errors', () => {
   });
 
   test.each(declared)('%s is raised somewhere', (code) => {
-    expect(libraryText()).toContain(`HttpError.of('${code}'`);
+    expect(raised()).toContain(code);
   });
 
   test('holds every code that the library raises', () => {
-    const raised = new Set([...libraryText().matchAll(/HttpError\.of\('(\w+)'/g)].map(([, code]) => code));
-    expect([...raised].sort()).toEqual(Object.keys(waypost.ERRORS).sort());
+    expect(raised()).toEqual(Object.keys(waypost.ERRORS).sort());
   });
 });
 
@@ -192,8 +192,8 @@ describe('the table of dependencies', () => {
 describe('the public names', () => {
   test('are these values', () => {
     expect(Object.keys(waypost).sort()).toEqual([
-      'ERRORS', 'HttpError', 'MemoryReplayStore', 'RedisReplayStore', 'Request', 'Response', 'Router', 'XJsonResponseHandler', 'createServer', 'express',
-      'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
+      'ERRORS', 'HttpError', 'MemoryReplayStore', 'RedisReplayStore', 'Request', 'Response', 'Router', 'ValidationError', 'XJsonResponseHandler',
+      'createServer', 'express', 'json', 'raw', 'signRequest', 'signatureDirectory', 'signedFetch', 'static', 'text', 'urlencoded', 'validate',
     ]);
   });
 
@@ -208,21 +208,22 @@ describe('the public names', () => {
       return exported === true && name !== undefined ? [name.text] : [];
     });
     expect([...new Set(names)].sort()).toEqual([
-      'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions', 'ERRORS', 'EndEvent',
-      'Errback', 'ErrorBody', 'ErrorCode', 'ErrorHandler', 'ErrorRequestHandler', 'EventOptions', 'EventSource', 'EventStream', 'Express', 'FailureEvent',
-      'FallbackListener', 'FetchFunction', 'FetchHandler', 'FetchInfo', 'FileCoding', 'ForeignHandler',
+      'AnswerMembers', 'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions',
+      'ERRORS', 'EndEvent', 'Errback', 'ErrorBody', 'ErrorCode', 'ErrorFormat', 'ErrorHandler', 'ErrorRequestHandler', 'EventOptions', 'EventSource',
+      'EventStream', 'Express', 'FailureEvent', 'FallbackListener', 'FetchFunction', 'FetchHandler', 'FetchInfo', 'FileCoding', 'ForeignHandler',
       'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
-      'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
-      'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MixedHandlers', 'MountListener', 'NextFunction',
-      'NodeServer', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'RedisReplayClient', 'RedisReplayStore',
+      'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KeyAnswer', 'KeyLookup', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
+      'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MessageAlgorithm', 'MixedHandlers', 'MountListener', 'NamedKey', 'NextFunction',
+      'NodeServer', 'OpenApiDocument', 'OpenApiOptions', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'ProblemDetails', 'RedisReplayClient', 'RedisReplayStore',
       'RedisReplayStoreOptions', 'RefusalEvent', 'RenderCallback', 'RenderableView', 'ReplayOptions', 'ReplayStore', 'Request', 'RequestEvent',
-      'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestSignatureConfig', 'Response', 'Route', 'RouteConfig', 'RouteDescription',
-      'RouteEvent', 'RouteVerb', 'Router',
-      'RouterConstructor', 'RouterOptions', 'RoutingOptions', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
-      'SendFileOptions', 'ServerSentEvent', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureRoutes', 'SignedFetchOptions',
-      'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked', 'UncheckedTypes', 'UpgradeListener',
-      'UrlencodedParserOptions', 'Use', 'Verb', 'ViewClass', 'ViewEngine', 'ViewOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler',
-      'createServer', 'express', 'json', 'raw', 'signRequest', 'signedFetch', 'static', 'text', 'urlencoded',
+      'RequestHandler', 'RequestIdOptions', 'RequestParamHandler', 'RequestPart', 'RequestSchemas', 'RequestSignatureConfig', 'Response',
+      'ResponseSchemas', 'ResponseSigningOptions', 'Route', 'RouteConfig', 'RouteDescription', 'RouteEvent', 'RouteOptions', 'RouteVerb', 'Router', 'RouterConstructor',
+      'RouterOptions', 'RoutingOptions', 'Schema', 'ScopeEntry', 'SecretAnswer', 'SecretLookup', 'SecurityOptions', 'Send', 'SendFileCallback',
+      'SendFileOptions', 'ServerSentEvent', 'ServerSettings', 'SignRequestOptions', 'SignatureAlgorithm', 'SignatureKey', 'SignatureKeys',
+      'SignatureRoutes', 'SignedFetchOptions', 'StartCallback', 'StaticOptions', 'StreamSource', 'TextParserOptions', 'TrustProxy', 'Unchecked',
+      'UncheckedTypes', 'UpgradeListener', 'UrlencodedParserOptions', 'Use', 'ValidationError', 'ValidationIssue', 'Validator', 'Verb', 'ViewClass',
+      'ViewEngine', 'ViewOptions', 'WebBotAuthOptions', 'WebhookConfig', 'WebhookPreset', 'XJsonOptions', 'XJsonResponseHandler', 'createServer',
+      'express', 'json', 'raw', 'signRequest', 'signatureDirectory', 'signedFetch', 'static', 'text', 'urlencoded', 'validate',
     ]);
   });
 });

@@ -163,17 +163,6 @@ describe('req.log', () => {
       { level: 'error', fields: { reqId: 'abc', err: error }, message: 'error' },
     ]);
   });
-
-  test('is the logger itself where its child fails', async () => {
-    const { log, options } = recorded();
-    Object.assign(log, { child: () => { throw new Error('no children'); } });
-    const port = await running.app((app) => app.get('/', (req, res) => {
-      req.log?.info('here');
-      res.end('answered');
-    }), options);
-    expect((await ask(port, '/')).body).toBe('answered');
-    expect(log.messages('info')).toContain('here');
-  });
 });
 
 describe("the application's own lines", () => {

@@ -68,6 +68,12 @@ describe.each<[string, (options: object) => Application]>([['createServer', crea
     });
   });
 
+  test.each(['application/problem+json', 'application/ld+json', 'image/svg+xml', 'text/csv'])('%s with a charset is what text of that type is', async (type) => {
+    const port = await serve((app) => app.get('/', (_req, res) => res.format({ [type]: () => res.send('text') })));
+    expect((await ask(port, '/', { headers: { Accept: `${type};charset=utf-8` } })).status).toBe(200);
+    expect((await ask(port, '/', { headers: { Accept: `${type};charset=iso-8859-1` } })).status).toBe(406);
+  });
+
   test('a suffix range that is longer than the representation is the whole of it (section 14.1.2)', async () => {
     const port = await serve((app) => {
       app.get('/range/:size', (req, res) => res.json(req.range(Number(req.params.size))));

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
+import { connect } from 'node:net';
 import { type Application, createServer } from 'waypost';
 import { portOf, Running } from './support/running';
 import { post } from './support/wire';
@@ -78,4 +80,20 @@ describe("a server that pushes arrays of bytes on requests, as Deno's does", () 
     expect((await post(port, '/', JSON.stringify('x'.repeat(2000)))).status).toBe(413);
     expect((await post(port, '/', 'x'.repeat(900), 'application/octet-stream')).body).toBe('unread');
   });
+});
+
+test('the end of a client is read on close where its server leaves an unread body on the connection, as that of Deno does', async () => {
+  const app = createServer({ logging: { level: 'silent' }, body: false });
+  const port = portOf(await app.start(0, '127.0.0.1'));
+  let hasEnded = false;
+  app.post('/', (req, res) => {
+    Object.assign(req, { _dump: () => undefined });
+    req.socket.once('end', () => (hasEnded = true));
+    res.send('answered');
+  });
+  const client = connect(port, '127.0.0.1');
+  client.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`);
+  await once(client, 'data');
+  await app.close({ timeout: 60_000 });
+  expect(hasEnded).toBe(true);
 });

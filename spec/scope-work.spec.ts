@@ -106,7 +106,7 @@ describe('a target that many hooks are asked about', () => {
 
   /** Work of one check by so many hooks, none of which takes the target. */
   function workFor(hooks: number, path: string): number {
-    const host = { sendContinue: jest.fn(), failed: jest.fn() };
+    const host = { sendContinue: jest.fn(), limitOf: () => undefined, failed: jest.fn() };
     const admitted = jest.fn();
     const scopes = Array.from({ length: hooks }, (_, index) => new SignatureScope([`/hooks/h${index}`], [], RULES));
     const check = new SignatureCheck(scopes.map((scope) => ({ scope }) as unknown as SignatureHook), 0, host);

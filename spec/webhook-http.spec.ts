@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
-import { type Application, createServer, type CreateServerOptions, type Handler, signRequest, type WebhookConfig, type WebhookPreset } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type Handler, signRequest, type WebhookConfig } from 'waypost';
 import { ChildProgram, ROOT } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
 import { type Answer, ask, head, post, Wire } from './support/wire';
@@ -24,7 +24,10 @@ function hmac(secret: string | Buffer, ...data: (string | Buffer)[]): Buffer {
   return mac.digest();
 }
 
-const SECRETS: Readonly<Record<WebhookPreset, string>> = {
+/** The presets of these specs; webhook-preset.spec.ts has the others. */
+type Preset = 'standard' | 'stripe' | 'github' | 'slack';
+
+const SECRETS: Readonly<Record<Preset, string>> = {
   standard: `whsec_${Buffer.from('a secret that has 32 bytes, yes.').toString('base64')}`,
   stripe: 'whsec_test_4eC39HqLyjWDarjtT1zdp7dc',
   github: "It's a Secret to Everybody",
@@ -32,7 +35,7 @@ const SECRETS: Readonly<Record<WebhookPreset, string>> = {
 };
 
 // By the formats that the services publish, over any bytes: their libraries sign text alone.
-const SIGN: Readonly<Record<WebhookPreset, Sign>> = {
+const SIGN: Readonly<Record<Preset, Sign>> = {
   standard: (body, secret = SECRETS.standard, seconds = NOW / 1000) => ({
     'webhook-id': 'msg_1',
     'webhook-timestamp': String(seconds),
@@ -45,8 +48,8 @@ const SIGN: Readonly<Record<WebhookPreset, Sign>> = {
     'X-Slack-Signature': `v0=${hmac(secret, `v0:${seconds}:`, body).toString('hex')}`,
   }),
 };
-const HEADER: Readonly<Record<WebhookPreset, string>> = { standard: 'webhook-signature', stripe: 'Stripe-Signature', github: 'X-Hub-Signature-256', slack: 'X-Slack-Signature' };
-const PRESETS = Object.keys(SECRETS) as WebhookPreset[];
+const HEADER: Readonly<Record<Preset, string>> = { standard: 'webhook-signature', stripe: 'Stripe-Signature', github: 'X-Hub-Signature-256', slack: 'X-Slack-Signature' };
+const PRESETS = Object.keys(SECRETS) as Preset[];
 
 const running = new Running();
 let handled: number;
@@ -74,7 +77,7 @@ function serve(options: CreateServerOptions = {}, register: (app: Application) =
   return running.app(register, { security: { webhooks: hooks() }, ...options });
 }
 
-function refused(answer: Answer, preset: WebhookPreset, body: object): void {
+function refused(answer: Answer, preset: Preset, body: object): void {
   expect([answer.status, answer.json]).toEqual([401, body]);
   expect(answer.headers['www-authenticate']).toBe(`Signature header="${HEADER[preset]}", algorithm="hmac-sha256"`);
   expect(handled).toBe(0);

@@ -18,7 +18,7 @@ const INVALID = 'invalid';
 const EXPIRED = 'expired';
 const EVENT = '{"type":"order.paid","id":7}';
 
-type Preset = WebhookSchemeConfig['preset'];
+type Preset = 'standard' | 'stripe' | 'github' | 'slack';
 
 function scheme(preset: Preset, secrets: string | string[], rest: Partial<WebhookSchemeConfig> = {}): WebhookScheme {
   return new WebhookScheme({ path: '/hook', preset, secrets: [secrets].flat(), maxAge: 300_000, clockSkew: 300_000, ...rest });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { Chunks } from '../lib/http/chunks';
 import type { FailureReport } from '../lib/http/serialization-failure';
-import { sendXJson } from '../lib/http/xjson-response';
+import { sendXJson } from '../lib/http/xjson-stream';
 import { Serializer } from '../lib/xjson/serializer';
 import { PlainServer } from './support/plain-server';
 import { runs } from './support/runs';

@@ -7,6 +7,7 @@ import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type 
 import type { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import type { RequestWatch } from '../routing/watch';
+import type { Contract } from '../schema/contracted';
 import type { SignatureHook } from '../signature/hook';
 
 /** The signature checks that a request has passed, shared by nested applications. */
@@ -22,7 +23,9 @@ export interface RunHost {
   readonly isChecking: boolean;
   /** Checks the signatures that the target needs; calls back once the request is admitted. */
   ask(run: ApplicationRun, method: string, target: string | null, admitted: () => void): void;
-  prepareBody(run: ApplicationRun, done: (error: unknown) => void): void;
+  prepareBody(run: ApplicationRun, contract: Contract | undefined, done: (error: unknown) => void): void;
+  /** Takes a route's timeout in place of that of the applications. */
+  limit(run: ApplicationRun, timeout: number): void;
   /** Called when no handler took the request, or with an unhandled error. */
   ended(run: ApplicationRun, error: unknown): void;
   /** Answers with an error, or logs it after an answer. */
@@ -145,8 +148,12 @@ export class ApplicationRun implements ApplicationRoot {
     this.host.ask(this, method, target, admitted);
   }
 
-  prepareBody(done: (error: unknown) => void): void {
-    this.host.prepareBody(this, done);
+  prepareBody(contract: Contract | undefined, done: (error: unknown) => void): void {
+    this.host.prepareBody(this, contract, done);
+  }
+
+  limit(timeout: number): void {
+    this.host.limit(this, timeout);
   }
 
   /** Routes the request without its suffix (INTERFACE section 4.3). */

@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { hintingPromise } from '../hints';
 import { ConfiguredApplication, kConfigure, kIsRouterMade, kRules, kShared } from './configured-application';
 import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
@@ -11,7 +10,7 @@ import type { FetchInfo } from './fetch-exchange';
 import type { FetchHandler } from './fetch-handler';
 import { answerHabits, warningOf } from './foreign-habits';
 import type { InjectOptions, InjectResponse } from './inject';
-import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
+import { hintingPromise, type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../log/logger';
 import { announceMount, handling, isApplication, mountedApplication, mounting } from './mounting';
 import { describeKind } from '../options/field';
@@ -20,10 +19,10 @@ import type { CreateServerOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
 import { inheriting, type OwnClasses, ownClasses } from './own-classes';
 import { late } from '../packages';
-import { registrationWarnings } from './registration-warnings';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
 import type { FallbackListener, Handler, NextFunction, ParamHandler } from '../routing/handler';
+import type { DescribedApplication, OpenApiDocument, OpenApiOptions } from '../openapi/document';
 import { isPaths, type Path, type Paths } from '../routing/given-path';
 import { type AnyLayer, kMounted, type Mounted } from '../routing/layer';
 import { LayerIndex } from '../routing/layer-index';
@@ -90,6 +89,8 @@ export interface Application extends IRouter {
   on(event: 'upgrade', listener: UpgradeListener): this;
   /** Told when the application is mounted in another. */
   on(event: 'mount', listener: MountListener): this;
+  /** Told when `close` begins, before anything is waited for: the time to end event streams. */
+  on(event: 'drain', listener: () => void): this;
   /** Called when `close` has drained the servers; `close` waits for the promise of a listener, as long again as it may drain. */
   on(event: 'close', listener: CloseListener): this;
   /** Told of an event of the program's own. */
@@ -98,9 +99,12 @@ export interface Application extends IRouter {
 
 const
   injection = late(() => require('./inject') as typeof import('./inject')),
+  warnings = late(() => require('./registration-warnings') as typeof import('./registration-warnings')),
   fetchExchange = late(() => require('./fetch-exchange') as typeof import('./fetch-exchange')),
   fetchHandlers = late(() => require('./fetch-handler') as typeof import('./fetch-handler')),
   configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
+  responseHook = late(() => require('../signature/response-hook') as typeof import('../signature/response-hook')),
+  documents = late(() => require('../openapi/document') as typeof import('../openapi/document')),
   upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
 /** Emitter methods that may add or remove listeners of upgrades. */
@@ -277,6 +281,17 @@ export class Application extends ConfiguredApplication {
     return describeRoutes(listRegistered(this[kMounted], this[kRules]));
   }
 
+  /**
+   * An OpenAPI 3.1 document of the routes, those of mounted routers and applications
+   * included. What it has no word for is left out, and the log warns.
+   * @example
+   * app.get('/openapi.json', (req, res) => res.json(app.openapi({ info: { title: 'Orders', version: '1.0.0' } })));
+   */
+  openapi(options: OpenApiOptions): OpenApiDocument {
+    if (typeof options?.info?.title !== 'string' || typeof options.info.version !== 'string') throw new TypeError('openapi() needs { info: { title, version } }, both strings');
+    return documents().openApiDocument(options, describeApplications(this, null), (text) => this[kParts].logger.warn(text));
+  }
+
   /** Serves a request, as calling the application does; an unhandled one goes to `next`. A program may replace it. */
   handle(message: IncomingMessage, response: ServerResponse, next?: NextFunction): void {
     this[kParts].way.take(message as RoutedRequest, response as Response, next);
@@ -354,13 +369,14 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const shared = app[kShared];
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
-  const { requestSignature, webhooks } = options.security;
+  const { requestSignature, webhooks, signResponses } = options.security;
+  if (signResponses !== undefined) responseHook().signResponses(classes.Response.prototype, signResponses);
   const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options, logger);
-  const upgrades = late(() => new (upgrading().Upgrades)(hooks, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
+  const upgrades = late(() => new (upgrading().Upgrades)(hooks, options.errors, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
   const listener = new Listener(options.server, logger, app, {
     IncomingMessage: classes.Request as unknown as typeof IncomingMessage,
     ServerResponse: classes.Response as unknown as typeof ServerResponse,
-  }, () => app.rawListeners('close') as CloseListener[]);
+  });
   const adoption = new Adoption(classes.Request.prototype as object, classes.Response.prototype);
   const mounted = new MountedApplication(app);
   const way = new RequestWay(mounted, { options, logger, listener, adoption, hooks });
@@ -417,15 +433,26 @@ function announce(outermost: Application): void {
   // A map hands on what is added meanwhile: those that are mounted in one that is mounted.
   for (const [app, at] of announced) {
     const where = app === outermost ? '' : `In the application mounted at ${at || '/'}: `;
-    const { hooks, logger } = app[kParts];
+    const { hooks, logger, options } = app[kParts];
     const registered = listRegistered(app[kMounted], app[kRules]);
-    for (const warning of registrationWarnings(registered, app[kRules], hooks)) logger.warn(where + warning);
+    if (logger.writes('warn')) for (const warning of warnings().registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
     for (const { layer, path } of registered) {
       // A router calls it itself.
       const mounted = mountedApplication(layer.origin) ?? layer.origin;
       if (mounted instanceof Application && !announced.has(mounted)) announced.set(mounted, at + (path === '/' ? '' : path));
     }
   }
+}
+
+/** An application, and those that are mounted in it, with their places. */
+function describeApplications(app: Application, outer: DescribedApplication['outer']): DescribedApplication[] {
+  const { hooks, options } = app[kParts];
+  const registered = listRegistered(app[kMounted], app[kRules]);
+  const application: DescribedApplication = { registered, options, hooks, outer };
+  return [application, ...registered.flatMap(({ layer, patterns }) => {
+    const mounted = mountedApplication(layer.origin) ?? layer.origin;
+    return mounted instanceof Application ? patterns.flatMap(({ segments }) => describeApplications(mounted, { application, segments })) : [];
+  })];
 }
 
 makeAssignable(Application.prototype, ['fetch', 'server', 'log']);

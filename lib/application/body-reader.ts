@@ -9,8 +9,14 @@ import { kBodyLimit, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ResolvedOptions } from '../options/resolved';
 import { late } from '../packages';
+import type { Contract } from '../schema/contracted';
 
 const parsing = late(() => require('../http/body/body') as typeof import('../http/body/body'));
+
+/** A route's own rules for its bodies. */
+type BodyRules = Partial<Pick<Contract, 'body' | 'bodyLimit'>>;
+
+const NO_RULES: BodyRules = Object.freeze({});
 
 /** Captures request bodies for the routes of an application. */
 export class BodyReader {
@@ -24,31 +30,32 @@ export class BodyReader {
 
   /**
    * Captures the bytes of a body of a parsed type, then continues; at once if there is nothing to capture.
-   * @param hasRoute Returns true if a route can take the request.
+   * @param rulesFor Returns the rules of the route that takes the request; null for none.
    */
-  read(req: Request, res: Response, hasRoute: () => boolean, proceed: () => void): void {
+  read(req: Request, res: Response, rulesFor: () => BodyRules | null, proceed: () => void): void {
     this.sendContinue({ req, res });
     // Not a method of the request, whose prototype an outer Express application may have replaced.
     announceClose(req, res, this.#optionsFor(req).limit);
-    this.#capture(req, hasRoute, proceed);
+    this.#capture(req, rulesFor, proceed);
   }
 
-  #capture(req: Request, hasRoute: () => boolean, proceed: () => void): void {
-    if (!this.#isParsing || !isUnparsed(req) || parsing().bodyKind(req.headers['content-type']) === undefined || !hasRoute()) {
+  #capture(req: Request, rulesFor: () => BodyRules | null, proceed: () => void): void {
+    const rules = !this.#isParsing || !isUnparsed(req) || parsing().bodyKind(req.headers['content-type']) === undefined ? null : rulesFor();
+    if (rules === null || rules.body === false) {
       this.release(req);
       return proceed();
     }
-    const options = this.#optionsFor(req);
+    const options = this.#optionsFor(req, rules.bodyLimit);
     // Bound, since V8 would allocate a closure's context for every request.
     startCapture(req, options.limit, BodyReader.#captured.bind(undefined, options, proceed));
   }
 
   /** Captures, inflates and parses the body, and calls back with an error. A rewrite, or a router called directly, may reach a route uncaptured. */
-  prepare(req: Request, res: Response, done: (error: unknown) => void): void {
+  prepare(req: Request, res: Response, rules: BodyRules = NO_RULES, done: (error: unknown) => void): void {
     const parse = (): void => BodyReader.#parsed(req, done);
     if (req[kBody] !== undefined) parse();
-    else if (req[kCaptured] === undefined) this.read(req, res, () => true, parse);
-    else this.#capture(req, () => true, parse);
+    else if (req[kCaptured] === undefined) this.read(req, res, () => rules, parse);
+    else this.#capture(req, () => rules, parse);
   }
 
   static #parsed(req: Request, done: (error: unknown) => void): void {
@@ -57,9 +64,10 @@ export class BodyReader {
     else if (body.parse(() => done(body.takeError()))) done(body.takeError());
   }
 
-  /** Options with the limit of the webhook that signed the body, if that is higher. */
-  #optionsFor({ [kBodyLimit]: limit }: Request): ParseOptions {
-    return limit === undefined || limit <= this.#parse.limit ? this.#parse : { ...this.#parse, limit };
+  /** Options with the limit of the route, else the higher one of a webhook. */
+  #optionsFor({ [kBodyLimit]: signed }: Request, own?: number): ParseOptions {
+    const limit = own ?? Math.max(this.#parse.limit, signed ?? 0);
+    return limit === this.#parse.limit ? this.#parse : { ...this.#parse, limit };
   }
 
   /** Sends 100 Continue to a client that waits for it. */

@@ -1,5 +1,6 @@
 import { LONGEST_DELAY } from '../options/field';
 import type { SafeLog } from '../log/safe-log';
+import { clearTimeout, setTimeout } from '../timers';
 
 /** A listener of an application's `close` event; a promise that it returns is waited for. */
 export type CloseListener = () => unknown;

@@ -6,11 +6,12 @@ import type { Unchecked } from '../http/unchecked';
 import type { ResolvedOptions } from '../options/resolved';
 import { kMounted } from '../routing/layer';
 import { Router } from '../routing/router';
+import { late } from '../packages';
 import { makeRules, type RoutingRules } from '../routing/rules';
 import type { SafeLog } from '../log/safe-log';
 import { type KnownSettings, Settings, type SharedSettings } from './settings';
 import type { ViewEngine } from './view';
-import { addEngine, type RenderableView, renderView, type ViewHost } from './views';
+import type { RenderableView, ViewHost } from './views';
 import type { Paths } from '../routing/given-path';
 
 /** The configuration of an application. */
@@ -25,6 +26,8 @@ export interface Configuration {
   /** Made at the first access, with the settings of that time, as in Express. */
   router: Router | null;
 }
+
+const views = late(() => require('./views') as typeof import('./views'));
 
 const kConfiguration = Symbol('waypost.application.configuration');
 export const kConfigure = Symbol('waypost.application.configure');
@@ -60,7 +63,7 @@ export abstract class ConfiguredApplication implements ViewHost {
 
   /** @internal Configures a function that already has this class's methods. */
   [kConfigure](options: ResolvedOptions, logger: SafeLog, asExpress: boolean): void {
-    const settings = new Settings(options, { app: this, discardLimit: options.body.limit, logger }, asExpress, {
+    const settings = new Settings(options, { app: this, discardLimit: options.body.limit, errors: options.errors, logger }, asExpress, {
       validate: (name, value) => validate(this, name, value),
       changed: () => {
         configuration.rules = null;
@@ -160,7 +163,7 @@ export abstract class ConfiguredApplication implements ViewHost {
    * @throws TypeError for an engine that is no function.
    */
   engine(extension: string, engine: ViewEngine): this {
-    addEngine(this, extension, engine);
+    views().addEngine(this, extension, engine);
     return this;
   }
 
@@ -171,8 +174,8 @@ export abstract class ConfiguredApplication implements ViewHost {
   render(name: string, callback: RenderCallback): void;
   render(name: string, options: object | null | undefined, callback: RenderCallback): void;
   render(name: string, second: object | null | undefined, third?: RenderCallback): void {
-    if (typeof second === 'function') renderView(this, name, undefined, second as RenderCallback);
-    else renderView(this, name, second, third);
+    if (typeof second === 'function') views().renderView(this, name, undefined, second as RenderCallback);
+    else views().renderView(this, name, second, third);
   }
 }
 

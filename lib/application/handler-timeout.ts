@@ -1,12 +1,15 @@
 import { HttpError } from '../errors';
-import { hintForMember } from '../hints';
 import { keepFirstAnswer } from '../http/first-answer';
 import { loggedRequest } from '../http/logged-request';
 import { isFetchResponse } from '../http/unsendable';
 import type { ResolvedOptions } from '../options/resolved';
-import type { HandlerTrace } from '../routing/handler-trace';
+import type { Response } from '../http/response';
+import type { Caller } from '../routing/caller';
+import { type HandlerTrace, isAnswered } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
+import { hinting } from '../packages';
+import { setImmediate } from '../timers';
 
 /** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
 const SLOW_AFTER = 10_000;
@@ -63,7 +66,7 @@ export class HandlerTimeout implements Watchman {
 
   failed(run: HandlerTrace, error: unknown): void {
     if (!this.#hints || this.#told.has(String(run))) return;
-    const hint = hintForMember(error, run.request);
+    const hint = hinting().hintForMember(error, run.request);
     if (hint !== undefined) this.#warn(run, `The ${String(run)} has failed since ${hint}`, loggedRequest(run.request));
   }
 
@@ -97,6 +100,18 @@ export class HandlerTimeout implements Watchman {
   }
 }
 
+/** Takes a route's limit in place of that of the applications. @param timeout In milliseconds; 0 is none. */
+export function limitByRoute({ res, watch }: Caller & { readonly res: Response }, timeout: number, answer: (error: HttpError) => void): void {
+  watch?.endLimits();
+  if (timeout === 0) return;
+  const timer = setTimeout(() => {
+    if (isAnswered(res)) return;
+    const state = watch === null ? '' : `: ${stateOf(watch.holder)}`;
+    answer(HttpError.of('HANDLER_TIMEOUT', `No answer has begun within the timeout of the route (${timeout} ms)${state}`));
+  }, timeout).unref();
+  res.once('close', () => clearTimeout(timer));
+}
+
 /** The current handler of a request, and its state. */
 function stateOf(run: HandlerTrace | undefined): string {
   if (run === undefined) return 'no handler has it; it waits for its body, the check of its signature, a handler of app.param or the fallback';
@@ -110,15 +125,9 @@ function cameTo({ state }: HandlerTrace): string {
 
 /** Advice for a returned value that is not sent; undefined for a sign of pending work. */
 function adviceFor(run: HandlerTrace): string | undefined {
-  try {
-    const { value } = run;
-    if (isMiddleware(value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
-    const [kind, method] = sentBy(run) ?? [];
-    return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
-  } catch {
-    // A value whose properties can't be read.
-    return undefined;
-  }
+  if (isMiddleware(run.value)) return 'a function, and neither answered nor called next(): it makes middleware, and was given in its place; call it where it is registered, as in app.use(cors())';
+  const [kind, method] = sentBy(run) ?? [];
+  return kind && `${kind}, and neither answered nor called next(): return values are not sent; call ${method}`;
 }
 
 function sentBy({ takesNext, value }: HandlerTrace): readonly [kind: string, method: string] | undefined {

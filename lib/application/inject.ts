@@ -2,9 +2,10 @@ import { IncomingMessage, type RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
-import { kOwn } from '../http/response-state';
 import { lightMyRequest } from '../packages';
-import { addHeaderLines, attach, detach, dropUnread, endBody, headSent } from '../http/node/injected-message';
+import { addHeaderLines, attach, detach, dropUnread, endBody, headSent, pushWhenRead } from '../http/node/injected-message';
+import { kRecorder } from '../http/response-state';
+import { setImmediate } from '../timers';
 
 /** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and other options of light-my-request. */
 export type InjectOptions = Options;
@@ -13,7 +14,10 @@ export type InjectOptions = Options;
 export type InjectResponse = Answer;
 
 /** A request of light-my-request: a stream of the payload, with the head that Node's parser would give. */
-type MockRequest = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { readonly socket: { readonly remoteAddress: string } };
+type MockRequest = Readable & Pick<IncomingMessage, 'headers' | 'method' | 'url'> & {
+  readonly socket: { readonly remoteAddress: string };
+  readonly _lightMyRequest: { readonly payload: unknown; readonly simulate: object };
+};
 
 interface DispatchOptions {
   /** True for a payload that is a stream. */
@@ -149,6 +153,9 @@ function headerLines({ headers }: MockRequest, streamed: boolean): string[] {
 
 /** Pushes the payload to the request as Node's parser does. */
 function pushPayload(mock: MockRequest, req: IncomingMessage, socket: InjectedSocket): void {
+  const { payload, simulate } = mock._lightMyRequest;
+  // The library would wait for the global setImmediate.
+  if (Object.keys(simulate).length === 0 && (payload === null || typeof payload === 'string' || Buffer.isBuffer(payload))) pushWhenRead(mock, payload);
   mock.on('data', (chunk: Buffer) => {
     if (!req.push(chunk)) mock.pause();
   });
@@ -191,9 +198,8 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
       return (Object.getPrototypeOf(res) as ServerResponse).end.apply(res, given);
     },
   });
-  // Nothing of the program's has replaced them.
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- compared, never called
-  Object.defineProperty(res, kOwn, { value: { write: res.write, end: res.end } });
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is only compared
+  Object.assign(res, { [kRecorder]: res.write });
   // An `error` listener on the response would change error handling, so the library's moves.
   for (const listener of res.listeners('error')) {
     res.removeAllListeners('error');

@@ -99,3 +99,14 @@ export function whenListening(server: Server, done: (error?: Error) => void): vo
   server.once('error', settle);
   server.once('close', closed);
 }
+
+/** Methods of Node's server that a promise of it lacks. */
+const OF_SERVERS = ['address', 'close', 'on', 'once'] as const;
+
+/** Lets a promise of a server throw advice where its methods are called. */
+export function hintingPromise<T>(promise: Promise<T>): Promise<T> {
+  return Object.defineProperties(promise, Object.fromEntries(OF_SERVERS.map((name) => [name, {
+    value: (): never => { throw new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`); },
+    writable: true, configurable: true,
+  }])));
+}

@@ -5,10 +5,14 @@ import { Pattern } from '../routing/patterns/pattern';
 import type { RoutingRules } from '../routing/rules';
 import { findSuspects, type Suspect } from '../routing/suspect';
 import { findUnmetMiddleware, type UnmetMiddleware } from '../routing/unmet-middleware';
+import { type Contracted, kContract } from '../schema/contracted';
+import { late } from '../packages';
 import type { SignatureHook } from '../signature/hook';
 
-/** Warnings for registrations that do not do what they seem to. */
-export function registrationWarnings(all: readonly Registered[], rules: RoutingRules, hooks: readonly SignatureHook[]): string[] {
+const contracts = late(() => require('../schema/contract') as typeof import('../schema/contract'));
+
+/** Warnings for registrations that do not do what they seem to. @param parses True where the application parses bodies itself. */
+export function registrationWarnings(all: readonly Registered[], rules: RoutingRules, hooks: readonly SignatureHook[], parses: boolean): string[] {
   const routes = listRoutes(all);
   const covered = routes.flatMap(({ description: { method, path, coveredBy } }) => {
     return coveredBy === undefined ? [] : [`The route ${method} ${path} is covered by ${coveredBy}, registered before it`];
@@ -16,7 +20,23 @@ export function registrationWarnings(all: readonly Registered[], rules: RoutingR
   const unmet = findUnmetMiddleware(all, routes, rules).map(describeUnmet);
   // A router mounted twice would give each warning twice.
   const suspects = new Set(findSuspects(all).map(describeSuspect));
-  return [...covered, ...unmet, ...suspects, ...(hooks.length === 0 ? [] : [...unsignedWarnings(all, hooks), ...expressRouterWarnings(all, hooks)])];
+  return [...covered, ...unmet, ...suspects, ...strangerParams(all), ...(parses ? [] : idleLimits(all)), ...(hooks.length === 0 ? [] : [...unsignedWarnings(all, hooks), ...expressRouterWarnings(all, hooks)])];
+}
+
+/** Warnings for limits of bodies that the application does not read. */
+function idleLimits(all: readonly Registered[]): string[] {
+  return all.filter(({ layer: { route } }) => route?.stack.some(({ method }) => route.contractFor(method ?? 'all') !== undefined)).map(({ path }) => (
+    `The route ${path} says how its body is read, but its application parses no bodies: middleware does, and has limits of its own`
+  ));
+}
+
+/** Warnings for schemas of parameters that neither the path nor a mount has. */
+function strangerParams(all: readonly Registered[]): string[] {
+  return all.flatMap(({ layer: { route }, patterns, path }) => (route?.stack ?? []).flatMap(({ origin, method }) => {
+    const { params } = (origin as Contracted)[kContract] ?? {};
+    const names = params === undefined ? [] : contracts().unknownParams(params, patterns.flatMap((pattern) => pattern.names));
+    return names.length === 0 ? [] : [`The route ${method?.toUpperCase() ?? 'ALL'} ${path}: ${contracts().lacking(names)}`];
+  }));
 }
 
 function describeSuspect(suspect: Suspect): string {

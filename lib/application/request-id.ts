@@ -19,7 +19,7 @@ type IdentifiedRequest = IncomingMessage & { readonly id?: unknown };
  */
 export function giveRequestIds(prototype: object, options: ResolvedRequestId, given: Logger, logger: SafeLog): void {
   defineLazily(prototype, 'id', (req) => receivedId(req, options.header) ?? generatedId(req, options, logger));
-  defineLazily(prototype, 'log', (req) => childLog(req, given));
+  defineLazily(prototype, 'log', (req) => childOf(given, { reqId: req.id }));
 }
 
 function receivedId(req: IncomingMessage, header: string | false): string | undefined {
@@ -42,15 +42,6 @@ function generatedId(req: IncomingMessage, { generate }: ResolvedRequestId, logg
 
 function isValidId(id: unknown): id is string {
   return typeof id === 'string' && VALID_ID.test(id);
-}
-
-function childLog(req: IdentifiedRequest, given: Logger): Logger {
-  try {
-    return childOf(given, { reqId: req.id });
-  } catch {
-    // A failing logger must not fail a request.
-    return given;
-  }
 }
 
 function defineLazily(prototype: object, name: 'id' | 'log', make: (req: IdentifiedRequest) => unknown): void {

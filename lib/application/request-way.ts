@@ -6,7 +6,6 @@ import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
-import { hintForFailure } from '../hints';
 import { HostCheck } from '../http/host';
 import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
@@ -21,17 +20,18 @@ import { announceClose } from '../http/body/discard';
 import { isCoded, refuseCoding } from '../http/body/transfer-coding';
 import { hasOpenTelemetry } from '../tracing/open-telemetry';
 import type { ResolvedOptions } from '../options/resolved';
-import { HandlerTimeout } from './handler-timeout';
+import type { HandlerTimeout } from './handler-timeout';
 import { admit, admitBehind } from '../routing/admission';
 import type { FallbackListener, NextFunction } from '../routing/handler';
 import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
-import { methodsFor, takes } from '../routing/route-finder';
-import { late } from '../packages';
+import { methodsFor, routeFor, takes } from '../routing/route-finder';
+import { hinting, late } from '../packages';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
+import type { Contract } from '../schema/contracted';
 import type { SignatureCheck } from '../signature/check';
 import type { SignatureHook } from '../signature/hook';
 import { isDisputed, pathEnd, pathOf, pathStart } from '../target/target';
@@ -52,7 +52,11 @@ export interface RequestWayParts {
   readonly hooks: readonly SignatureHook[];
 }
 
-const check = late(() => require('../signature/check') as typeof import('../signature/check'));
+const
+  check = late(() => require('../signature/check') as typeof import('../signature/check')),
+  handlerTimeouts = late(() => require('./handler-timeout') as typeof import('./handler-timeout'));
+
+const NO_CONTRACT: Partial<Contract> = Object.freeze({});
 
 /** The suffix that selects `res.xJson` (INTERFACE section 4.3). */
 const SUFFIX = '.xJson';
@@ -75,7 +79,8 @@ export class RequestWay implements RunHost {
   readonly #bodies: BodyReader;
   /** Null if requests are not logged. */
   readonly #accessLog: AccessLog | null;
-  readonly #handlerTimeout: HandlerTimeout;
+  /** Null where nothing is warned of, nor answered for. */
+  readonly #handlerTimeout: HandlerTimeout | null;
   readonly #hosts = new HostCheck();
   /** Caches the search for OpenTelemetry, which is too slow for every request; null for unknown. */
   #isInstrumented: boolean | null = null;
@@ -88,10 +93,11 @@ export class RequestWay implements RunHost {
     this.#adoption = adoption;
     this.isChecking = hooks.length > 0;
     this.#bodies = new BodyReader(options.body);
-    this.#signatures = hooks.length === 0 ? undefined : new (check().SignatureCheck)(hooks, options.body.limit, { sendContinue: (request) => this.#bodies.sendContinue(request), failed: ({ req, res }, error) => this.#failed(req, res, error) });
+    this.#signatures = hooks.length === 0 ? undefined : new (check().SignatureCheck)(hooks, options.body.limit, { sendContinue: (request) => this.#bodies.sendContinue(request), limitOf: (request) => this.#contractFor(request)?.bodyLimit, failed: ({ req, res }, error) => this.#failed(req, res, error) });
     const { requests } = options.logging;
     this.#accessLog = requests === false ? null : new AccessLog(logger, requests);
-    this.#handlerTimeout = new HandlerTimeout(options, logger, (watch, error) => this.#answerForHandlers(watch, error));
+    const isWatching = options.hints || (options.logging.slowAfter ?? 0) > 0 || options.server.handlerTimeout > 0;
+    this.#handlerTimeout = isWatching ? new (handlerTimeouts().HandlerTimeout)(options, logger, (watch, error) => this.#answerForHandlers(watch, error)) : null;
   }
 
   get rules(): RoutingRules {
@@ -165,7 +171,7 @@ export class RequestWay implements RunHost {
   }
 
   #watch(req: Request, res: Response): RequestWatch | null {
-    return this.#handlerTimeout.takes() ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
+    return this.#handlerTimeout?.takes() === true ? RequestWatch.of(req, res, this.#handlerTimeout) : RequestWatch.ifTraced(req, res, (this.#isInstrumented ??= hasOpenTelemetry()));
   }
 
   /** Routes a path without its suffix if no route takes it as sent. An outer application decides for itself. */
@@ -181,6 +187,12 @@ export class RequestWay implements RunHost {
     return takes(this.#app, method, pathOf(url), this.rules);
   }
 
+  /** The contract of the route that takes a request, empty where it has none; null without a route. */
+  #contractFor({ method, url }: Request): Partial<Contract> | null {
+    const route = routeFor(this.#app, method, pathOf(url), this.rules);
+    return route === undefined ? null : route.contractFor(method) ?? NO_CONTRACT;
+  }
+
   /** Reads the body if a route can take it, then runs the router. */
   #enter(run: ApplicationRun): void {
     const { req } = run;
@@ -192,7 +204,7 @@ export class RequestWay implements RunHost {
 
   #readBody(run: ApplicationRun): void {
     const { req, res } = run;
-    this.#bodies.read(req, res, () => this.#takes(req.method, req.url), () => this.#route(run));
+    this.#bodies.read(req, res, () => this.#contractFor(req), () => this.#route(run));
   }
 
   #route(run: ApplicationRun): void {
@@ -209,8 +221,12 @@ export class RequestWay implements RunHost {
     else this.#signatures.run({ req, res, method, url, passed, admitted });
   }
 
-  prepareBody({ req, res }: ApplicationRun, done: (error: unknown) => void): void {
-    this.#bodies.prepare(req, res, done);
+  prepareBody({ req, res }: ApplicationRun, contract: Contract | undefined, done: (error: unknown) => void): void {
+    this.#bodies.prepare(req, res, contract, done);
+  }
+
+  limit(run: ApplicationRun, timeout: number): void {
+    handlerTimeouts().limitByRoute(run, timeout, (error) => this.#answerForHandlers({ request: run.req, response: run.res }, error));
   }
 
   ended(run: ApplicationRun, error: unknown): void {
@@ -261,7 +277,7 @@ export class RequestWay implements RunHost {
   }
 
   /** Answers with an error instead of the current handlers, whose later output is ignored. */
-  #answerForHandlers({ request, response }: RequestWatch, error: unknown): void {
+  #answerForHandlers({ request, response }: Pick<RequestWatch, 'request' | 'response'>, error: unknown): void {
     for (let run = (request as RoutedRequest)[kRun]?.root; run instanceof ApplicationRun; run = run.parent?.root) run.isStopped = true;
     takeOver(response);
     this.#failed(request, response, error);
@@ -273,7 +289,7 @@ export class RequestWay implements RunHost {
     if (isOfSignal(req, error)) return;
     RequestWatch.over(req)?.failed(error);
     if (res.writableEnded) {
-      this.#logger.error({ err: error, ...loggedRequest(req), ...hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
+      this.#logger.error({ err: error, ...loggedRequest(req), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
       return;
     }
     // A mounted Express application may have replaced the prototypes.

@@ -1,9 +1,10 @@
+import type { EventEmitter } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server as HttpServer, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
-import { hintForListening } from '../hints';
+import { guardedCall } from '../http/guarded-call';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
@@ -11,11 +12,15 @@ import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
 import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
-import { https as nodeHttps, late } from '../packages';
+import { hinting, https as nodeHttps, late } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
+import { clearTimeout, setImmediate, setTimeout } from '../timers';
 
 const upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
+
+/** The application of a server. */
+type ServedApplication = RequestListener & Pick<EventEmitter, 'emit' | 'rawListeners'>;
 
 /** Node's own server, plain or with TLS. */
 export type NodeServer = HttpServer | HttpsServer;
@@ -39,7 +44,7 @@ const GRACE = 10_000;
 export class Listener {
   readonly #settings: ResolvedServer;
   readonly #logger: SafeLog;
-  readonly #listener: RequestListener;
+  readonly #listener: ServedApplication;
   readonly #classes: ServerOptions;
   readonly #sockets = new Set<Connection>();
   readonly #beneath = new Set<Socket>();
@@ -48,20 +53,18 @@ export class Listener {
   readonly #writeTimeout: WriteTimeout;
   /** Servers, with true once one has emitted `listening`; `server.listening` is set a turn earlier. */
   readonly #servers = new Map<NodeServer, boolean>();
-  readonly #closeListeners: () => readonly CloseListener[];
   #closing: Promise<void> | null = null;
   /** True if they were called since the last server was made. */
   #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  /** @param listener The application. @param classes Those of its requests and responses. @param closeListeners Returns those that listen for its end by now. */
-  constructor(settings: ResolvedServer, logger: SafeLog, listener: RequestListener, classes: ServerOptions, closeListeners: () => readonly CloseListener[]) {
+  /** @param listener The application. @param classes Those of its requests and responses. */
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: ServedApplication, classes: ServerOptions) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
-    this.#closeListeners = closeListeners;
     this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
@@ -87,7 +90,7 @@ export class Listener {
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
       this.#servers.delete(server);
-      this.#logger.error({ err: error, ...hintForListening(error) }, 'The server could not listen');
+      this.#logger.error({ err: error, ...hinting().hintForListening(error) }, 'The server could not listen');
       // Node throws an error that nobody listens for; this listener must not hide it.
       if (server.listenerCount('error') === 0) throw error;
     };
@@ -174,7 +177,7 @@ export class Listener {
   }
 
   /**
-   * Drains: takes no new connections, closes idle ones, tells those in flight that
+   * Tells what listens for `drain`, and drains: takes no new connections, closes idle ones, tells those in flight that
    * this was the last response, and cuts off what is left after the timeout, which
    * Node by itself would go on serving. Then what listens for the application's end
    * is called, and has as much time again.
@@ -184,7 +187,8 @@ export class Listener {
     if (this.#closing !== null) return this.#closing;
     const servers = [...this.#servers.keys()];
     // One that has never listened ends too: it may have been used by another server, or in a test.
-    if (servers.length === 0 && (this.#hasClosed || this.#closeListeners().length === 0)) return Promise.resolve();
+    const { length } = [...this.#listener.rawListeners('drain'), ...this.#listener.rawListeners('close')];
+    if (servers.length === 0 && (this.#hasClosed || length === 0)) return Promise.resolve();
     this.#closing = this.#end(servers, timeout).finally(() => {
       this.#closing = null;
     });
@@ -192,9 +196,10 @@ export class Listener {
   }
 
   async #end(servers: readonly NodeServer[], timeout: number): Promise<void> {
+    guardedCall(() => this.#listener.emit('drain'), (error) => this.#logger.error({ err: error }, 'A listener of "drain" failed'));
     if (servers.length > 0) await this.#drain(servers, timeout);
     this.#hasClosed = true;
-    const listeners = this.#closeListeners();
+    const listeners = this.#listener.rawListeners('close') as CloseListener[];
     if (listeners.length > 0) await callCloseListeners(this.#listener, listeners, timeout, this.#logger);
   }
 

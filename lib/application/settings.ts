@@ -1,16 +1,20 @@
+import { AsyncResource } from 'node:async_hooks';
 import { resolve } from 'node:path';
+import { assign } from '../http/assignable';
 import { type EntityTag, strongEntityTag, weakEntityTag } from '../http/etag';
 import { type JsonReplacer, jsonWriter } from '../http/json-writer';
-import { KnownFiles } from '../http/file/known-files';
 import { parseQuery } from '../http/query';
 import type { QueryParser, RequestSettings } from '../http/request-state';
 import type { ResponseSettings } from '../http/response-state';
 import { resolveOptions } from '../options/resolve';
 import type { TrustFunction, TrustProxy } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
-import { qs } from '../packages';
-import { View } from './view';
+import { late, qs } from '../packages';
 import type { ViewClass } from './views';
+
+const
+  knownFiles = late(() => require('../http/file/known-files') as typeof import('../http/file/known-files')),
+  view = late(() => require('./view') as typeof import('./view'));
 
 /** Settings with an effect, by Express's names. Any other name may be set for the program's own use. */
 export interface KnownSettings {
@@ -71,7 +75,7 @@ export interface SettingsHost {
 export type SharedSettings = RequestSettings & ResponseSettings;
 
 /** Values derived from the changeable settings. */
-type DerivedSettings = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'files' | 'logger'>;
+type DerivedSettings = Omit<SharedSettings, 'app' | 'asExpress' | 'discardLimit' | 'errors' | 'files' | 'logger'>;
 
 /**
  * The settings of one application, by name. Values for requests are derived
@@ -94,7 +98,7 @@ export class Settings {
   readonly #host: SettingsHost;
 
   /** @param fixed Values that no setting changes. @param asExpress True for Express's defaults instead of those of `createServer`. */
-  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'logger'>, asExpress: boolean, host: SettingsHost) {
+  constructor({ env, etag, routing, server }: ResolvedOptions, fixed: Pick<SharedSettings, 'app' | 'discardLimit' | 'errors' | 'logger'>, asExpress: boolean, host: SettingsHost) {
     this.#host = host;
     this.exposed = this.#expose();
     this.#detailedEnvironments = asExpress ? DETAILED_ENVIRONMENTS : ['development'];
@@ -109,15 +113,18 @@ export class Settings {
       'subdomain offset': 2,
       'trust proxy': server.trustProxy,
       'trust proxy fn': server.trusts,
-      view: View,
       views: defaultViews(),
       'x-powered-by': false,
     });
+    // A package looks for a class, which is loaded then.
+    Object.defineProperty(this.values, 'view', { get: () => view().View, set(this: object, given: unknown) { assign(this, 'view', given); }, enumerable: true, configurable: true });
     if (env === 'production') this.values['view cache'] = true;
     // As in Express a parent decides on unset settings.
     if (!asExpress || routing.caseSensitive) this.values['case sensitive routing'] = routing.caseSensitive;
     if (!asExpress || !routing.ignoreTrailingSlash) this.values['strict routing'] = !routing.ignoreTrailingSlash;
-    this.shared = { ...fixed, asExpress, files: new KnownFiles(), ...this.#derive() };
+    // Its timers would keep alive what the first request has in its own context.
+    const files = late(AsyncResource.bind(() => new (knownFiles().KnownFiles)(), 'waypost.files'));
+    this.shared = { ...fixed, asExpress, get files() { return files(); }, ...this.#derive() };
   }
 
   /** @throws TypeError for an invalid value, before any change. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { errorBody, HttpError } from '../errors';
+import { errorBody, type ErrorFormat, HttpError } from '../errors';
+import { formatError } from '../http/error-format';
 import { guardedCall } from '../http/guarded-call';
 import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade } from '../http/connection';
@@ -21,9 +22,9 @@ interface Named {
   readonly listener?: Named;
 }
 
-/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). Node then emits `upgrade`, else `request`. */
-export function isUpgradeTaken({ headers: { upgrade = '' } }: IncomingMessage, listeners: readonly unknown[]): boolean {
-  if (listeners.length === 0) return false;
+/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). HTTP/1.0 has none. Node then emits `upgrade`, else `request`. */
+export function isUpgradeTaken({ headers: { upgrade = '' }, httpVersion }: IncomingMessage, listeners: readonly unknown[]): boolean {
+  if (listeners.length === 0 || httpVersion === '1.0') return false;
   const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];
   const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
   return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));
@@ -47,12 +48,14 @@ interface Upgrade {
 export class Upgrades {
   readonly #hooks: readonly SignatureHook[];
   readonly #logger: SafeLog;
+  readonly #errors: ErrorFormat | undefined;
   readonly #hosts = new HostCheck();
   readonly #listeners: () => readonly UpgradeListener[];
 
   /** @param listeners Returns the current listeners. */
-  constructor(hooks: readonly SignatureHook[], logger: SafeLog, listeners: () => readonly UpgradeListener[]) {
+  constructor(hooks: readonly SignatureHook[], errors: ErrorFormat | undefined, logger: SafeLog, listeners: () => readonly UpgradeListener[]) {
     this.#hooks = hooks;
+    this.#errors = errors;
     this.#logger = logger;
     this.#listeners = listeners;
     Object.defineProperty(this.take, 'protocols', { get: () => namesOf(listeners()) });
@@ -63,7 +66,7 @@ export class Upgrades {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
     if (leavesUpgrade(message)) return;
-    if (!this.#hosts.admits(message)) return answerSocket(socket, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false));
+    if (!this.#hosts.admits(message)) return answerSocket(socket, 400, formatError(this.#errors, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false), message, undefined, (error) => this.#logger.error({ err: error }, 'The form of an error answer failed')));
     const req = message as Request;
     giveOwnTarget(req);
     const upgrade: Upgrade = { req, socket, head, sent: { method: req.method, url: req.url }, passed: [] };
@@ -99,7 +102,7 @@ export class Upgrades {
     const before = { url: req.url, method: req.method };
     for (let index = from; index < listeners.length; index++) {
       // The listener before has rewritten the target.
-      if (isRewritten(req, before)) {
+      if (req.url !== before.url || req.method !== before.method) {
         guardedCall(() => this.#check(upgrade, () => this.#call(upgrade, listeners, index)), (error) => this.#failed(upgrade, error));
         return;
       }
@@ -110,14 +113,5 @@ export class Upgrades {
   #failed({ req, socket }: Upgrade, error: unknown): void {
     this.#logger.error({ err: error, url: req.url }, 'An upgrade listener failed');
     socket.destroy();
-  }
-}
-
-function isRewritten(req: Request, { url, method }: SentTarget): boolean {
-  try {
-    return req.url !== url || req.method !== method;
-  } catch {
-    // The guarded check reads it again, and handles the error.
-    return true;
   }
 }

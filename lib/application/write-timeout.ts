@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { currentResponse } from '../http/node/connection-work';
 import { queued } from '../http/node/write-queue';
+import { clearInterval, setInterval } from '../timers';
 
 /** A server, plain or with TLS. */
 type TimedServer = Pick<Server, 'timeout'>;

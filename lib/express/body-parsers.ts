@@ -89,7 +89,7 @@ function capturing(kind: string, make: (options: BodyParserOptions) => Handler, 
     const done = (error?: unknown): void => {
       request.removeListener?.('error', onError);
       if (error === undefined) return next();
-      if (isRaised) hide(error);
+      if (isRaised) hide(error as object);
       else noteParserCallback(error);
       next(error);
     };

@@ -2,7 +2,7 @@
 import * as core from 'express-serve-static-core';
 import theirs = require('express');
 import { IncomingMessage } from 'node:http';
-import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, Response, SendFileOptions as OwnSendFileOptions } from 'waypost';
+import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, Response, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
 
 // Members that waypost adds; one that a program or another package declares goes by their type.
 type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | 'inject' | 'log' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
@@ -54,6 +54,8 @@ declare namespace express {
   export import static = theirs.static;
   export import text = theirs.text;
   export import urlencoded = theirs.urlencoded;
+  /** Makes middleware that checks requests by schemas: waypost's own. */
+  export const validate: typeof ownValidate;
 }
 
 export = express;

@@ -14,3 +14,4 @@ module.exports.response = express.response;
 module.exports.static = express.static;
 module.exports.text = express.text;
 module.exports.urlencoded = express.urlencoded;
+module.exports.validate = express.validate;

@@ -11,6 +11,7 @@ import type { IRouter as OwnIRouter, Router as OwnRouter } from '../routing/rout
 import { Router } from '../routing/router-constructor';
 import type { RouterOptions as OwnRouterOptions } from '../routing/rules';
 import { markFactory } from '../routing/middleware-factory';
+import { validate } from '../schema/validate';
 import { json, raw, text, urlencoded } from './body-parsers';
 import type * as types from './express-types';
 import { staticFiles } from './static-files';
@@ -33,9 +34,11 @@ express.urlencoded = urlencoded;
 express.text = text;
 express.raw = raw;
 express.static = staticFiles;
+express.validate = validate;
 express.Router = Router;
 express.Route = Route;
 markFactory(express, 'express()');
+markFactory(validate, 'validate(schemas)');
 
 /** Prototypes of all applications, requests and responses: they all have what a program puts there. */
 express.application = OwnApplication.prototype;

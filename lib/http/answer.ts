@@ -1,11 +1,12 @@
-import type { ServerResponse } from 'node:http';
-import { hintForFailure } from '../hints';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isFresh } from './etag';
 import { firstAnswerOf } from './first-answer';
 import { requestOf } from './logged-request';
 import { fieldsOf, isAscii } from './node/header-fields';
-import { isBodiless } from './own-answer';
+import { forgetHead, sendsBody } from './node/head-marks';
+import { kOriginalMethod } from './request-state';
 import { type ConfiguredResponse, kLatin1, kOwn, type ResponseSettings, settingsOf } from './response-state';
+import { hinting } from '../packages';
 
 /** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
@@ -103,5 +104,35 @@ export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error:
 
 function reportLateWrite(this: void, res: ConfiguredResponse, { logger }: ResponseSettings, error: Error): void {
   if (res.listenerCount('error') > 1) return;
-  logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'Data was written after the response had ended');
+  logger.error({ err: error, ...requestOf(res), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'Data was written after the response had ended');
+}
+
+/**
+ * True if the answer is to a HEAD request. If middleware only changed the method,
+ * the client waits for the body, and Node means to send it.
+ */
+export function isBodiless(res: ServerResponse): boolean {
+  return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && !sendsBody(res);
+}
+
+/** Makes a response ready for error middleware, after a head that Node refused. Its answer would announce a body that Node leaves out: the client would take the next answer for it. */
+export function forgetRefusedHead(res: ConfiguredResponse): void {
+  if (!res.headersSent && !isHead(res)) forgetHead(res);
+}
+
+/** True if the client asked by HEAD: middleware may have changed the method since. */
+export function isHead(res: ConfiguredResponse): boolean {
+  const { req } = res as { req?: IncomingMessage & { [kOriginalMethod]?: string | undefined } };
+  return (req?.[kOriginalMethod] ?? req?.method) === 'HEAD';
+}
+
+/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` returns: a replaced one may be asynchronous. */
+export function answerOptions(res: ServerResponse, methods: ReadonlySet<string>): unknown {
+  const allow = [...methods].sort().join(', ');
+  forgetFraming(res);
+  res.setHeader('Allow', allow);
+  res.setHeader('Content-Length', Buffer.byteLength(allow));
+  res.setHeader('Content-Type', 'text/plain');
+  res.setHeader('X-Content-Type-Options', 'nosniff');
+  return res.end(allow);
 }

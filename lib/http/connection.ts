@@ -228,7 +228,11 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
-    if (request?.complete === false) endReadingWith(socket, request);
+    if (request?.complete === false) {
+      endReadingWith(socket, request);
+      // Node drops it by now. Where it is left unread, the end of the client's side would be too.
+      request.resume();
+    }
     return closeByHalves(socket);
   }
   request.once('close', () => closeByHalves(socket));
@@ -246,7 +250,7 @@ export function endReadingWith(socket: Socket, request: IncomingMessage): void {
 }
 
 /** True if somebody waits for more of a body, or for its end. */
-function isReadOn(request: IncomingMessage): boolean {
+export function isReadOn(request: IncomingMessage): boolean {
   if (request.complete || request.destroyed || (request as TakenIn)[kIntake] !== undefined) return false;
   return request.listenerCount('data') > 0 || request.listenerCount('readable') > 0 || (request.readableFlowing === true && request.listenerCount('end') > 0);
 }

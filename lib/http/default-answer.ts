@@ -1,19 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { asFailure, type ErrorBody, errorBody, headersOf, type HttpError, statusOf, statusText } from '../errors';
 import { isExposed } from '../exposure';
 import { pathOf } from '../target/target';
-import { forgetFraming } from './answer';
+import { isHead } from './answer';
 import { closeBehind, destroyAfter } from './connection';
+import { formatError, type FormattedError } from './error-format';
 import { firstAnswerOf } from './first-answer';
-import { hintForData, hintForFailure } from '../hints';
 import { refusedBody, requestOf } from './logged-request';
 import { JSON_TYPE } from './media-type';
-import { forgetHead } from './node/head-marks';
 import { type AnswerField, cutOff, sendOwn } from './own-answer';
-import { kOriginalMethod, kOriginalUrl, watches } from './request-state';
+import { kOriginalUrl, watches } from './request-state';
 import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings, settingsOf } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
+import { hinting } from '../packages';
 
 /** Fields of a request that the answer for no handler names. */
 interface Received {
@@ -55,32 +55,37 @@ export function answerError(res: ConfiguredResponse, error: unknown): void {
   }
   const shown = development || isExposed(error);
   const fields = own === undefined || !shown ? NO_FIELDS : headersOf(error).filter(([name]) => !UNFIT.has(name.toLowerCase()));
-  answerJson(res, status, errorBody(error, status, shown, development), fields);
+  answerFailure(res, status, errorBody(error, status, shown, development), fields, shown ? error : undefined);
 }
 
 /**
- * The framework's own answer instead of a handler's. Drops what middleware said
- * of the unsent body, and skips a replaced `json`.
+ * The framework's own answer instead of a handler's, in the form of the option
+ * `errors`. Drops what middleware said of the unsent body, and skips a replaced `json`.
  * @param body Undefined for a status without content.
+ * @param error Undefined where the client may not read of it.
  */
-export function answerJson(res: ConfiguredResponse, status: number, body: object | undefined, fields = NO_FIELDS): void {
-  sendOwn(res, { status, body: body && JSON.stringify(body), type: JSON_TYPE, isHead: isHead(res), fields }, logFailure);
+export function answerFailure(res: ConfiguredResponse, status: number, body: ErrorBody | undefined, fields = NO_FIELDS, error?: unknown): void {
+  const formatted = body && formatError(settingsOf(res).errors, status, body, requestIn(res), error, (failure) => logFailure(res, failure));
+  sendOwn(res, { status, body: formatted?.text, type: formatted?.type ?? JSON_TYPE, isHead: isHead(res), fields }, logFailure);
+}
+
+function requestIn(res: ConfiguredResponse): IncomingMessage | undefined {
+  return (res as { readonly req?: IncomingMessage }).req;
 }
 
 /** Answers a request whose head is refused, and closes the connection: nothing behind an ambiguous head is carried out. */
 export function refuseHead(request: IncomingMessage, res: ConfiguredResponse, error: HttpError): void {
   closeBehind(request, res);
-  answerJson(res, error.status, errorBody(error, error.status, true, false));
+  answerFailure(res, error.status, errorBody(error, error.status, true, false));
 }
 
 /** Answers a request to switch protocols, which has no response, and closes its socket. */
-export function answerSocket(socket: Duplex, status: number, given: ErrorBody, fields = NO_FIELDS): void {
-  const body = JSON.stringify(given);
+export function answerSocket(socket: Duplex, status: number, { text: body, type }: FormattedError, fields = NO_FIELDS): void {
   // Node's time limits end with an upgrade, and Node does not close its socket.
   destroyAfter(socket, LINGER);
   socket.resume();
   socket.end([
-    `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8',
+    `HTTP/1.1 ${status} ${statusText(status)}`, 'Connection: close', `Content-Type: ${type}`,
     ...fields.map(([name, value]) => `${name}: ${String(value)}`), `Content-Length: ${Buffer.byteLength(body)}`, '', body,
   ].join('\r\n'));
 }
@@ -102,33 +107,22 @@ export function answerUnmatched(received: Received, res: ConfiguredResponse, met
   }
   if (!allowed.includes('OPTIONS')) allowed.push('OPTIONS');
   const fields: AnswerField[] = [['Allow', allowed.join(', ')]];
-  if (method === 'OPTIONS') answerJson(res, 204, undefined, fields);
+  if (method === 'OPTIONS') answerFailure(res, 204, undefined, fields);
   else answerRefusal(res, 405, method, url, fields);
 }
 
 function answerRefusal(res: ConfiguredResponse, status: number, method: string, url: string, fields: readonly AnswerField[]): void {
-  answerJson(res, status, { error: statusText(status), message: `Cannot ${method} ${pathOf(url)}` }, fields);
+  answerFailure(res, status, { error: statusText(status), message: `Cannot ${method} ${pathOf(url)}` }, fields);
 }
 
 function logFailure(res: ConfiguredResponse, error: unknown): void {
-  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
+  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
 }
 
 /** Logs a client's error only if an option of the program decides it. */
 function logRefusal(res: ConfiguredResponse, error: unknown): void {
   const refused = refusedBody(error, (res as Partial<ConfiguredResponse>).req);
   if (refused !== undefined) res[kSettings].logger.info(refused, 'The request body was refused');
-}
-
-/** Makes a response ready for error middleware, after a head that Node refused. Its answer would announce a body that Node leaves out: the client would take the next answer for it. */
-export function forgetRefusedHead(res: ConfiguredResponse): void {
-  if (!res.headersSent && !isHead(res)) forgetHead(res);
-}
-
-/** True if the client asked by HEAD: middleware may have changed the method since. */
-function isHead(res: ConfiguredResponse): boolean {
-  const { req } = res as { req?: IncomingMessage & { [kOriginalMethod]?: string | undefined } };
-  return (req?.[kOriginalMethod] ?? req?.method) === 'HEAD';
 }
 
 /** Logs data that could not be written. One for each response that may fail, so that the log says which. */
@@ -153,20 +147,14 @@ export class SerializationReport implements FailureReport {
     return isHead(this.#res);
   }
 
+  format(status: number, body: ErrorBody): FormattedError | undefined {
+    const { errors } = this.#settings;
+    return errors && formatError(errors, status, body, requestIn(this.#res), undefined, (failure) => this.onError(failure));
+  }
+
   onError(error: unknown): void {
-    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hintForData(error, this.#data) }, 'The response data could not be serialized');
+    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hinting().hintForData(error, this.#data) }, 'The response data could not be serialized');
     const { req } = this.#res as { req?: object };
     if (req !== undefined) watches.get(req)?.failed(error);
   }
-}
-
-/** Answers OPTIONS by Node's methods alone, as Express does. Returns what `end` returns: a replaced one may be asynchronous. */
-export function answerOptions(res: ServerResponse, methods: ReadonlySet<string>): unknown {
-  const allow = [...methods].sort().join(', ');
-  forgetFraming(res);
-  res.setHeader('Allow', allow);
-  res.setHeader('Content-Length', Buffer.byteLength(allow));
-  res.setHeader('Content-Type', 'text/plain');
-  res.setHeader('X-Content-Type-Options', 'nosniff');
-  return res.end(allow);
 }

@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import { describe, describeKind, LONGEST_DELAY } from '../options/field';
 import { stringify } from '../xjson/serializer';
-import { forgetFraming, forgetLength } from './answer';
-import { cutOff, flushBuffered, isBodiless } from './own-answer';
+import { forgetFraming, forgetLength, isBodiless } from './answer';
+import { cutOff, flushBuffered } from './own-answer';
 import { type ConfiguredResponse, settingsOf } from './response-state';
 import { unsendable } from './unsendable';
 import { kXJsonOptions } from './xjson-response';

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { forgetFraming, stripContent } from './answer';
-import { isBodiless } from './own-answer';
+import { forgetFraming, isBodiless, stripContent } from './answer';
 import { type ConfiguredResponse, kAnswering, kOwn } from './response-state';
 import { StreamedBody, type StreamSource } from './streamed-body';
 import { vary } from '../packages';

@@ -44,7 +44,7 @@ export function essenceOf(name: string): string {
 /** The type that a request likes best of those given, false for none. Text leaves as UTF-8: a client that asks for `application/json;charset=utf-8` asks for what `json` is (RFC 9110 section 12.5.1). */
 export function bestOf(req: IncomingMessage, types: string[]): string | false {
   if (!/charset/i.test(req.headers.accept ?? '')) return accepts()(req).type(types) as string | false;
-  const offered = types.map((type) => (type.includes(';') || type.includes('*') ? type : completeType(type)));
+  const offered = types.map((type) => (type.includes(';') || type.includes('*') ? type : `${type.includes('/') ? type : mimeTypes().lookup(type)}; charset=utf-8`));
   const best = accepts()(req).type(offered) as string | false;
   return best && (types[offered.indexOf(best)] as string);
 }

@@ -1,8 +1,9 @@
 import { ServerResponse } from 'node:http';
-import { forgetHead, sendsBody } from './node/head-marks';
+import { forgetHead } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
 import { isTakenOver } from './taken-over';
 import { destroyInTurn } from './turn';
+import { setImmediate } from '../timers';
 
 /** A header field that goes with an answer. */
 export type AnswerField = readonly [name: string, value: unknown];
@@ -119,12 +120,4 @@ export function sendCorked(res: ServerResponse): void {
 
 function tellDrained(res: ServerResponse): void {
   if (res.writableNeedDrain) res.emit('drain');
-}
-
-/**
- * True if the answer is to a HEAD request. If middleware only changed the method,
- * the client waits for the body, and Node means to send it.
- */
-export function isBodiless(res: ServerResponse): boolean {
-  return (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD' && !sendsBody(res);
 }

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { inspect } from 'node:util';
 import { statuses } from '../packages';
-import { forgetFraming } from './answer';
+import { forgetFraming, isBodiless } from './answer';
 import { acceptedOf } from './media-type';
-import { isBodiless } from './own-answer';
 import { checkStatus, type ResponseHead } from './response-head';
 import { type ConfiguredResponse, kSettings } from './response-state';
 

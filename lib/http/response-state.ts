@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { ErrorFormat } from '../errors';
 import type { SafeLog } from '../log/safe-log';
 import type { EntityTag } from './etag';
 import { type HostApplication, NO_APPLICATION } from './host-application';
@@ -15,6 +16,8 @@ export const kFail = Symbol('waypost.response.fail');
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
+/** The `write` of an injected response, which records what is written. */
+export const kRecorder = Symbol('waypost.response.recorder');
 /** True once a field is set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
 
@@ -30,6 +33,8 @@ export interface ResponseSettings {
   readonly asExpress?: boolean;
   /** Shows clients the inside of an error. */
   readonly development: boolean;
+  /** Form of default error answers. @default JSON with `error` and `message` */
+  readonly errors?: ErrorFormat | undefined;
   /** Makes the ETag of a body; without it no ETag is made. */
   readonly etag: EntityTag | undefined;
   /** Gives files an ETag, unless `sendFile` is told otherwise. @default true */

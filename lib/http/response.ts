@@ -5,7 +5,7 @@ import { guardedCall } from './guarded-call';
 import { contentDisposition, late, statuses } from '../packages';
 import type { XJsonOptions } from '../xjson/options';
 import { isFetchResponse, unsendable } from './unsendable';
-import { kXJsonOptions, sendXJson } from './xjson-response';
+import { kXJsonOptions, streaming } from './xjson-response';
 import { finish, hearLateWrite } from './answer';
 import type { ResponseAdditions } from './additions';
 import { makeAssignable } from './assignable';
@@ -24,7 +24,7 @@ import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { ResponseHead } from './response-head';
 import { DEFAULT_SETTINGS, kAnswering, kFail, kFailing, kJsonAsXJson, kLatin1, kOwn, kSettings, type OwnMethods, type ResponseSettings, settingsOf } from './response-state';
 import type { StreamSource } from './streamed-body';
-import { destroyInTurn, sendHeadInTurn } from './turn';
+import { destroyInTurn, endInTurn, sendHeadInTurn } from './turn';
 import type { Unchecked } from './unchecked';
 
 const
@@ -181,7 +181,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
-    sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
+    streaming().sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
   }
 
   /**
@@ -329,7 +329,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   override end(first?: unknown, second?: unknown, third?: unknown): this {
     answersFirst(this);
     if (this.writableEnded && Boolean(first) && typeof first !== 'function') hearLateWrite(this);
-    else if (this.socket === null) sendHeadInTurn(this);
+    else if (this.socket === null) endInTurn(this);
     if (typeof first === 'function' || typeof second === 'function' || typeof third === 'function') this[kCallsBack] = true;
     return super.end(first, second as BufferEncoding, third as () => void);
   }

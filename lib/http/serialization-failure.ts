@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { LONGEST_SHOWN } from '../errors';
+import { type ErrorBody, LONGEST_SHOWN } from '../errors';
+import type { FormattedError } from './error-format';
 import { sendOwn } from './own-answer';
 
 /** Report of a response's failure, and how much of it a client may read. */
@@ -8,6 +9,8 @@ export interface FailureReport {
   readonly development: boolean;
   /** True if the client asked by HEAD. @default by the request's method */
   readonly isHead?: boolean;
+  /** The body in the form of the option `errors`; undefined for the default one. */
+  format?(status: number, body: ErrorBody): FormattedError | undefined;
   /** Logs the error. */
   onError(error: unknown): void;
 }
@@ -20,18 +23,15 @@ export function serializationFailure(error: unknown, development: boolean): { er
 /** Answers 500 with that body, or cuts off what has begun. Works whatever was left on the response, and never throws. */
 export function sendFailure(res: ServerResponse, error: unknown, report: FailureReport): void {
   report.onError(error);
-  const body = JSON.stringify(serializationFailure(error, report.development));
+  const failure = serializationFailure(error, report.development);
+  const { text, type } = report.format?.(500, failure) ?? { text: JSON.stringify(failure), type: 'application/json' };
   const isHead = report.isHead ?? (res.req as ServerResponse['req'] | undefined)?.method === 'HEAD';
-  sendOwn(res, { status: 500, body, type: 'application/json', isHead, fields: [] }, (_, trouble) => report.onError(trouble));
+  sendOwn(res, { status: 500, body: text, type, isHead, fields: [] }, (_, trouble) => report.onError(trouble));
 }
 
-/** Message of anything thrown, which may itself throw when it is looked at. */
+/** Message of anything thrown. */
 export function messageOf(error: unknown): string {
-  try {
-    return (error instanceof Error ? String(error.message) : String(error)).slice(0, LONGEST_SHOWN);
-  } catch {
-    return 'unknown error';
-  }
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_SHOWN);
 }
 
 /** The stack of an error, where it has one that can be read. */

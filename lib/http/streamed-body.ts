@@ -2,9 +2,9 @@ import { AsyncResource } from 'node:async_hooks';
 import { pipeline, Readable, Writable } from 'node:stream';
 import { types } from 'node:util';
 import { describeKind } from '../options/field';
-import { forgetFraming, forgetLength } from './answer';
+import { forgetFraming, forgetLength, isBodiless } from './answer';
 import { BINARY_TYPE } from './media-type';
-import { cutOff, flushBuffered, isBodiless, sendCorked } from './own-answer';
+import { cutOff, flushBuffered, sendCorked } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
 
@@ -144,7 +144,7 @@ export class StreamedBody {
   #isBound(): boolean {
     const res = this.#res;
     if (this.#promised === undefined) return false;
-    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn].write && res.end === res[kOwn].end;
+    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn]?.write && res.end === res[kOwn].end;
   }
 
   #mismatch(sent: number): Error {

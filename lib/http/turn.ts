@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isReadOn } from './connection';
 
 /** True if a response waits for its turn behind another of its connection. One that has ended there has no socket either. */
 function waits(res: ServerResponse): boolean {
@@ -14,6 +15,20 @@ function waits(res: ServerResponse): boolean {
  */
 export function sendHeadInTurn(res: ServerResponse): void {
   if (waits(res) && res.writableLength > 0) res.flushHeaders();
+}
+
+/**
+ * As {@link sendHeadInTurn}, for the end of a response. A body that nobody has begun to read by the next tick is dropped:
+ * unread, it would stop the connection, and nobody would see its client leave.
+ */
+export function endInTurn(res: ServerResponse): void {
+  sendHeadInTurn(res);
+  const { req } = res as { req?: IncomingMessage };
+  if (waits(res) && req?.complete === false) process.nextTick(dropUnread, req);
+}
+
+function dropUnread(request: IncomingMessage): void {
+  if (!request.complete && !request.readableDidRead && !isReadOn(request)) request.resume();
 }
 
 /** Has the connection of a destroyed response end when its turn comes: from Node 24 on, Node forgets that, and the client waits. */

@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { setImmediate as nodeSetImmediate } from 'node:timers';
+import { setImmediate } from '../timers';
 
 /**
  * Does a slice of some work. Must not throw.
@@ -20,9 +20,6 @@ const waiting: Slice[] = [];
 /** The queue is the process's, as the loop: in a request's own context it would keep alive what that has in it. */
 const scope = new AsyncResource('waypost.xJson');
 
-/** Node's own, as it is now: a test that fakes the global one, and puts it back, would leave the queue waiting for ever. */
-const later = nodeSetImmediate;
-
 /** Milliseconds left for first slices in this turn. */
 let left = FIRST_SLICE;
 
@@ -32,7 +29,7 @@ function renew(): void {
 
 /** Counts what a caller has taken of this turn. */
 function spend(time: number): void {
-  if (left === FIRST_SLICE) scope.runInAsyncScope(later, null, renew);
+  if (left === FIRST_SLICE) scope.runInAsyncScope(setImmediate, null, renew);
   left = Math.max(0, left - time);
 }
 
@@ -48,7 +45,7 @@ export function workInSlices(work: Slice): void {
   if (taken > NOTICEABLE) spend(taken);
   if (isOver) return;
   // A running turn keeps its work at the queue's head, and goes on by itself.
-  if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(later, null, turn);
+  if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(setImmediate, null, turn);
 }
 
 function turn(): void {
@@ -57,6 +54,6 @@ function turn(): void {
     if (slice !== undefined && !slice(performance.now() + SLICE)) waiting.push(slice);
   } finally {
     waiting.shift();
-    if (waiting.length > 0) later(turn);
+    if (waiting.length > 0) setImmediate(turn);
   }
 }

@@ -14,17 +14,12 @@ type Kind = readonly [name: string, instead: string, onPlain?: string];
  */
 export function unsendable(data: unknown, method: string, isPlain = false): TypeError | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
-  try {
-    const prototype: unknown = Object.getPrototypeOf(data);
-    if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return undefined;
-    const kind = kindOf(data);
-    if (kind === undefined) return undefined;
-    letGo(data);
-    return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
-  } catch {
-    // JSON.stringify refuses what can't be inspected.
-    return undefined;
-  }
+  const prototype: unknown = Object.getPrototypeOf(data);
+  if (prototype === Object.prototype || prototype === Array.prototype || prototype === null) return undefined;
+  const kind = kindOf(data);
+  if (kind === undefined) return undefined;
+  letGo(data);
+  return new TypeError(`${method} cannot send ${kind[0]}: ${(isPlain ? kind[2] : undefined) ?? kind[1]}`);
 }
 
 /** True for a Response of fetch, or of a package that has its own. */

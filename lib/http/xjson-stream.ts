@@ -1,13 +1,70 @@
-import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
-import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { stripContent } from './answer';
+import { Readable } from 'node:stream';
+import { isBodiless, stripContent } from './answer';
 import { Chunks } from './chunks';
-import { STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
+import { checkXJsonOptions, mergeXJsonOptions, STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
-import { isBodiless, sendCorked } from './own-answer';
-import { kLatin1 } from './response-state';
+import { type ConfiguredResponse, kAnswering, kLatin1 } from './response-state';
+import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
+import { StreamedBody } from './streamed-body';
+import { Serializer } from '../xjson/serializer';
+import { workInSlices } from './turns';
+import { unsendable } from './unsendable';
+
+/** Without a framework around it, a failure is a process warning. */
+const STANDALONE: FailureReport = {
+  get development() {
+    return process.env['NODE_ENV'] === 'development';
+  },
+  onError(error) {
+    const detail = stackOf(error);
+    process.emitWarning(`xJson could not answer: ${messageOf(error)}`, detail === undefined ? {} : { detail });
+  },
+};
+
+/**
+ * Answers with any data as JSON (INTERFACE section 4.3). The work is done in
+ * slices: small data is sent before this returns, large data keeps no other
+ * request waiting. Nothing is sent before all is serialized, so that a failure
+ * is a clean 500, and data that changes meanwhile harms no length.
+ * @param given Options of the call, not checked yet.
+ * @param base Options that they go before.
+ * @throws TypeError for a wrong option; nothing for the data.
+ */
+export function sendXJson(
+  res: ServerResponse,
+  data: unknown,
+  given: XJsonOptions | undefined,
+  base: XJsonOptions | undefined,
+  report: FailureReport = STANDALONE,
+): void {
+  const options = mergeXJsonOptions(base, given === undefined ? undefined : checkXJsonOptions(given));
+  if (res.headersSent) {
+    sendFailure(res, new Error('xJson cannot answer: a response has been sent already'), report);
+    return;
+  }
+  const unfit = unsendable(data, 'xJson', !('stream' in res));
+  if (unfit !== undefined) {
+    sendFailure(res, unfit, report);
+    return;
+  }
+  (res as { [kAnswering]?: boolean })[kAnswering] = true;
+  const chunks = new Chunks(!isBodiless(res));
+  const serializer = new Serializer(data, options, chunks);
+  workInSlices((until) => {
+    try {
+      if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
+      if (!res.destroyed) {
+        if (!serializer.run(until)) return false;
+        sendJson(res, serializer.text ?? chunks, options, (error) => sendFailure(res, error, report));
+      }
+    } catch (error) {
+      sendFailure(res, error, report);
+    }
+    return true;
+  });
+}
 
 /**
  * Answers with JSON as `application/json`: at once, or in chunks if it is long
@@ -16,7 +73,7 @@ import { kLatin1 } from './response-state';
  * called when the head is out.
  * @param failed Called with an error that no caller can catch, once the head is out.
  */
-export function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
+function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
   if (stripContent(res)) {
     res.removeHeader('Content-Type');
     res.end();
@@ -30,7 +87,7 @@ export function sendJson(res: ServerResponse, json: string | Chunks, { enableStr
   res.setHeader('Content-Length', length);
   if (isBodiless(res)) res.end();
   else if (length > STREAMING_THRESHOLD && (enableStreaming !== false || length > constants.MAX_LENGTH)) {
-    new Transfer(res, typeof json === 'string' ? chunked(json) : json, chunkSize ?? XJSON_DEFAULTS.chunkSize, failed).begin();
+    new StreamedBody(res as ConfiguredResponse, piecesOf(typeof json === 'string' ? chunked(json) : json, chunkSize ?? XJSON_DEFAULTS.chunkSize), failed).start();
   } else if (typeof json !== 'string') res.end(json.take(length));
   else endWith(res, json, length);
 }
@@ -69,78 +126,15 @@ function chunked(json: string): Chunks {
   return chunks;
 }
 
-/**
- * A large body on its way: a chunk is written when the one before has drained. No
- * `drain` comes when the client goes away, so `close` is waited for as well. The
- * socket drains in an async context of its own, or of the response before.
- */
-class Transfer {
-  readonly #res: ServerResponse;
-  readonly #chunkSize: number;
-  readonly #failed: (error: unknown) => void;
-  readonly #scope = new AsyncResource('waypost.xJson');
-  #bytes: Chunks | null;
-  #left: number;
-
-  constructor(res: ServerResponse, bytes: Chunks, chunkSize: number, failed: (error: unknown) => void) {
-    this.#res = res;
-    this.#bytes = bytes;
-    this.#left = bytes.length;
-    this.#chunkSize = chunkSize;
-    this.#failed = failed;
-  }
-
-  begin(): void {
-    this.#res.on('close', this.#stop);
-    // Before the first write: compression hands on the listeners that it finds then.
-    this.#res.on('drain', this.#drained);
-    this.#pump();
-  }
-
-  readonly #drained = (): void => this.#scope.runInAsyncScope(this.#goOn, this);
-
-  /** Catches throws of replaced methods: the socket calls, and a throw would end the process. */
-  #goOn(): void {
-    try {
-      this.#pump();
-    } catch (error) {
-      this.#bytes = null;
-      this.#failed(error);
-    }
-  }
-
-  #pump(): void {
-    const res = this.#res;
-    while (this.#bytes !== null) {
-      if (res.destroyed || res.writableEnded) return this.#stop();
-      const chunk = this.#bytes.take(this.#chunkSize);
-      this.#left -= chunk.length;
-      if (this.#left === 0) {
-        this.#stop();
-        this.#end(chunk);
-      } else if ((res.write(chunk) as boolean | undefined) === false) {
-        // A replaced `write` may return nothing.
-        sendCorked(res);
-        return;
-      }
-    }
-  }
-
-  #end(chunk: Buffer): void {
-    const res = this.#res;
-    if (!(res.writableCorked > 0)) {
-      res.end(chunk);
-      return;
-    }
-    res.write(chunk);
-    sendCorked(res);
-    res.end();
-  }
-
-  readonly #stop = (): void => {
-    this.#bytes = null;
-    // A replaced `off` might throw, and nobody would catch it here.
-    EventEmitter.prototype.removeListener.call(this.#res, 'close', this.#stop);
-    EventEmitter.prototype.removeListener.call(this.#res, 'drain', this.#drained);
-  };
+/** Bytes as a stream of pieces, none of which is kept. */
+function piecesOf(chunks: Chunks, size: number): Readable {
+  let left = chunks.length;
+  return new Readable({
+    highWaterMark: 1,
+    read(): void {
+      const piece = left === 0 ? null : chunks.take(size);
+      left -= piece?.length ?? 0;
+      this.push(piece);
+    },
+  });
 }

@@ -1,7 +1,7 @@
-import { pino } from '../packages';
-import { lineFormat } from './line-format';
-import { loggedError } from './logged-error';
-import { type LogDestination, standardOutput } from './standard-output';
+import { late } from '../packages';
+import type { LogDestination } from './standard-output';
+
+const pinoLoggers = late(() => require('./pino-logger') as typeof import('./pino-logger'));
 
 /** The levels of pino, lowest first; `silent` logs nothing. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -77,18 +77,20 @@ export abstract class LevelMethods implements Logger {
 /** pino, loaded with the first line: to load it takes longer than all else at the start of a server. */
 export class LatePino extends LevelMethods {
   readonly #level: LogLevel;
-  readonly #makeDestination: () => LogDestination;
+  readonly #hints: boolean;
+  readonly #destination: LogDestination | undefined;
   #pino: (Logger & { readonly levelVal: number }) | undefined;
 
-  constructor(level: LogLevel, makeDestination: () => LogDestination) {
+  constructor(level: LogLevel, hints: boolean, destination: LogDestination | undefined) {
     super();
     this.#level = level;
-    this.#makeDestination = makeDestination;
+    this.#hints = hints;
+    this.#destination = destination;
   }
 
   /** pino itself, with its whole surface. */
   get whole(): Logger & { readonly levelVal: number } {
-    return (this.#pino ??= pino()({ level: this.#level, serializers: { err: loggedError } }, this.#makeDestination()));
+    return (this.#pino ??= pinoLoggers().pinoLogger(this.#level, this.#hints, this.#destination));
   }
 
   get level(): string | undefined {
@@ -117,14 +119,7 @@ export function createLogger(
   destination?: LogDestination,
 ): Logger {
   const { level = 'info', logger, hints = false } = options;
-  return logger ?? new LatePino(level, () => destination ?? outputOf(hints));
-}
-
-function outputOf(hints: boolean): LogDestination {
-  const output = standardOutput();
-  if (!hints || !process.stdout.isTTY) return output;
-  const format = lineFormat(process.stdout);
-  return { write: (line) => output.write(format(line)) };
+  return logger ?? new LatePino(level, hints, destination);
 }
 
 /**

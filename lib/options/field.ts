@@ -1,6 +1,10 @@
 import { constants } from 'node:buffer';
 import { validateHeaderName } from 'node:http';
-import { nearestOf, partOf, synonymOf, type UnknownOption } from './hint';
+import type { UnknownOption } from './hint';
+import { late } from '../packages';
+
+/** @internal */
+export const unknown = late(() => require('./hint') as typeof import('./hint'));
 
 /** A warning logged at start: a sentence, or an unknown key, whose place all the options tell. */
 export type Warning = string | UnknownOption;
@@ -66,6 +70,9 @@ export type HomeOf = (key: string) => string | undefined;
 
 const nowhere: HomeOf = () => undefined;
 
+/** Path of a guard that was given in a section which is none. */
+export const strayHome: HomeOf = (key) => unknown().strayHome(key);
+
 /** An object of options, each read by its field. A key that belongs elsewhere throws, and in a guard a misspelt one too; other unknown keys are warned of. */
 export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = nowhere, isGuard = false): Field<Readonly<T>> {
   const known = Object.keys(fields) as (keyof T & string)[];
@@ -74,7 +81,7 @@ export function section<T extends object>(fields: Fields<T>, homeOf: HomeOf = no
     const prefix = name === ROOT ? '' : `${name}.`;
     for (const key of Object.keys(source)) {
       if (Object.hasOwn(fields, key)) continue;
-      checkUnknown(key, prefix, known, homeOf, isGuard);
+      unknown().checkUnknown(key, prefix, known, homeOf, isGuard);
       warnings.push({ prefix, key });
     }
     const resolved: Partial<T> = {};
@@ -96,20 +103,6 @@ function plainObject(given: unknown, name: string): Record<string, unknown> {
   // An Object.prototype of another realm is as good as ours.
   const plain = prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf'));
   return plain ? (given as Record<string, unknown>) : refuse(name, 'a plain object', 'an instance of a class');
-}
-
-function checkUnknown(key: string, prefix: string, known: readonly string[], homeOf: HomeOf, isGuard: boolean): void {
-  const { name, edits } = nearestOf(key, known);
-  const said = `unknown option ${JSON.stringify(prefix + key)}`;
-  const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
-  // `securty: { … }` would start an application without its guards.
-  const guards = isGuard || (prefix === '' && name === 'security');
-  if (guards && edits <= 2) throw misspelt(name);
-  const home = homeOf(key);
-  if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
-  // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.
-  const whole = isGuard ? synonymOf(key, known) ?? partOf(key, known) : undefined;
-  if (whole !== undefined) throw misspelt(whole);
 }
 
 /** True for the name of a header (RFC 9110 section 5.1). */

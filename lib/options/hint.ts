@@ -1,3 +1,6 @@
+import type { HomeOf } from './field';
+import type { SecurityOptions } from './options';
+
 /** Names of options by the path of their section, such as `'server.https.'`; `''` for the top. */
 export type Sections = Readonly<Record<string, object>>;
 
@@ -71,3 +74,31 @@ function editDistance(a: string, b: string): number {
   }
   return row[b.length] ?? 0;
 }
+
+/** @throws TypeError for a key that belongs elsewhere, and for a misspelt guard. */
+export function checkUnknown(key: string, prefix: string, known: readonly string[], homeOf: HomeOf, isGuard: boolean): void {
+  const { name, edits } = nearestOf(key, known);
+  const said = `unknown option ${JSON.stringify(prefix + key)}`;
+  const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
+  // `securty: { … }` would start an application without its guards.
+  const guards = isGuard || (prefix === '' && name === 'security');
+  const synonym = isGuard ? synonymOf(key, known) : undefined;
+  if (guards && (synonym !== undefined || edits <= 2)) throw misspelt(synonym ?? name);
+  const home = homeOf(key);
+  if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
+  // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.
+  const whole = isGuard ? partOf(key, known) : undefined;
+  if (whole !== undefined) throw misspelt(whole);
+}
+
+/** The guards under `security`. */
+export const GUARDS: readonly (keyof SecurityOptions)[] = ['requestSignature', 'routeConfig', 'webhooks', 'signResponses'];
+
+/** Path of a guard that was given beside `security`, well or badly spelt. */
+export const guardHome: HomeOf = (key) => {
+  const { name, edits } = nearestOf(key, GUARDS);
+  return edits <= 2 ? `security.${name}` : undefined;
+};
+
+/** Path of a guard that was given in a section which is none. */
+export const strayHome: HomeOf = (key) => (nearestOf(key, ['security']).edits <= 2 ? 'security' : guardHome(key));

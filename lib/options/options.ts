@@ -1,5 +1,7 @@
+import type { JsonWebKey, KeyObject } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TlsOptions } from 'node:tls';
+import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 
 /** The options of `createServer` (INTERFACE sections 2.5 and 2.6). All are optional. */
@@ -8,6 +10,8 @@ export interface CreateServerOptions {
   env?: string | undefined;
   /** ETag on responses made by `send`, `json` and their kin; `true` means `'weak'`. @default false */
   etag?: boolean | 'weak' | 'strong' | undefined;
+  /** Form of default error answers: `'problem'` is `application/problem+json` (RFC 9457), whose members a function may change. @default JSON with `error` and `message` */
+  errors?: ErrorFormat | undefined;
   /** Contents and destination of the log; `false` turns it off. */
   logging?: LoggingOptions | false | undefined;
   /** Rules by which a path matches its pattern. */
@@ -89,6 +93,8 @@ export interface HttpServerOptions {
   maxRequestsPerSocket?: number | undefined;
   /** Accepts malformed headers. @default false */
   insecureHTTPParser?: boolean | undefined;
+  /** How strictly heads are read, from Node 26.12 on. @default 'strict' */
+  httpValidation?: 'strict' | 'relaxed' | 'insecure' | undefined;
   /** Joins repeated headers by `, ` rather than dropping them. @default false */
   joinDuplicateHeaders?: boolean | undefined;
   /** Buffer size of request and response streams, in bytes. @default Node's */
@@ -156,8 +162,18 @@ export interface SecurityOptions {
   requestSignature?: RequestSignatureConfig | undefined;
   /** Requests that a guard applies to. */
   routeConfig?: RouteConfig | undefined;
+  /** Signs responses, for clients to know whose they are (RFC 9421 section 2.4). @default none */
+  signResponses?: ResponseSigningOptions | undefined;
   /** Paths that take webhooks of other services, and how those sign them. @default none */
   webhooks?: readonly WebhookConfig[] | undefined;
+}
+
+/** `security.signResponses`: the key that signs responses. */
+export interface ResponseSigningOptions {
+  /** Private key. */
+  key: SignatureKey;
+  /** Name of the key. @default kid of a JWK, else none */
+  keyId?: string | undefined;
 }
 
 /** `security.routeConfig`: requests that a guard applies to. */
@@ -179,8 +195,10 @@ export type ScopeEntry = string | { readonly path: string; readonly methods?: re
 
 /** `security.requestSignature`: the signing of requests (INTERFACE section 2.5). */
 export interface RequestSignatureConfig {
-  /** The shared secret, or several while one replaces another; 32 bytes or more each. A function returns those of a key id. */
-  secret: string | readonly string[] | SecretLookup;
+  /** The shared secret, or several while one replaces another; 32 bytes or more each. A function returns those of a key id. @default none */
+  secret?: string | readonly string[] | SecretLookup | undefined;
+  /** Public keys in place of `secret`, with version 2. @default none */
+  keys?: SignatureKeys | undefined;
   /** Name of the header that names the client's key; where `secret` is a function. @default 'X-Key-Id' */
   keyIdHeaderName?: string | undefined;
   /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). A server takes one of them. @default 1 */
@@ -203,8 +221,16 @@ export interface RequestSignatureConfig {
   clockSkew?: number | undefined;
   /** Treatment of a body that could have ended the URL; GET, HEAD and DELETE always refuse it. @default 'accept' */
   ambiguousBody?: 'accept' | 'reject' | undefined;
-  /** Components that every request must sign besides, with version 2: names of headers, `'@authority'` or `'@request-target'`. @default none */
+  /** Components that every request must sign besides, with version 2: names of headers, `'@authority'` and others of RFC 9421. @default none */
   covers?: readonly string[] | undefined;
+  /** Single-use text of signatures, with version 2. @default 'required' */
+  nonce?: 'required' | 'optional' | undefined;
+  /** Tag of the signature that must hold, with version 2. @default none */
+  tag?: string | undefined;
+  /** Label of it, where several have that tag. @default none */
+  label?: string | undefined;
+  /** Takes Web Bot Auth in place of `secret` and `keys`, with version 2. @default none */
+  webBotAuth?: WebBotAuthOptions | undefined;
   /** Lets each signature through once. @default none: a signature holds until it is too old */
   replay?: ReplayOptions | undefined;
   /** Time for a function given as `secret` and the replay store together, in milliseconds; then 503. @default 5000 (5 seconds) */
@@ -216,6 +242,38 @@ export type SecretLookup = (keyId: string) => SecretAnswer | Promise<SecretAnswe
 
 /** The return value of a {@link SecretLookup}. */
 export type SecretAnswer = string | readonly string[] | null | undefined;
+
+/** `security.requestSignature.webBotAuth`: requests of agents that sign with `tag="web-bot-auth"` and name themselves in `Signature-Agent`. */
+export interface WebBotAuthOptions {
+  /** Agents whose directories of keys may be fetched, such as `'https://agent.example'`. */
+  agents: readonly string[];
+  /** Treatment of requests without a signature. @default refuse them */
+  unsigned?: 'accept' | 'refuse' | undefined;
+}
+
+/** An algorithm of RFC 9421 section 3.3. */
+export type MessageAlgorithm = 'ed25519' | 'ecdsa-p256-sha256' | 'ecdsa-p384-sha384' | 'rsa-pss-sha512' | 'rsa-v1_5-sha256' | 'hmac-sha256';
+
+/** A key: a KeyObject of node:crypto, text in PEM, or a JWK. Its type says the algorithm; for RSA that is rsa-pss-sha512, unless `alg` of the JWK or `algorithm` beside it says another. */
+export type SignatureKey = KeyObject | string | JsonWebKey | NamedKey;
+
+/** A key with what it does not say itself. */
+export interface NamedKey {
+  key: KeyObject | string | JsonWebKey;
+  /** The `keyid` of its signatures. @default `kid` of a JWK, else none: the key is tried for every signature */
+  id?: string | undefined;
+  /** The only algorithm that it is used with. @default by its type */
+  algorithm?: MessageAlgorithm | undefined;
+}
+
+/** The keys of a server: some, a function, or a JWK set at an https address, or http of this machine. */
+export type SignatureKeys = SignatureKey | readonly SignatureKey[] | KeyLookup | { readonly jwks: string | URL };
+
+/** Returns the keys of a key id; undefined or null where nobody has such a key. */
+export type KeyLookup = (keyId: string) => KeyAnswer | Promise<KeyAnswer>;
+
+/** The return value of a {@link KeyLookup}. */
+export type KeyAnswer = SignatureKey | readonly SignatureKey[] | null | undefined;
 
 /** `security.requestSignature.replay`: single use of each signature. Applications that share a store and a secret have the same `maxAge`. */
 export interface ReplayOptions {
@@ -229,14 +287,14 @@ export interface ReplayStore {
    * Claims a signature for one request: true for the first that asks, false for
    * every other until then. If it throws or rejects, the request is answered by
    * 503: it is not known whether the signature was used.
-   * @param digest Names the signature: its own bytes, as hexadecimal text; of a webhook with `webhook:` and the path before it.
+   * @param digest Names the signature, as hexadecimal text: the bytes of an HMAC, or the hash of what a key has signed; of a webhook with `webhook:` and the path before it.
    * @param expires The end of its time in the store, in milliseconds since the epoch.
    */
   claim(digest: string, expires: number): boolean | Promise<boolean>;
 }
 
 /** A service whose way of signing webhooks is known. */
-export type WebhookPreset = 'standard' | 'stripe' | 'github' | 'slack';
+export type WebhookPreset = 'standard' | 'svix' | 'stripe' | 'github' | 'slack' | 'zoom' | 'paddle' | 'discord' | 'shopify' | 'square' | 'twilio';
 
 /** An entry of `security.webhooks`: a path whose requests another service signs in its own way. */
 export interface WebhookConfig {
@@ -244,17 +302,19 @@ export interface WebhookConfig {
   path: string;
   /** Service that signs; `standard` is Standard Webhooks. */
   preset: WebhookPreset;
-  /** The secret as that service shows it, or several while one replaces another. */
+  /** The secret as that service shows it, of `discord` the public key; or several while one replaces another. */
   secret: string | readonly string[];
+  /** The address as the service calls it, without a query; for `square` and `twilio`, which sign it. @default none */
+  url?: string | undefined;
   /** Longest body that the path takes, in bytes, or text such as `'25mb'`; beyond it 413. @default body.limit */
   limit?: number | string | undefined;
-  /** Greatest age of a signature, in milliseconds; not with `github`, which signs no time. @default 300000 (5 minutes) */
+  /** Greatest age of a signature, in milliseconds; of a service that signs the time. @default 300000 (5 minutes), of `paddle` 5000 as in its library */
   maxAge?: number | undefined;
-  /** Greatest lead of the sender's clock, in milliseconds; not with `github`. @default 300000 (5 minutes) */
+  /** Greatest lead of the sender's clock, in milliseconds; of a service that signs the time. @default 300000 (5 minutes) */
   clockSkew?: number | undefined;
   /** Logs each check, without secrets or signatures. @default false */
   debug?: boolean | undefined;
-  /** Lets each signature through once; not with `github`, which signs no time. @default none: a signature holds until it is too old */
+  /** Lets each signature through once; of a service that signs the time. @default none: a signature holds until it is too old */
   replay?: ReplayOptions | undefined;
   /** Time for the replay store, in milliseconds; then 503. @default 5000 (5 seconds) */
   timeout?: number | undefined;

@@ -1,13 +1,18 @@
+import type { ErrorFormat } from '../errors';
 import { LOG_LEVELS, checkLogger, type LineLevel } from '../log/logger';
 import {
-  bytes, callback, count, describe, type Field, type Fields, flag, isHeaderName, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT,
-  section, text, type Warning,
+  bytes, callback, count, describe, type Field, type Fields, flag, type HomeOf, isHeaderName, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, ROOT,
+  section, strayHome, text, unknown, type Warning,
 } from './field';
-import { type Sections, tellUnknown } from './hint';
+import type { Sections } from './hint';
 import type { LoggingOptions } from './options';
-import type { ResolvedOptions, ResolvedRequestId } from './resolved';
-import { guardHome, security, SECURITY_SECTIONS, strayHome } from './security';
+import type { ResolvedOptions, ResolvedRequestId, ResolvedSecurity } from './resolved';
 import { server, SERVER_SECTIONS } from './server';
+import { late } from '../packages';
+
+const guards = late(() => require('./security') as typeof import('./security'));
+const UNGUARDED: ResolvedSecurity = Object.freeze({ requestSignature: undefined, includeRoutes: Object.freeze([]), excludeRoutes: Object.freeze([]), webhooks: Object.freeze([]), signResponses: undefined });
+const security = otherwise(UNGUARDED, (given, name, warnings) => guards().security(given, name, warnings));
 
 const idHeader: Field<string | false> = refined(
   matching<string | false>('the name of a header, or false', (given) => given === false || isHeaderName(given)),
@@ -76,10 +81,13 @@ const logging: Field<ResolvedOptions['logging']> = (option, name, warnings) => {
 
 const etag: Field<ResolvedOptions['etag']> = refined(oneOf<boolean | 'weak' | 'strong'>(true, false, 'weak', 'strong'), (given) => (given === true ? 'weak' : given));
 
+const errors = matching<ErrorFormat>("'problem' or a function (problem, req, error)", (given) => given === 'problem' || typeof given === 'function');
+
 function topBy(defaults: Defaults) {
   return {
     env: optional(text),
     etag: otherwise(defaults.etag, etag),
+    errors: optional(errors),
     logging,
     routing: section(routingBy(defaults), strayHome),
     body: bodyBy(defaults),
@@ -88,12 +96,14 @@ function topBy(defaults: Defaults) {
   };
 }
 
+const guardHome: HomeOf = (key) => unknown().guardHome(key);
 const exact = section(topBy(EXACT), guardHome);
 const asExpress = section(topBy(OF_EXPRESS), guardHome);
 
-const SECTIONS: Sections = {
-  '': topBy(EXACT), 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': routingBy(EXACT), 'body.': BODY, ...SERVER_SECTIONS, ...SECURITY_SECTIONS,
-};
+/** Every option, by section. */
+const sections = late((): Sections => ({
+  '': topBy(EXACT), 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': routingBy(EXACT), 'body.': BODY, ...SERVER_SECTIONS, ...guards().SECURITY_SECTIONS,
+}));
 
 /**
  * Checks what was given to `createServer` or `express` once, and fills in every default.
@@ -111,7 +121,7 @@ export function resolveOptions(given: unknown, environment: Readonly<NodeJS.Proc
     env: known ?? 'production',
     hints: known === undefined || known === 'development',
     server: Object.freeze({ ...resolved.server, port: resolved.server.port ?? portOf(environment['PORT']) }),
-    warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : tellUnknown(warning, SECTIONS)))),
+    warnings: Object.freeze(warnings.map((warning) => (typeof warning === 'string' ? warning : unknown().tellUnknown(warning, sections())))),
   });
 }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
+import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
-  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, RoutingOptions, ScopeEntry, SecretLookup, TrustFunction, TrustProxy, WebhookConfig,
+  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, ResponseSigningOptions, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
 } from './options';
 
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
@@ -10,6 +11,7 @@ export interface ResolvedOptions {
   /** Logs hints for the program's author: in development, and where nobody has named an environment. */
   readonly hints: boolean;
   readonly etag: false | 'weak' | 'strong';
+  readonly errors: ErrorFormat | undefined;
   readonly logging: ResolvedLogging;
   readonly routing: Readonly<Required<RoutingOptions>>;
   /** `limit` also bounds discarded bytes and signed bytes when `parse` is false. */
@@ -66,16 +68,26 @@ export interface ResolvedSecurity {
   readonly includeRoutes: readonly ScopeEntry[];
   readonly excludeRoutes: readonly ScopeEntry[];
   readonly webhooks: readonly ResolvedWebhook[];
+  readonly signResponses: ResponseSigningOptions | undefined;
 }
 
+/** Options of a request signature that have no default. */
+type Unset = 'keys' | 'tag' | 'label' | 'webBotAuth';
+
 /** `security.requestSignature`, resolved. */
-export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay'>>> {
+export interface ResolvedSignature extends Readonly<Required<Omit<RequestSignatureConfig, 'secret' | 'replay' | Unset>>> {
+  /** Empty where keys are given. */
   readonly secret: readonly string[] | SecretLookup;
+  readonly keys: SignatureKeys | undefined;
+  readonly tag: string | undefined;
+  readonly label: string | undefined;
+  readonly webBotAuth: Readonly<Required<WebBotAuthOptions>> | undefined;
   readonly replay: ReplayOptions | undefined;
 }
 
 /** An entry of `security.webhooks`, resolved. */
-export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay' | 'limit'>>> {
+export interface ResolvedWebhook extends Readonly<Required<Omit<WebhookConfig, 'secret' | 'replay' | 'limit' | 'url'>>> {
+  readonly url: string | undefined;
   readonly secrets: readonly string[];
   readonly limit: number | undefined;
   readonly replay: ReplayOptions | undefined;

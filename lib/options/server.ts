@@ -2,12 +2,11 @@ import { types } from 'node:util';
 import { proxyAddr } from '../packages';
 import {
   callback, count, describe, describeKind, type Field, type Fields, flag, hidden, integer, isHeaderName,
-  listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, section, text,
+  listOf, LONGEST_DELAY, matching, milliseconds, oneOf, optional, otherwise, refined, refuse, section, strayHome, text,
 } from './field';
 import type { Sections } from './hint';
 import type { HttpsOptions, TrustFunction, TrustProxy } from './options';
 import type { ResolvedServer } from './resolved';
-import { strayHome } from './security';
 
 /** Options that http.createServer ignores and the server takes as properties. */
 const PROPERTIES: Fields<ResolvedServer['properties']> = {
@@ -24,6 +23,7 @@ const HTTP: Fields<ResolvedServer['http']> = {
   connectionsCheckingInterval: optional(milliseconds),
   maxHeaderSize: optional(count),
   insecureHTTPParser: optional(flag),
+  httpValidation: optional(oneOf('strict', 'relaxed', 'insecure')),
   joinDuplicateHeaders: optional(flag),
   highWaterMark: optional(count),
   noDelay: optional(flag),

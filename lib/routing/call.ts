@@ -1,12 +1,15 @@
 import { noteParserCallback } from '../exposure';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { forgetRefusedHead } from '../http/default-answer';
+import { forgetRefusedHead } from '../http/answer';
 import { isFetchResponse } from '../http/unsendable';
 import { late } from '../packages';
 import type { AnyHandler, ErrorHandler, Handler, NextFunction } from './handler';
 
 const fetchResponse = late(() => require('../http/fetch-response') as typeof import('../http/fetch-response'));
+
+/** Calls of `next` that may be nested before a new stack begins. */
+export const MAX_SYNC_CALLS = 100;
 
 /** Calls a function of the program; an error that it throws, or rejects with, goes to `next`. @param error Falsy for none. */
 export function callHandler(handle: AnyHandler, error: unknown, req: Request, res: Response, next: NextFunction): void {

@@ -5,6 +5,7 @@ import type { AnyLayer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
+import type { Contract } from '../schema/contracted';
 import type { RequestWatch } from './watch';
 
 /** The innermost active run of a request. */
@@ -80,8 +81,10 @@ export interface ApplicationRoot extends Caller, AdmissionRoot {
   readonly isStopped: boolean;
   /** Ignores a call of `next`; an error behind the answer is logged. */
   drop(error: unknown): void;
-  /** Inflates and parses the body for the first handler of a route; calls back with its error. */
-  prepareBody(done: (error: unknown) => void): void;
+  /** Inflates and parses the body for the first handler of a route; calls back with its error. @param contract The route's own, if it has one. */
+  prepareBody(contract: Contract | undefined, done: (error: unknown) => void): void;
+  /** Sets the route's own time for an answer to begin, in milliseconds; 0 is no limit. */
+  limit(timeout: number): void;
 }
 
 /** State of one application's signature checks for one request. */

@@ -15,13 +15,11 @@ export const REST = Symbol('waypost.rest');
  * parameter's name.
  */
 export class Shape {
-  readonly key: string;
   readonly segments: readonly ShapeSegment[];
   /** Names of the engine's captures, in order. */
   readonly captures: readonly string[];
 
-  constructor(key: string, segments: readonly ShapeSegment[]) {
-    this.key = key;
+  constructor(segments: readonly ShapeSegment[]) {
     this.segments = segments;
     this.captures = segments.flatMap((segment, index) => {
       if (segment === null) return [`p${index}`];
@@ -55,7 +53,7 @@ export class Engine {
   /** Created for the first shape with captures: loading find-my-way takes half of the start. */
   #router: ReturnType<ReturnType<typeof findMyWay>> | null = null;
   /** False where Node forbids code from strings, which find-my-way makes: then nothing is found. */
-  isAllowed = true;
+  mayGenerateCode = true;
 
   /**
    * Adds the shapes of a pattern, or returns known ones. Each path that it matches has one of them.
@@ -75,7 +73,7 @@ export class Engine {
     const path = enginePath(segments);
     const known = this.#shapes.get(path);
     if (known !== undefined) return known;
-    const shape = new Shape(path, segments);
+    const shape = new Shape(segments);
     this.#shapes.set(path, shape);
     if (shape.captures.length === 0) {
       const text = `/${segments.join('/')}`;
@@ -89,7 +87,7 @@ export class Engine {
       this.#router.on('GET', path, unusedHandler, shape);
     } catch (error) {
       if (!(error instanceof EvalError)) throw error;
-      this.isAllowed = false;
+      this.mayGenerateCode = false;
     }
     return shape;
   }

@@ -1,4 +1,4 @@
-import { answerOptions } from '../http/default-answer';
+import { answerOptions } from '../http/answer';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
 import { pathStart } from '../target/target';
@@ -13,7 +13,7 @@ import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
-/** A prefix that is part of the URL again: only the base is to be restored. */
+/** Like NO_PREFIX, but another object: only the base is to be restored. */
 const SHOWN: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
 
 const WHOLE: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
@@ -49,7 +49,7 @@ export abstract class Frame implements Caller {
   readonly #baseUrl: string;
   readonly #outerBaseUrl: string;
   readonly #outerNext: NextFunction | undefined;
-  /** The pattern of this router's mount. */
+  /** The pattern of this router's mount when the run began. */
   readonly #mount: Pattern | undefined;
   #removed: RemovedPrefix = NO_PREFIX;
   /** URL and base that were shown to the active layer. */
@@ -202,7 +202,7 @@ export abstract class Frame implements Caller {
     // The target on entry has been admitted.
     req.url = this.#enteredUrl;
     req.method = this.#enteredMethod;
-    this.handOn(error);
+    this.#handOn(error);
   }
 
   /** Leaves the router, with an error or undefined. */
@@ -219,14 +219,14 @@ export abstract class Frame implements Caller {
   /** Hands the request on; where the program has called by hand, to its function. */
   #finish(failure: unknown): void {
     if (this.isChecked && this.#done !== this.parent?.next) this.#askBehind(failure);
-    else this.handOn(failure);
+    else this.#handOn(failure);
   }
 
   #askBehind(failure: unknown): void {
-    admitBehind(this, this.#enteredUrl, () => this.handOn(failure));
+    admitBehind(this, this.#enteredUrl, () => this.#handOn(failure));
   }
 
-  protected handOn(failure: unknown): void {
+  #handOn(failure: unknown): void {
     const { req } = this;
     req.baseUrl = this.#outerBaseUrl;
     req.next = this.#outerNext;

@@ -63,7 +63,7 @@ export class Lookup {
   #parsedPath: Path | null;
   /** True when every step is tested: the plan proves nothing of this path. */
   readonly testsAll: boolean;
-  /** True when the path's first slash was sent behind a mount path. */
+  /** True when the client sent the path's first slash: no router added it. */
   readonly isBehindMount: boolean;
   /** True when no route `/` matches: with exact paths, `/m/` is not the mount path `/m`. */
   readonly #excludesRoot: boolean;
@@ -127,8 +127,8 @@ export class ShapeTrie {
     this.#rest.push(position);
   }
 
-  add({ segments }: Shape, position: number, index = 0): void {
-    const segment = segments[index];
+  add(shape: Shape, position: number, index = 0): void {
+    const segment = shape.segments[index];
     if (segment === REST) return this.addRest(position);
     if (segment === undefined) {
       this.#ends.push(position);
@@ -136,31 +136,31 @@ export class ShapeTrie {
     }
     let next = segment === null ? (this.#any ??= new ShapeTrie()) : this.#texts.get(segment);
     if (next === undefined) this.#texts.set(segment as string, next = new ShapeTrie());
-    next.add({ segments } as Shape, position, index + 1);
+    next.add(shape, position, index + 1);
   }
 
   /**
    * Collects the positions that a path of the found shape can match. The engine finds the most specific shape, segment by
    * segment: so a position with the same first segments, and then a more specific one, does not match.
-   * @param isEqual True when all segments before are those of the shape itself.
+   * @param isSameSoFar True when all segments before are those of the shape itself.
    */
-  collect({ segments }: Shape, found = new Set<number>(), index = 0, isEqual = true): Set<number> {
+  collect(shape: Shape, found = new Set<number>(), index = 0, isSameSoFar = true): Set<number> {
     for (const position of this.#rest) found.add(position);
-    const segment = segments[index];
+    const segment = shape.segments[index];
     if (segment === undefined) for (const position of this.#ends) found.add(position);
-    else if (segment === REST) this.#collectAll(isEqual, found);
-    else this.#collectNext({ segments } as Shape, segment, found, index + 1, isEqual);
+    else if (segment === REST) this.#collectAll(isSameSoFar, found);
+    else this.#collectNext(shape, segment, found, index + 1, isSameSoFar);
     return found;
   }
 
-  #collectNext(shape: Shape, segment: string | null, found: Set<number>, index: number, isEqual: boolean): void {
-    this.#any?.collect(shape, found, index, isEqual && segment === null);
-    if (segment !== null) this.#texts.get(segment)?.collect(shape, found, index, isEqual);
-    else if (!isEqual) for (const next of this.#texts.values()) next.collect(shape, found, index, false);
+  #collectNext(shape: Shape, segment: string | null, found: Set<number>, index: number, isSameSoFar: boolean): void {
+    this.#any?.collect(shape, found, index, isSameSoFar && segment === null);
+    if (segment !== null) this.#texts.get(segment)?.collect(shape, found, index, isSameSoFar);
+    else if (!isSameSoFar) for (const next of this.#texts.values()) next.collect(shape, found, index, false);
   }
 
-  #collectAll(isEqual: boolean, found: Set<number>): void {
-    if (isEqual) return;
+  #collectAll(isSameSoFar: boolean, found: Set<number>): void {
+    if (isSameSoFar) return;
     for (const position of [...this.#rest, ...this.#ends]) found.add(position);
     if (this.#any !== undefined) this.#any.#collectAll(false, found);
     for (const next of this.#texts.values()) next.#collectAll(false, found);
@@ -181,10 +181,10 @@ export class LayerIndex {
   readonly #trie = new ShapeTrie();
   readonly #isExact: boolean;
   #cached: Lookup | null = null;
-  /** Plan for targets that are no path. */
+  /** Plan that tests every layer: for targets that are no path, and without the engine. */
   #fullPlan: Plan | null = null;
   /** Shape for paths that have none. */
-  readonly #unshaped = new Shape('/*', [REST]);
+  readonly #unshaped = new Shape([REST]);
 
   /** @throws TypeError for a path that the rules refuse. */
   constructor(stack: readonly AnyLayer[], rules: RoutingRules, version: number) {
@@ -216,7 +216,7 @@ export class LayerIndex {
 
   #find(path: string, isBehindMount: boolean): Lookup {
     // A target such as "*" is no path: the engine would skip its first character unread.
-    if (path.charCodeAt(0) !== 47 || !this.#engine.isAllowed) return this.lookupAll(path, isBehindMount);
+    if (path.charCodeAt(0) !== 47 || !this.#engine.mayGenerateCode) return this.lookupAll(path, isBehindMount);
     let parsedPath: Path | null = null;
     let text = path;
     if (!this.#isExact || path.includes('%')) {

@@ -7,7 +7,18 @@ import type { RoutingRules } from './rules';
 
 /** Returns true when a route of the router, or of one within, takes a request. @param path Path beneath the mount path. */
 export function takes(mounted: Mounted, method: string, path: string, rules: RoutingRules): boolean {
-  return findRoute(mounted, path, rules, (route) => route.handles(method));
+  return routeFor(mounted, method, path, rules) !== undefined;
+}
+
+/** The first route that takes a request, of the router or of one within. @param path Path beneath the mount path. */
+export function routeFor(mounted: Mounted, method: string, path: string, rules: RoutingRules): Route | undefined {
+  let taker: Route | undefined;
+  findRoute(mounted, path, rules, (route) => {
+    if (!route.handles(method)) return false;
+    taker = route;
+    return true;
+  });
+  return taker;
 }
 
 /** The methods of the routes that take a path, in upper case. */

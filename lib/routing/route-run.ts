@@ -2,14 +2,13 @@ import type { Request } from '../http/request';
 import { isOfSignal } from '../http/request-state';
 import type { Response } from '../http/response';
 import { admit } from './admission';
-import { callHandler } from './call';
+import { callHandler, MAX_SYNC_CALLS } from './call';
 import type { NextFunction } from './handler';
 import type { Layer } from './layer';
 import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
+import type { Route } from './route';
 import type { HandlerTrace } from './handler-trace';
-
-/** Calls of `next` that may be nested before a new stack begins. */
-const MAX_SYNC_CALLS = 100;
+import { setImmediate } from '../timers';
 
 /** Names of body-parser's middleware: it reads the bytes of a body that waypost could not parse. */
 const BODY_PARSERS: ReadonlySet<string> = new Set(['jsonParser', 'urlencodedParser', 'textParser', 'rawParser']);
@@ -58,14 +57,14 @@ export class RouteRun {
     if (error === 'route') return this.#finish(undefined);
     if (error === 'router') return this.#finish(error);
     if (++this.#syncCalls > MAX_SYNC_CALLS) {
-      setImmediate(RouteRun.#again, this, error);
+      setImmediate(this.next, error);
       return;
     }
     const stack = this.#stack;
     while (this.#index < stack.length) {
       const layer = stack[this.#index++] as Layer;
       if (layer.method !== undefined && layer.method !== this.#method) continue;
-      if (error ? layer.arity !== 4 : layer.arity > 3) continue;
+      if (!layer.isFor(error || undefined)) continue;
       this.#reach(layer, error);
       this.#syncCalls = 0;
       return;
@@ -84,11 +83,6 @@ export class RouteRun {
     admit(run, () => this.#done(error), this.#removed);
   }
 
-  static #again(this: void, run: RouteRun, error: unknown): void {
-    run.#syncCalls = 0;
-    run.#advance(error);
-  }
-
   /** Parses the body before the first handler that is no parser itself. */
   #reach(layer: Layer, error: unknown): void {
     const root = this.#run?.root;
@@ -98,7 +92,9 @@ export class RouteRun {
 
   #prepareBody(layer: Layer, root: ApplicationRoot): void {
     this.#isBodyReady = true;
-    root.prepareBody((failure) => {
+    const contract = (this.#req.route as Route).contractFor(this.#method);
+    if (contract?.body === false) return this.#admit(layer, undefined);
+    root.prepareBody(contract, (failure) => {
       if (root.isStopped) return;
       if (failure === undefined) this.#admit(layer, undefined);
       else this.next(failure);

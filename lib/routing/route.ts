@@ -2,15 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CallSite } from '../call-site';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
-import { checkHandler } from './given-handler';
-import { type Path, writePaths } from './given-path';
-import type { AnyHandler, NextFunction } from './handler';
+import { late } from '../packages';
+import { type Contract, type Contracted, kContract } from '../schema/contracted';
+import { checkHandler, isRouteOptions } from './given-handler';
+import { listPaths, type Path, writePaths } from './given-path';
+import type { AnyHandler, Handler, NextFunction } from './handler';
 import { Layer } from './layer';
 import type { Params } from './patterns/params';
+import { parsePattern } from './patterns/pattern';
+import { limiting } from './route-limit';
 import { RouteRun } from './route-run';
 import { addVerbs, type RouteVerbs } from './verb';
 
+/** Rules that parse a pattern for its names. */
+const WRITTEN = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
 const ROOT: readonly Path[] = Object.freeze(['/']);
+const
+  contracts = late(() => require('../schema/contract') as typeof import('../schema/contract')),
+  guards = late(() => require('../schema/guard') as typeof import('../schema/guard'));
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type -- the verbs are made in a loop */
 export interface Route<P = Params> extends RouteVerbs<Route<P>, P> {}
@@ -25,8 +34,14 @@ export class Route<P = Params> {
   /** The methods that it handles, in lower case; `_all` for every method. */
   readonly methods = Object.create(null) as Record<string, boolean>;
 
-  constructor(path: Path | readonly Path[]) {
+  readonly #isWhole: boolean;
+  /** Contracts with limits of their own by method, in lower case. */
+  #limits: Map<string, Contract> | null = null;
+
+  /** @param isWhole True where no mount adds parameters to those of the path. */
+  constructor(path: Path | readonly Path[], isWhole = false) {
     this.path = path;
+    this.#isWhole = isWhole;
   }
 
   /** Returns true for a method whose requests it handles. */
@@ -40,6 +55,13 @@ export class Route<P = Params> {
     return this.methods['get'] === true && this.methods['head'] !== true ? [...names, 'HEAD'] : names;
   }
 
+  /** @internal The contract that limits requests of a method, if any does. */
+  contractFor(method: unknown): Contract | undefined {
+    if (this.#limits === null) return undefined;
+    const name = lowerCase(method);
+    return this.#limits.get(name) ?? (name === 'head' ? this.#limits.get('get') : undefined) ?? this.#limits.get('_all');
+  }
+
   /** Runs the handlers of the request's method one after another, then calls `done`. */
   dispatch(req: IncomingMessage, res: ServerResponse, done: NextFunction): void {
     (req as Request).route = this;
@@ -51,14 +73,26 @@ export class Route<P = Params> {
 
   /** @internal Adds handlers for a method; `null` for all. */
   add(method: string | null, given: readonly unknown[]): this {
-    const handlers = flattenHandlers(given, `route ${writePaths(this.path)}`);
+    const where = `route ${writePaths(this.path)}`;
+    const handlers = flattenHandlers(given, where);
+    const agreed = handlers.flatMap((handler) => (handler as Contracted)[kContract] ?? []);
     const site = new CallSite();
     const name = method?.toLowerCase();
+    if (agreed.length > 0) handlers.unshift(...this.#agree(agreed, method, where));
     for (const handler of handlers) {
       this.methods[name ?? '_all'] = true;
       this.stack.push(new Layer('/', ROOT, handler, site, undefined, name));
     }
     return this;
+  }
+
+  /** Holds contracts to the path, and keeps their limits. Returns the handlers that go before. */
+  #agree(agreed: readonly Contract[], method: string | null, where: string): Handler[] {
+    const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, WRITTEN).flatMap((pattern) => pattern.names)) : null;
+    contracts().checkContracts(agreed, where, method, names);
+    const limit = agreed.find(({ body, bodyLimit }) => body === false || bodyLimit !== undefined);
+    if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(method?.toLowerCase() ?? '_all', limit);
+    return agreed.flatMap(({ timeout }) => (timeout === undefined ? [] : [limiting(timeout)]));
   }
 }
 
@@ -82,12 +116,13 @@ function lowerCase(method: unknown): string {
 }
 
 /**
- * The handlers of a registration as one list, out of arrays of them.
+ * The handlers of a registration as one list, out of arrays of them; options before them become the function that holds requests to them.
  * @param where The registration, for the message.
  * @throws TypeError for no handler, or a value that is none.
  */
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);
+  if (isRouteOptions(handlers[0]) && handlers.length > 1) handlers[0] = guards().guardOf(contracts().readContract(handlers[0], where, true));
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it one function or more`);
   for (const handler of handlers) checkHandler(handler, where);
   return handlers as AnyHandler[];

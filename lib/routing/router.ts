@@ -146,7 +146,7 @@ export class Router {
     if (typeof more[0] === 'function') throw new TypeError(`route(${writePaths(path)}) takes a path alone; write app.use(${writePaths(path)}, router) to mount one, as Hono's route(path, app) does`);
     const paths = listPaths(path);
     for (const each of paths) parsePattern(each, EXACT);
-    const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path);
+    const route = new Route(Array.isArray(path) ? (path as Path[]).flat(Infinity) : path, this[kMounted].home !== null);
     const handle: Handler = (req, res, next) => route.dispatch(req, res, next);
     this[kMounted].add(new Layer(path, paths, handle, new CallSite(), route));
     return route;

@@ -3,7 +3,7 @@ import { isOfSignal } from '../http/request-state';
 import type { Response } from '../http/response';
 import { isDisputed, pathOf } from '../target/target';
 import { admit } from './admission';
-import { asError, callHandler } from './call';
+import { asError, callHandler, MAX_SYNC_CALLS } from './call';
 import { kRun, type RoutedRequest } from './caller';
 import { Frame } from './frame';
 import { callForeign, type ForeignLayer, matchForeign } from './foreign-layer';
@@ -21,9 +21,7 @@ import type { Router } from './router';
 import type { RoutingRules } from './rules';
 import { type Taker, yieldsToSibling } from './route-finder';
 import type { RequestWatch } from './watch';
-
-/** Calls of `next` that may be nested before a new stack begins. */
-const MAX_SYNC_CALLS = 100;
+import { setImmediate } from '../timers';
 
 /**
  * One call of a router: it goes down the stack once, as Express's routers do. The index finds the layers that can match
@@ -38,15 +36,13 @@ export class RouterRun extends Frame {
   taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
-  /** The list when the run began: one assigned to `stack` counts from the next run on. */
+  /** The list when the run began: one assigned to `stack` counts from the next run on, a change within it from the next look-up on. */
   readonly #layers: readonly AnyLayer[];
   /** Parameters of the mounts around that layers see; null for none. */
   readonly #merged: Params | null;
   #version = -1;
   /** Position in the stack: each layer is visited at most once. */
   #position = 0;
-  /** Position of the last layer that matched but was passed over. */
-  #passedPosition = -1;
   #syncCalls = 0;
   /** The prefix that a foreign layer removes. */
   #foreignPath = '';
@@ -80,7 +76,7 @@ export class RouterRun extends Frame {
     run.#advance(error);
   }
 
-  static #leaveLater(this: void, run: RouterRun, failure: unknown): void {
+  static #leaveNow(this: void, run: RouterRun, failure: unknown): void {
     if (run.root?.admission.isPending !== true) run.leave(failure);
   }
 
@@ -94,13 +90,13 @@ export class RouterRun extends Frame {
     if (error && isOfSignal(this.req, error)) return;
     if (!this.restoreUrl()) return this.leave(error === 'router' ? undefined : asError(error));
     const failure = asError(error);
-    if (error === 'router') setImmediate(RouterRun.#leaveLater, this, undefined);
+    if (error === 'router') setImmediate(RouterRun.#leaveNow, this, undefined);
     else this.#goOnBehind(failure);
   }
 
-  /** Goes on behind a layer: in a new turn behind the last, and for deeply nested calls of `next`. */
+  /** Goes on behind a layer: in a new turn after the last layer, and after 100 nested calls of `next`. */
   #goOnBehind(failure: unknown): void {
-    if (this.#position >= this.#layers.length) setImmediate(RouterRun.#leaveLater, this, failure);
+    if (this.#position >= this.#layers.length) setImmediate(RouterRun.#leaveNow, this, failure);
     else if (++this.#syncCalls > MAX_SYNC_CALLS) setImmediate(RouterRun.#again, this, failure);
     else this.#goOn(failure);
   }
@@ -123,19 +119,17 @@ export class RouterRun extends Frame {
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
       this.#position = step.position + 1;
-      if (step.matchesAll) {
-        if ((step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
-        this.#pass(step, new NoParams());
-      } else {
-        try {
-          const params = this.#match(step, failure);
-          if (params !== undefined) return this.#enter(step, params, failure);
-        } catch (error) {
-          failure ??= error;
-        }
+      if (step.matchesAll && (step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
+      let params: Params | null | undefined;
+      try {
+        params = step.matchesAll ? this.#passOver(new NoParams()) : this.#match(step, failure);
+      } catch (error) {
+        failure ??= error;
+        continue;
       }
-      // Express calls the layer here, which goes on at once.
-      if (this.#passedPosition === step.position) return this.#goOnBehind(failure);
+      // Express calls an unsuitable function too, which calls `next`: the URL is read anew.
+      if (params === null) return this.#goOnBehind(failure);
+      if (params !== undefined) return this.#enter(step, params, failure);
     }
     this.#position = this.#layers.length;
     this.leave(failure);
@@ -157,8 +151,8 @@ export class RouterRun extends Frame {
     this.cursor = cursor;
   }
 
-  /** Captures a layer's parameters; undefined where it is not for the request. @throws The layer's own errors, and HttpError 400 for a malformed parameter. */
-  #match(step: Step, failure: unknown): Params | undefined {
+  /** Captures a layer's parameters; undefined for a layer that is not for the request, null for one that is passed over. @throws The layer's own errors, and HttpError 400 for a malformed parameter. */
+  #match(step: Step, failure: unknown): Params | null | undefined {
     const lookup = this.lookup as Lookup;
     const { layer } = step;
     if (!(layer instanceof Layer)) return this.#matchForeign(layer, lookup.path, failure);
@@ -168,9 +162,11 @@ export class RouterRun extends Frame {
     const isRoute = layer.route !== undefined;
     // Express captures, and refuses a malformed parameter, before it checks the method.
     const captured = asExpress && lookup.testsAll ? lookup.capture(step, pattern, true) : undefined;
-    const isPassed = isRoute ? failure !== undefined || !this.#handles(layer.route) : this.#passesOver(layer, pattern, failure);
-    if (isPassed && !isRoute) this.#pass(step, captured ?? lookup.capture(step, pattern, asExpress));
-    if (isPassed) return undefined;
+    if (isRoute) {
+      if (failure !== undefined || !this.#handles(layer.route)) return undefined;
+    } else if (this.#isUnsuitable(layer, pattern, failure)) {
+      return this.#passOver(captured ?? lookup.capture(step, pattern, asExpress));
+    }
     const params = captured ?? lookup.capture(step, pattern, isRoute || asExpress);
     if (isRoute && !asExpress) this.checkMounts();
     if (step.isRouter && failure === undefined && !asExpress && yieldsToSibling(this, layer)) return undefined;
@@ -193,7 +189,7 @@ export class RouterRun extends Frame {
   }
 
   /** Returns true for a function not for this failure, without parameters that are handled. */
-  #passesOver(layer: Layer, pattern: Pattern, failure: unknown): boolean {
+  #isUnsuitable(layer: Layer, pattern: Pattern, failure: unknown): boolean {
     return !layer.isFor(failure) && (pattern.capturesNothing || !hasNames(this.router.params));
   }
 
@@ -208,10 +204,10 @@ export class RouterRun extends Frame {
     this.#syncCalls = 0;
   }
 
-  /** Passes over a function not for this failure: req.params are its own, as in Express. */
-  #pass({ position }: Step, params: Params): void {
-    this.#passedPosition = position;
+  /** Passes over a function not for this failure: req.params become those of its layer, as in Express. */
+  #passOver(params: Params): null {
     this.#giveParams(params);
+    return null;
   }
 
   #giveParams(params: Params): void {
@@ -229,7 +225,7 @@ export class RouterRun extends Frame {
     this.#syncCalls = 0;
   }
 
-  // Closures have methods of their own: V8 allocates their context at each call of the method around them.
+  // A method that holds a closure pays for its context at each call: so each closure has a method of its own.
 
   #callParams(step: Step, params: Params, failure: unknown): void {
     const { lookup, lookedUpUrl, pattern } = this;

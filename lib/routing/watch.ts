@@ -30,6 +30,8 @@ export interface Watchman {
 interface Entry {
   readonly watchman: Watchman;
   readonly timers: (NodeJS.Timeout | undefined)[];
+  /** The timer that began before the first function of the program. */
+  limit: NodeJS.Timeout | undefined;
   hasCalled: boolean;
   /** Number of its entries with the request: it may call itself. */
   times: number;
@@ -83,12 +85,12 @@ export class RequestWatch implements ErrorWatch {
   }
 
   /** Adds an application within another that has the request: its own limit counts too. */
-  limitBy(watchman: Watchman): void {
-    if (watchman.mayAnswer) this.#enter(watchman);
+  limitBy(watchman: Watchman | null): void {
+    if (watchman?.mayAnswer === true) this.#enter(watchman);
   }
 
   /** Removes an application that has passed the request on. */
-  leave(watchman: Watchman): void {
+  leave(watchman: Watchman | null): void {
     const entry = this.#entries.find((each) => each.watchman === watchman);
     if (entry === undefined) return;
     entry.times -= 1;
@@ -96,7 +98,7 @@ export class RequestWatch implements ErrorWatch {
   }
 
   #remove(entry: Entry): void {
-    for (const timer of entry.timers) clearTimeout(timer);
+    for (const timer of [...entry.timers, entry.limit]) clearTimeout(timer);
     this.#entries = this.#entries.filter((each) => each !== entry);
   }
 
@@ -108,7 +110,7 @@ export class RequestWatch implements ErrorWatch {
       known.times += 1;
       return undefined;
     }
-    const entry: Entry = { watchman, timers: [], hasCalled: false, times: 1 };
+    const entry: Entry = { watchman, timers: [], limit: undefined, hasCalled: false, times: 1 };
     this.#entries.push(entry);
     return entry;
   }
@@ -128,8 +130,13 @@ export class RequestWatch implements ErrorWatch {
     for (const entry of this.#entries) {
       if (entry.hasCalled) continue;
       entry.hasCalled = true;
-      entry.timers.push(entry.watchman.called(this));
+      entry.limit = entry.watchman.called(this);
     }
+  }
+
+  /** Ends the applications' limits: the route has one of its own. */
+  endLimits(): void {
+    for (const entry of this.#entries) clearTimeout(entry.limit);
   }
 
   /** Acts in the async context of the handler that has the request. */

@@ -35,6 +35,8 @@ export interface CheckTarget {
 export interface CheckHost {
   /** Called before a body is read: the client may wait for 100 Continue. */
   sendContinue(request: Pick<CheckTarget, 'req' | 'res'>): void;
+  /** The own limit of the route that takes a request. */
+  limitOf(request: Request): number | undefined;
   /** Called with an error that no caller can catch. */
   failed(request: Pick<CheckTarget, 'req' | 'res'>, error: unknown): void;
 }
@@ -69,12 +71,17 @@ export class SignatureCheck {
       if (!forbidBody(req)) return hook.refuseConsumed(req, res);
       return this.#finish(target, hook, pending, undefined);
     }
-    const limit = hook.limit ?? this.#limit;
+    const limit = hook.limit ?? this.#limitFor(req);
     // A body announced as too large is refused without asking for it.
     if (Number(req.headers['content-length']) > limit) return hook.refuseSize(req, res, limit);
     this.#host.sendContinue(target);
     // Bound, since V8 would allocate a closure's context for every request.
     startCapture(req, limit, this.#captured.bind(this, target, hook, pending));
+  }
+
+  /** The application's limit, or the route's where that is higher and may be needed. */
+  #limitFor(req: Request): number {
+    return Number(req.headers['content-length']) <= this.#limit ? this.#limit : Math.max(this.#limit, this.#host.limitOf(req) ?? 0);
   }
 
   /** The next hook whose scope holds the request and which it has not passed. */
@@ -91,7 +98,7 @@ export class SignatureCheck {
     try {
       if (outcome === 'complete') return this.#finish(target, hook, pending, req[kRawBody]);
       if (outcome !== 'tooLarge') return hook.refuseConsumed(req, res);
-      hook.refuseSize(req, res, hook.limit ?? this.#limit);
+      hook.refuseSize(req, res, hook.limit ?? this.#limitFor(req));
     } catch (error) {
       // Errors must not reach the caller, Node's parser: a throw there ends the process.
       this.#host.failed(target, error);

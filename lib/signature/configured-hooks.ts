@@ -18,14 +18,14 @@ const
  * `requestSignature`. A webhook's path is excluded from the latter's scope, in
  * its exact spelling; the webhook's own hook covers every spelling.
  */
-export function signatureHooks({ hints, routing: rules, security }: ResolvedOptions, logger: SafeLog): readonly SignatureHook[] {
+export function signatureHooks({ errors, hints, routing: rules, security }: ResolvedOptions, logger: SafeLog): readonly SignatureHook[] {
   const { requestSignature, includeRoutes, excludeRoutes, webhooks } = security;
   const hooks: SignatureHook[] = [];
   let requestHook: SignatureHook | undefined;
   if (requestSignature !== undefined) {
     const scope = new SignatureScope(includeRoutes, [...excludeRoutes, ...webhooks.map(({ path }) => path)], rules);
     const scheme = requestSignature.version === 2 ? new (version2().MessageSignatureScheme)(requestSignature) : new HmacScheme(requestSignature);
-    requestHook = new SignatureHook(scheme, scope, { ...requestSignature, hints }, logger);
+    requestHook = new SignatureHook(scheme, scope, { ...requestSignature, errors, hints }, logger);
     hooks.push(requestHook);
   }
   refuseOverlaps(webhooks.map(({ path }) => path));
@@ -36,7 +36,7 @@ export function signatureHooks({ hints, routing: rules, security }: ResolvedOpti
         + 'write the path plainly: ASCII, nothing encoded, no empty or dot segment, no slash or ".xJson" at its end',
       );
     }
-    hooks.push(new SignatureHook(new (webhookSchemes().WebhookScheme)(webhook), new SignatureScope([webhook.path], [], rules), { ...webhook, hints }, logger));
+    hooks.push(new SignatureHook(new (webhookSchemes().WebhookScheme)(webhook), new SignatureScope([webhook.path], [], rules), { ...webhook, errors, hints }, logger));
   }
   return hooks;
 }

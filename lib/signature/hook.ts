@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
-import { hintForSignature } from '../hints';
+import { keepForSigner } from '../http/cache-control';
 import { closeBehind } from '../http/connection';
-import { answerJson, answerSocket } from '../http/default-answer';
+import { answerFailure, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
 import { tooLarge } from '../http/body/inflate';
+import { formatError } from '../http/error-format';
 import { type AnswerField, cutOff } from '../http/own-answer';
 import { loggedRequest, refusedBody } from '../http/logged-request';
 import type { Request } from '../http/request';
@@ -20,9 +21,10 @@ import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
 import { failureBody, isRejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { SignatureScope } from './scope/scope';
+import { hinting } from '../packages';
 
 /** The options of a hook. */
-type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'hints'>;
+type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'errors' | 'hints'>;
 
 /** Method and target as received. */
 export type SentTarget = Pick<Request, 'method' | 'url'>;
@@ -52,6 +54,11 @@ export class SignatureHook {
     this.#scheme = scheme;
     this.#config = config;
     this.#logger = logger;
+  }
+
+  /** Name of the header with the signature. */
+  get headerName(): string {
+    return this.#scheme.headerName;
   }
 
   /** Runs the checks that need no body; undefined for a refused request. */
@@ -114,7 +121,7 @@ export class SignatureHook {
 
   #claim(req: Request, verdict: Verdict): Verdict | Promise<Verdict> {
     const store = this.#config.replay?.store;
-    if (store === undefined || isRejection(verdict)) return verdict;
+    if (store === undefined || isRejection(verdict) || verdict.digest === undefined) return verdict;
     // The store drops an expired signature, so a claim after that could succeed twice.
     if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
     const claims = claimsOf(req, store);
@@ -142,13 +149,14 @@ export class SignatureHook {
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
       const { debug, hints } = this.#config;
-      const hint = hintForSignature(receivedRequest(req), debug);
+      const hint = hinting().hintForSignature(req, debug);
       // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
       this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);
     } else {
       // Replaces the key id of an outer application's check.
       req.signatureKeyId = outcome.keyId;
+      if ('setHeader' in client) keepForSigner(client, this.#scheme.headerNames);
       if (this.#config.debug) this.#logger.info(loggedRequest(req), 'The request signature was accepted');
       return true;
     }
@@ -160,8 +168,8 @@ export class SignatureHook {
     // `setHeader` marks a response: adoption requires it, even of a test's own.
     const response = 'setHeader' in client ? client : undefined;
     if (tracing.refused.hasSubscribers) tracing.refused.publish({ request, response, status, reason });
-    if (response === undefined) answerSocket(client as Duplex, status, body, fields);
-    else if (!isAnswered(response)) answerJson(response, status, body, fields);
+    if (response === undefined) answerSocket(client as Duplex, status, formatError(this.#config.errors, status, body, request, undefined, (error) => this.#logger.error({ err: error }, 'The form of an error answer failed')), fields);
+    else if (!isAnswered(response)) answerFailure(response, status, body, fields);
     else {
       // An unfinished response is cut off.
       this.#logger.warn(loggedRequest(request), 'A request was refused by the signature check after it had been answered');
@@ -203,7 +211,8 @@ function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
   return verdict;
 }
 
-function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
+/** A request as its signature is checked against. */
+export function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
-  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders };
+  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders, client: req };
 }

@@ -11,12 +11,18 @@ export interface ReceivedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Names and values in turn, as received; of some headers that are sent twice Node keeps but the first. @default not known */
   readonly rawHeaders?: readonly string[];
+  /** Knows the scheme, `http` or `https`, which a trusted proxy may tell. @default not known */
+  readonly client?: { readonly protocol: string };
+  /** Status of a response, which has none but `@status` of the derived components. @default a request */
+  readonly status?: number;
+  /** The request that a response answers, for components with `;req`. */
+  readonly request?: ReceivedRequest;
 }
 
 /** The result for a valid signature. */
 export interface Acceptance {
-  /** Identifies the signature by its bytes, whatever its spelling; unique among accepted requests. */
-  readonly digest: string;
+  /** Identifies the signature by its bytes, whatever its spelling; unique among accepted requests. Undefined without a signature. */
+  readonly digest: string | undefined;
   /** End of the signature's validity, in milliseconds since the epoch. */
   readonly expires: number;
   /** Id of the client's key; undefined for shared keys. */
@@ -34,6 +40,8 @@ export type Verdict = Rejection | Acceptance;
 export interface SignatureScheme<P extends object = object> {
   /** The signature header, as clients write it. */
   readonly headerName: string;
+  /** All headers that carry a part of it, as clients write them. */
+  readonly headerNames: readonly string[];
   /** The value of `WWW-Authenticate` on a 401 (RFC 9110 section 11.6.1). */
   readonly challenge: string;
   /** True if the signature covers the body. */

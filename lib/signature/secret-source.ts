@@ -1,4 +1,5 @@
 import type { SecretAnswer, SecretLookup } from '../options/options';
+import { isPublicText } from '../options/security';
 import type { Secret } from './hmac';
 
 /**
@@ -25,10 +26,10 @@ function checked(answer: SecretAnswer): readonly Secret[] {
   const secrets: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
   // An object as table returns a function for `constructor`; an empty secret is known to all.
   if (secrets.every(isSecret)) return secrets;
-  throw new TypeError('security.requestSignature.secret returned what is no secret; return a non-empty string, an array of them, or undefined');
+  throw new TypeError('security.requestSignature.secret returned what is no secret; return a non-empty string, an array of them, or undefined; public keys belong into keys');
 }
 
 // HMAC pads a key with NULs, so a secret of NULs equals the empty one.
 function isSecret(given: unknown): given is string {
-  return typeof given === 'string' && !/^\0*$/.test(given);
+  return typeof given === 'string' && !/^\0*$/.test(given) && !isPublicText(given);
 }

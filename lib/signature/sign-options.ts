@@ -1,12 +1,14 @@
-import type { SignatureAlgorithm } from '../options/options';
+import type { MessageAlgorithm, SignatureAlgorithm, SignatureKey } from '../options/options';
 import type { Secret } from './hmac';
 
 /** Options of `signRequest`. The server must be configured alike. */
 export interface SignRequestOptions {
   /** The format: 1 is INTERFACE section 5, 2 is HTTP Message Signatures (RFC 9421). @default 1 */
   version?: 1 | 2 | undefined;
-  /** The shared secret. Of a list, as the server takes for rotation, the first one signs. */
-  secret: Secret | readonly Secret[];
+  /** The shared secret. Of a list, as the server takes for rotation, the first one signs. @default none */
+  secret?: Secret | readonly Secret[] | undefined;
+  /** With version 2, in place of `secret`: a private key, which signs by its own algorithm. @default none */
+  key?: SignatureKey | undefined;
   /** HTTP method; signed upper-cased. */
   method: string;
   /**
@@ -22,8 +24,8 @@ export interface SignRequestOptions {
   body?: string | Uint8Array | null | undefined;
   /** Milliseconds since the epoch. @default Date.now() */
   timestamp?: number | string | undefined;
-  /** HMAC hash algorithm. @default 'sha256' */
-  algorithm?: SignatureAlgorithm | undefined;
+  /** HMAC hash algorithm; of an RSA key `'rsa-pss-sha512'` or `'rsa-v1_5-sha256'`. @default 'sha256', or by the key */
+  algorithm?: SignatureAlgorithm | MessageAlgorithm | undefined;
   /** Name of the signature header. @default 'Svc-Request-Sig' */
   headerName?: string | undefined;
   /** Name of the timestamp header. @default 'X-Timestamp' */
@@ -38,8 +40,15 @@ export interface SignRequestOptions {
   includeQuery?: boolean | undefined;
   /** With version 2: the headers of the request; `Content-Type` and `Content-Encoding` are signed. @default {} */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** With version 2: further components to sign, names of `headers` or `'@authority'`. @default [] */
+  /**
+   * With version 2: further components to sign: names of `headers`, derived components such as `'@authority'`, and those with
+   * parameters, such as `'@query-param;name="id"'`. Of an absolute url host and scheme are known. @default []
+   */
   covers?: readonly string[] | undefined;
+  /** With version 2: the purpose of the signature, for servers that ask for one. @default none */
+  tag?: string | undefined;
+  /** With version 2: the label of the signature. Signatures in `headers` stay in front of it. @default 'sig1' */
+  label?: string | undefined;
   /** With version 2: expiry of the signature, in milliseconds since the epoch. @default as long as the server's maxAge */
   expires?: number | undefined;
   /** With version 2: a unique text of 16 or more printable ASCII characters. @default 128 random bits */

@@ -1,4 +1,5 @@
 import { describe } from '../options/field';
+import type { MessageAlgorithm } from '../options/options';
 import { HmacKey, type Secret } from './hmac';
 import { late } from '../packages';
 import { isKeyId } from './secret-source';
@@ -10,14 +11,15 @@ const version2 = late(() => require('./v2/message-sign') as typeof import('./v2/
 /** Signs a request with the checks that `signRequest` of signing.ts describes. */
 export function signRequest(options: SignRequestOptions): Record<string, string> {
   if (versionOf(options) === 2) {
-    const { timestamp, headers, covers, expires, nonce, keyId, includeBody, includeQuery } = options;
+    const { timestamp, headers, covers, expires, nonce, keyId, includeBody, includeQuery, key, tag, label, algorithm } = options;
     return version2().signMessage({
-      secret: signingSecret(options.secret),
+      ...(key === undefined ? { secret: signingSecret(options.secret) } : { key, algorithm: algorithm as MessageAlgorithm | undefined }),
       method: checkedMethod(options.method),
       target: requestTarget(options.url),
+      origin: originOf(options.url),
       body: checkedBody(options.body),
       timestamp: typeof timestamp === 'string' ? Number(timestamp) : timestamp,
-      headers, covers, expires, nonce, keyId, includeBody, includeQuery,
+      headers, covers, expires, nonce, keyId, includeBody, includeQuery, tag, label,
     });
   }
   const { algorithm = 'sha256', headerName = 'Svc-Request-Sig', timestampHeaderName = 'X-Timestamp', includeBody = true, includeQuery = true } = options;
@@ -50,6 +52,11 @@ export function requestTarget(url: string | URL): string {
   );
 }
 
+/** Scheme and host of an absolute URL; undefined for a target. */
+function originOf(url: string | URL): URL | undefined {
+  return typeof url === 'string' && url.startsWith('/') ? undefined : new URL(url);
+}
+
 function checkedTarget(url: string | URL): string {
   const target = requestTarget(url);
   const character = invalidCharacter(target);
@@ -58,7 +65,7 @@ function checkedTarget(url: string | URL): string {
 }
 
 const VERSION_1_ONLY = ['headerName', 'timestampHeaderName', 'keyIdHeaderName'] as const;
-const VERSION_2_ONLY = ['headers', 'covers', 'expires', 'nonce'] as const;
+const VERSION_2_ONLY = ['headers', 'covers', 'expires', 'nonce', 'key', 'tag', 'label'] as const;
 
 /** @throws TypeError for options that the version would ignore. */
 function versionOf(options: SignRequestOptions): 1 | 2 {
@@ -66,13 +73,14 @@ function versionOf(options: SignRequestOptions): 1 | 2 {
   if (version !== 1 && version !== 2) throw new TypeError(`signRequest: version must be 1 or 2, and was ${describe(version)}`);
   const unsupported = (version === 1 ? VERSION_2_ONLY : VERSION_1_ONLY).find((name) => options[name] !== undefined);
   if (unsupported !== undefined) throw new TypeError(`signRequest: ${unsupported} means nothing with version ${version}; leave it out`);
-  if (version === 2 && algorithm !== undefined && algorithm !== 'sha256') {
+  if (options.key !== undefined && options.secret !== undefined) throw new TypeError('signRequest: secret must be left out beside key, since one of them signs');
+  if (version === 2 && options.key === undefined && algorithm !== undefined && algorithm !== 'sha256') {
     throw new TypeError(`signRequest: algorithm must be "sha256" with version 2 (RFC 9421 section 3.3.3), and was ${describe(algorithm)}`);
   }
   return version;
 }
 
-function signingSecret(secret: Secret | readonly Secret[]): Secret {
+function signingSecret(secret: Secret | readonly Secret[] | undefined): Secret {
   const first: unknown = Array.isArray(secret) ? secret[0] : secret;
   if ((typeof first === 'string' || first instanceof Uint8Array) && first.length > 0) return first;
   // The value is not shown: it may be most of a real secret.

@@ -1,11 +1,24 @@
 import { isUint8Array } from 'node:util/types';
-import { signRequest } from './sign';
+import type { SignatureKeys } from '../options/options';
+import { late } from '../packages';
+import type { ReceivedRequest } from './scheme';
+import { requestTarget, signRequest } from './sign';
+import type { KeySource } from './v2/key-source';
 import type { SignRequestOptions } from './sign-options';
+
+const
+  keySources = late(() => require('./v2/key-source') as typeof import('./v2/key-source')),
+  responses = late(() => require('./v2/message-response') as typeof import('./v2/message-response'));
 
 /** Options of {@link signedFetch}: those of {@link signRequest} that hold for all requests. */
 export interface SignedFetchOptions extends Omit<SignRequestOptions, PerRequestOption> {
   /** Sends the signed request; called with an absolute URL or the caller's Request, and with init. @default globalThis.fetch, read at each call */
   fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * Keys by which the server signs its responses (`security.signResponses`), as a server's `keys`. A call rejects for a
+   * response that none of them has signed, for this very request. The body is read whole first. @default none: nothing is checked
+   */
+  responseKeys?: SignatureKeys | undefined;
 }
 
 /** Members of RequestInit, in the Fetch Standard and in Node. */
@@ -14,17 +27,18 @@ const INIT_MEMBERS = [
 ];
 
 type PerRequestOption = 'method' | 'url' | 'body' | 'timestamp' | 'headers' | 'expires' | 'nonce';
-type SigningOptions = Omit<SignedFetchOptions, 'fetch'>;
+type SigningOptions = Omit<SignedFetchOptions, 'fetch' | 'responseKeys'>;
 type Input = Parameters<typeof globalThis.fetch>[0];
 type Init = NonNullable<Parameters<typeof globalThis.fetch>[1]>;
 
 /** Makes the `fetch` that `signedFetch` of signing.ts describes. */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
   // Read by name: options may be inherited, or getters of a class.
-  const { fetch: customFetch, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers } = options;
-  const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers };
+  const { fetch: customFetch, responseKeys, version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers, key, tag, label } = options;
+  const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers, key, tag, label };
   checkSigning(signing);
   const signatures = new Signatures(signing);
+  const keys = responseKeys === undefined ? undefined : keySources().keySource(responseKeys);
   return async (input: Input, init?: Init) => {
     const own = copiedInit(init);
     // The constructor that fetch itself calls: it normalizes URL, method, headers and body.
@@ -32,15 +46,27 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     const url = withoutEmptyQuery(request.url);
     const body = await readBody(request);
     const { headers } = request;
+    // The digest is of bytes as sent, and fetch hands on inflated ones.
+    if (keys !== undefined) headers.set('accept-encoding', 'identity');
     for (const [name, value] of Object.entries(signatures.sign(request, url, body))) headers.set(name, value);
     const signedInit: Init = { ...own, method: request.method.toUpperCase(), headers, redirect: request.redirect === 'manual' ? 'manual' : 'error' };
     if (body !== undefined) signedInit.body = body;
     const send = customFetch ?? globalThis.fetch;
     // The URL object of the caller may have changed since.
-    if (!(input instanceof Request)) return send(url, signedInit);
     // The caller's Request holds a dispatcher, which init can't copy, but its URL is read-only.
-    return url === input.url ? send(input, signedInit) : send(url, { ...copiedInit(input), ...signedInit });
+    const response = await (!(input instanceof Request) ? send(url, signedInit) : url === input.url ? send(input, signedInit) : send(url, { ...copiedInit(input), ...signedInit }));
+    return keys === undefined ? response : verified(response, { method: request.method.toUpperCase(), target: requestTarget(url), headers: Object.fromEntries(headers) }, keys);
   };
+}
+
+/** Rejects for a response that no key has signed. */
+async function verified(response: Response, request: ReceivedRequest, keys: KeySource): Promise<Response> {
+  const { status, statusText, headers, url } = response;
+  const body = Buffer.from(await response.arrayBuffer());
+  const refused = await responses().checkResponse({ method: '', target: '', status, headers: Object.fromEntries(headers), request }, body, keys);
+  if (refused !== null) throw new TypeError(`signedFetch: the response ${status} of ${url} is not signed by any of responseKeys for this request: ${refused.reason}`);
+  const copy = new Response(body.length === 0 ? null : body, { status, statusText, headers });
+  return Object.defineProperty(copy, 'url', { value: url });
 }
 
 /** @throws TypeError at once for options that no call could sign with. */

@@ -1,9 +1,12 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { SignatureKey } from '../options/options';
 import { late } from '../packages';
 import type { SignRequestOptions } from './sign-options';
 import type { SignedFetchOptions } from './signed-fetch';
 
 const
   signing = late(() => require('./sign') as typeof import('./sign')),
+  directory = late(() => require('./v2/key-directory') as typeof import('./v2/key-directory')),
   fetching = late(() => require('./signed-fetch') as typeof import('./signed-fetch'));
 
 /**
@@ -43,4 +46,19 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
  */
 export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
   return fetching().signedFetch(options);
+}
+
+/**
+ * A handler that serves the public keys of an agent (Web Bot Auth). Its path is
+ * `/.well-known/http-message-signatures-directory`. Each key signs the answer
+ * for that host, so that no other host can show it as its own.
+ *
+ * @param keys Private keys by which the agent signs.
+ * @param host Host of the agent as its `Signature-Agent` names it, with a port that is not the scheme's own.
+ * @throws TypeError for a key that can't sign.
+ * @example
+ * app.get('/.well-known/http-message-signatures-directory', signatureDirectory(key, 'agent.example'));
+ */
+export function signatureDirectory(keys: SignatureKey | readonly SignatureKey[], host: string): (req: IncomingMessage, res: ServerResponse) => void {
+  return directory().keyDirectory(keys, host);
 }

@@ -1,12 +1,12 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { signRequest } from 'waypost';
 import { RedisServer } from '../redis/redis-server';
 import { ChildProgram } from '../support/child-program';
+import { freePorts } from '../support/free-ports';
 import { crowd, type Drill, type Figures, hold, mebibytes } from './drill';
 import { Nginx } from './nginx';
 
@@ -99,20 +99,6 @@ function pay(port: number, { body, headers }: Payment): Promise<Told> {
 
 function start(port: number, redis: RedisServer): Promise<ChildProgram> {
   return ChildProgram.serve('spec/drills/fleet-program.ts', { NODE_OPTIONS: '--require ./spec/support/transpiled.cjs', PORT: String(port), REDIS_SOCKET: redis.socket, SECRET });
-}
-
-/** Ports below those that the system gives whoever asks for any, as other specs do meanwhile. */
-async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
-    const port = randomInt(10_000, 32_768);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(() => true, () => false);
-    if (!isFree) continue;
-    ports.add(port);
-    await new Promise((resolve) => server.close(resolve));
-  }
-  return [...ports];
 }
 
 /** What the processes believe of a client behind nginx, whatever it says of itself. @throws Error when it is not the truth. */

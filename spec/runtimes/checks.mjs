@@ -410,6 +410,12 @@ check('close ends behind each kind of unread body', async () => {
   }
 });
 
+check('a request behind a large unread body is answered', async () => {
+  const { port } = await serve((app) => app.all('/', (_req, res) => res.send('answered')), { body: false });
+  const text = await raw(port, `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  assert.equal(text.split('answered').length, 3);
+});
+
 check('views are rendered by an engine', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'waypost-views-'));
   open.push(() => rmSync(folder, { recursive: true }));

@@ -29,7 +29,8 @@ export interface Exchange {
   readonly target: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: string | undefined;
-  readonly status: number;
+  /** Undefined where a curl line shows the body alone. */
+  readonly status: number | undefined;
   readonly answerHeaders: readonly (readonly [string, string])[];
   readonly answerBody: string | undefined;
 }
@@ -62,6 +63,7 @@ export function examples(markdown: string): Example[] {
     const { language, text: code, line } = fence;
     if (language !== 'js' && language !== 'ts') return [];
     const next = all[index + 1];
+    if (next?.language === 'console') return [{ name: `line ${line}`, language, code, exchanges: curlExchanges(next.text), printed: [] }];
     const lines = next?.language === 'text' ? next.text.split('\n') : [];
     const exchanges = lines.filter((one) => one.includes(' → ')).map(parseExchange);
     return [{ name: `line ${line}`, language, code, exchanges, printed: lines.filter((one) => !one.includes(' → ')) }];
@@ -76,6 +78,42 @@ function parseExchange(text: string): Exchange {
   if (match === null) throw new Error(`not an exchange: ${text}`);
   const [, method = '', target = '', headers = '', body, status, answerHeaders = '', answerBody] = match;
   return { text, method, target, headers: parseHeaders(headers), body, status: Number(status), answerHeaders: parseHeaders(answerHeaders), answerBody };
+}
+
+/** The requests of a block of curl lines, each with what comes back beneath it. */
+function curlExchanges(text: string): Exchange[] {
+  return text.split(/^\$ /m).slice(1).map((each) => {
+    const [command = '', ...answer] = each.trimEnd().split('\n');
+    return parseCurl(command, answer);
+  });
+}
+
+const CURL_WORD = /'([^']*)'|(\S+)/g;
+
+/** Reads `curl [-i] [-X METHOD] [-H 'Name: value'] [--json TEXT] URL`, as far as documents use it. */
+function parseCurl(command: string, answer: readonly string[]): Exchange {
+  const [program, ...words] = [...command.matchAll(CURL_WORD)].map(([, quoted, bareWord]) => quoted ?? bareWord ?? '');
+  if (program !== 'curl') throw new Error(`not a curl line: ${command}`);
+  const headers: [string, string][] = [];
+  let method = 'GET', target = '', body: string | undefined, isHeadShown = false;
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (word === '-i') isHeadShown = true;
+    else if (word === '-X') method = words.shift() ?? '';
+    else if (word === '-H') headers.push(headerOf(words.shift() ?? ''));
+    else if (word === '--json') [method, body] = ['POST', words.shift() ?? ''];
+    else if (word.startsWith('localhost:3000')) target = word.slice('localhost:3000'.length) || '/';
+    else throw new Error(`not known of curl: ${word} in ${command}`);
+  }
+  const end = isHeadShown ? answer.indexOf('') : -1;
+  const [first = '', ...fields] = isHeadShown ? answer.slice(0, end === -1 ? undefined : end) : [''];
+  const status = isHeadShown ? Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]) : undefined;
+  const rest = isHeadShown && end === -1 ? [] : answer.slice(end + 1);
+  return { text: command, method, target, headers, body, status, answerHeaders: fields.map(headerOf), answerBody: rest.length === 0 ? undefined : rest.join('\n') };
+}
+
+function headerOf(line: string): [string, string] {
+  const at = line.indexOf(':');
+  return [line.slice(0, at), line.slice(at + 1).trim()];
 }
 
 function parseHeaders(text: string): [string, string][] {

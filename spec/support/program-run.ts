@@ -31,8 +31,9 @@ export class ProgramRun {
 
   #module(name: string): unknown {
     if (name === 'node:diagnostics_channel') return { ...diagnosticsChannel, subscribe: this.#subscribe };
-    if (name !== 'waypost') return jest.requireActual(name);
+    if (!name.startsWith('waypost')) return jest.requireActual(name);
     const express = Object.assign((options?: waypost.CreateServerOptions) => this.#create(waypost.express, options), waypost.express);
+    if (name === 'waypost/express') return express;
     return { ...waypost, createServer: (options?: waypost.CreateServerOptions) => this.#create(waypost.createServer, options), express };
   }
 

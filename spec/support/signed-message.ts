@@ -16,6 +16,7 @@ export interface Received {
   target: string;
   headers: Record<string, string>;
   body?: Buffer | undefined;
+  client?: { readonly protocol: string };
 }
 
 export function schemeOf(changes: Partial<MessageSignatureConfig> = {}, secret: readonly string[] = [SECRET]): MessageSignatureScheme {
@@ -31,8 +32,8 @@ export function signed(message: Partial<MessageToSign> = {}): Received {
 }
 
 /** The whole check, in the order in which the hook makes it. */
-export function check({ method, target, headers, body }: Received, scheme = schemeOf(), now = NOW): Verdict {
-  return verdictOf(scheme, { method, target, headers }, body, now);
+export function check({ body, ...request }: Received, scheme = schemeOf(), now = NOW): Verdict {
+  return verdictOf(scheme, request, body, now);
 }
 
 /** The failure, undefined for what is accepted. */

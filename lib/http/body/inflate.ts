@@ -3,6 +3,7 @@ import { constants } from 'node:buffer';
 import type { InputType, ZlibOptions } from 'node:zlib';
 import { HttpError } from '../../errors';
 import { zlib } from '../../packages';
+import { setImmediate } from '../../timers';
 
 /** Bodies of an application that inflate at once: each holds its bytes twice when it is done, and as many run on Node's threads. */
 const MOST_AT_ONCE = 4;

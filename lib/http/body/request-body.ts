@@ -71,6 +71,12 @@ export class RequestBody {
     return this.#value;
   }
 
+  /** Replaces the value: to redefine the request's property would make every later look at the request slow. */
+  replace(value: unknown): void {
+    this.#raw = undefined;
+    this.#value = value;
+  }
+
   /**
    * To be called before a handler of a route is. Returns whether the body is parsed; if not, calls `goOn` when it is, and never where the
    * client has left while it waited.

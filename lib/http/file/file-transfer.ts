@@ -8,11 +8,13 @@ import { type Head, headOf, takeBack } from './file-head';
 import { asError, guardPipe } from './file-pipe';
 import type { KnownFile, KnownFiles } from './known-files';
 import { forgetFraming, forgetLength } from '../answer';
+import { keepFileForSigner } from '../cache-control';
 import { closeWithConnection } from '../connection';
 import { fileTag, isRangeFresh, withWholeTags } from '../etag';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
-import { kOwn, type OwnMethods } from '../response-state';
+import { kOwn, kRecorder, type OwnMethods } from '../response-state';
+import { setImmediate } from '../../timers';
 
 /** Bytes that a stream of `node:fs` reads at once. */
 const AT_ONCE = 65_536;
@@ -21,7 +23,7 @@ const AT_ONCE = 65_536;
 const ANSWERED = new Error('Answered in the place of a file');
 
 /** A response that may be another framework's, which has not what an application's own have. */
-export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods };
+export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods; readonly [kRecorder]?: ServerResponse['write'] };
 
 /** Order to send a file: for which request, and how. */
 export interface FileOrder {
@@ -121,9 +123,10 @@ export class FileTransfer {
         this.#settle('sent');
         throw ANSWERED;
       }
+      keepFileForSigner(this.#res, () => !this.#settled);
       forgetFraming(this.#res);
       // Middleware that replaces `write` may make other bytes of the file's, such as fewer: the tag of `send` is weak.
-      if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kOwn] ?? ServerResponse.prototype).write) this.#res.setHeader('ETag', fileTag(stats));
+      if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kRecorder] ?? (this.#res[kOwn] ?? ServerResponse.prototype).write)) this.#res.setHeader('ETag', fileTag(stats));
     });
     file.pipe(this.#res);
   }

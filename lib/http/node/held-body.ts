@@ -2,6 +2,7 @@ import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { holds } from './fact';
 import { pushOn } from './parser-push';
+import { setImmediate } from '../../timers';
 
 /** The bytes of a body that was captured, while its stream does not have them. */
 const kHeld = Symbol('waypost.request.held');

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setImmediate } from '../../timers';
 
 /** Undocumented members that Node's parser and server use. */
 interface Parsed extends IncomingMessage {
@@ -50,3 +52,14 @@ export function headSent(res: ServerResponse): string {
 
 /** Methods by which a request comes to its bytes, of Node's and of others' making. */
 export const READS: readonly string[] = ['_read', '_destroy', '_dump', 'destroy', 'setTimeout'];
+
+/** Has a stream give its bytes when it is read, in a later turn. */
+export function pushWhenRead(stream: Readable, bytes: Buffer | string | null): void {
+  stream._read = () => {
+    stream._read = () => undefined;
+    setImmediate(() => {
+      if (bytes !== null) stream.push(bytes);
+      stream.push(null);
+    });
+  };
+}

@@ -1,4 +1,4 @@
-import { crypto } from '../../packages';
+import { crypto, late } from '../../packages';
 import type { SecretLookup } from '../../options/options';
 import type { ResolvedSignature } from '../../options/resolved';
 import { HmacKey, matchesAny, type Secret } from '../hmac';
@@ -7,8 +7,10 @@ import { bodySummary, type ReceivedRequest, type SignatureScheme, type Verdict }
 import { isKeyId, secretsOf } from '../secret-source';
 import { checkBody, checkHeaders, digest, isDigest, type SignatureConfig, signedUrl, type SignedRequest } from './grammar';
 
+const readings = late(() => require('../signed-reading') as typeof import('../signed-reading'));
+
 /** {@link SignatureConfig} with the secrets, and the header that names a client's own. */
-type HmacSchemeConfig = SignatureConfig & Pick<ResolvedSignature, 'secret' | 'keyIdHeaderName'>;
+type HmacSchemeConfig = SignatureConfig & Pick<ResolvedSignature, 'secret' | 'keyIdHeaderName'> & Partial<Pick<ResolvedSignature, 'debug'>>;
 
 /** A request whose head has passed, without its body. */
 interface PendingRequest extends SignedRequest {
@@ -19,6 +21,7 @@ interface PendingRequest extends SignedRequest {
 /** The format of INTERFACE section 5: one HMAC over method, URL, body and timestamp. */
 export class HmacScheme implements SignatureScheme<PendingRequest> {
   readonly headerName: string;
+  readonly headerNames: readonly string[];
   readonly challenge: string;
   readonly readsBody: boolean;
   readonly #config: HmacSchemeConfig;
@@ -34,6 +37,7 @@ export class HmacScheme implements SignatureScheme<PendingRequest> {
     this.#config = config;
     this.#keys = typeof config.secret === 'function' ? undefined : keysOf(config.secret, config);
     this.headerName = config.headerName;
+    this.headerNames = [config.headerName, config.timestampHeaderName, ...(this.#keys === undefined ? [config.keyIdHeaderName] : [])];
     this.readsBody = config.includeBody;
     this.challenge = `Signature header="${config.headerName}", algorithm="hmac-${config.algorithm}"`;
     this.#signatureName = config.headerName.toLowerCase();
@@ -88,7 +92,10 @@ export class HmacScheme implements SignatureScheme<PendingRequest> {
   #compare(pending: PendingRequest, body: Buffer | undefined, keys: readonly HmacKey[]): Verdict {
     const config = this.#config;
     const rejected = checkDigest(pending, body, config, keys);
-    if (rejected !== null) return rejected;
+    if (rejected !== null) {
+      if (config.debug !== true) return rejected;
+      return rejection('invalid', rejected.reason + readings().signedReading({ target: pending.target, host: undefined }, ({ target }) => checkDigest({ ...pending, target }, body, config, keys) === null));
+    }
     return { digest: pending.signature as string, expires: Number(pending.timestamp) + config.maxAge + config.clockSkew, keyId: pending.keyId };
   }
 }

@@ -1,6 +1,8 @@
-import { crypto } from '../../packages';
+import { crypto, late } from '../../packages';
 import { type ReceivedRequest, unmatchedCharacter } from '../scheme';
 import type { Secret } from '../hmac';
+
+const withParameters = late(() => require('./component') as typeof import('./component'));
 
 // The origin form (RFC 9112 section 3.2.1), with further characters that
 // fetch leaves raw. A `#` is refused: parsers differ on what follows it.
@@ -23,7 +25,7 @@ export function invalidCharacter(target: string): string | undefined {
  * component, then the parameters. Every value ends with its line, so nothing
  * can move from one to the next. If a component has no value the result is the
  * component.
- * @param components Names without parameters.
+ * @param components Names, with their parameters behind them.
  * @param parameters The inner list as written in `Signature-Input`.
  */
 export function signatureBase(
@@ -36,9 +38,15 @@ export function signatureBase(
   for (const component of components) {
     const value = componentValue(request, component, lines);
     if (value === undefined) return { lacks: component };
-    base += `"${component}": ${value}\n`;
+    base += `${quoted(component)}: ${value}\n`;
   }
   return { base: `${base}"@signature-params": ${parameters}` };
+}
+
+/** A component as the base names it: `"content-type";sf` for `content-type;sf`. */
+export function quoted(component: string): string {
+  const at = component.indexOf(';');
+  return at === -1 ? `"${component}"` : `"${component.slice(0, at)}"${component.slice(at)}`;
 }
 
 /** The MAC of a signature base (RFC 9421 section 3.3.3). */
@@ -47,7 +55,10 @@ export function messageMac(secret: Secret, base: string): Buffer {
 }
 
 /** The lines of each field by its lower-case name, read once: `Signature-Input` can name hundreds of fields, and a head hold thousands of lines. */
-type FieldLines = ReadonlyMap<string, readonly string[]>;
+export interface FieldLines extends ReadonlyMap<string, readonly string[]> {
+  /** Query and fields as parsed for components with parameters. */
+  memo?: Map<string, unknown>;
+}
 
 /** The lines of a request's fields as received; none without `rawHeaders`. */
 export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
@@ -69,7 +80,8 @@ export function linesOf({ rawHeaders = [] }: ReceivedRequest): FieldLines {
  * be routed differently from the one received.
  */
 export function componentValue(request: ReceivedRequest, component: string, lines: FieldLines = linesOf(request)): string | undefined {
-  const { method, target, headers } = request;
+  const { method, target, headers, status } = request;
+  if (status !== undefined && component.startsWith('@') && !component.includes(';')) return component === '@status' ? String(status) : undefined;
   switch (component) {
     case '@method':
       return method;
@@ -85,7 +97,15 @@ export function componentValue(request: ReceivedRequest, component: string, line
       // know it; clients leave the port out of Host.
       if (headers.host === undefined || headers.host === '' || (lines.get('host')?.length ?? 0) > 1) return undefined;
       return fieldValue(headers.host.toLowerCase());
+    case '@scheme':
+      // A trusted proxy may say `wss`, which begins as https.
+      return request.client?.protocol.replace(/^ws/, 'http');
+    case '@target-uri': {
+      const [scheme, authority] = [componentValue(request, '@scheme', lines), componentValue(request, '@authority', lines)];
+      return scheme === undefined || authority === undefined ? undefined : `${scheme}://${authority}${target}`;
+    }
     default:
+      if (component.includes(';')) return withParameters().parameterizedValue(request, component, lines);
       return FIELD_NAME.test(component) && isComplete(headers[component], lines.get(component)) ? fieldValue(headers[component]) : undefined;
   }
 }

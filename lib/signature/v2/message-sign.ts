@@ -1,50 +1,81 @@
-import { crypto, structuredHeaders } from '../../packages';
+import type { MessageAlgorithm, NamedKey, SignatureKey } from '../../options/options';
+import { crypto, late, structuredHeaders } from '../../packages';
 import { contentDigest } from './content-digest';
-import { invalidCharacter, messageMac, signatureBase } from './message-base';
+import { invalidCharacter, messageMac, quoted, signatureBase } from './message-base';
 import { ALGORITHM, NONCE_LENGTH } from './message-input';
 import type { Secret } from '../hmac';
 import { isKeyId } from '../secret-source';
 import type { SignRequestOptions } from '../sign-options';
 
+const keys = late(() => require('./message-key') as typeof import('./message-key'));
+
 /** Options of {@link signMessage}: those of `signRequest`, with secret, method, target and body checked. */
-export interface MessageToSign extends Pick<SignRequestOptions, 'method' | 'headers' | 'covers' | 'expires' | 'nonce' | 'keyId' | 'includeBody' | 'includeQuery'> {
-  secret: Secret;
+export interface MessageToSign extends Pick<SignRequestOptions, 'method' | 'headers' | 'covers' | 'expires' | 'nonce' | 'keyId' | 'includeBody' | 'includeQuery' | 'tag' | 'label'> {
+  /** Undefined where a key is given. */
+  secret?: Secret | undefined;
+  key?: SignatureKey | undefined;
+  /** Algorithm of the key. @default by its type */
+  algorithm?: MessageAlgorithm | undefined;
   /** Path and query exactly as they are sent. */
   target: string;
+  /** Scheme and host that the request is sent to. @default host by `headers`, scheme not known */
+  origin?: URL | undefined;
   body?: string | Uint8Array | undefined;
   timestamp?: number | undefined;
 }
 
-const LABEL = 'sig1';
-
 /**
- * Signs a request with HTTP Message Signatures (RFC 9421) and `hmac-sha256`.
- * Returns the headers to send beside the given ones: `Signature-Input`,
- * `Signature` and, if there is a body, `Content-Digest` (RFC 9530).
+ * Signs a request with HTTP Message Signatures (RFC 9421): by `hmac-sha256` with
+ * a secret, or by the algorithm of a key. Returns the headers to send beside the
+ * given ones, or in their place: `Signature-Input`, `Signature` and, if there is
+ * a body, `Content-Digest` (RFC 9530).
  *
  * Throws a TypeError that names an option that cannot be signed.
  */
 export function signMessage(message: MessageToSign): Record<string, string> {
-  const { body, includeBody = true } = message;
+  const { body, includeBody = true, origin, label = 'sig1' } = message;
   const headers = lowerCased(message.headers ?? {});
+  const key = message.key === undefined ? undefined : signingKey(message.key, message.algorithm);
   const digest = includeBody && body !== undefined && body.length > 0 ? contentDigest(body) : undefined;
   if (digest !== undefined) headers['content-digest'] = digest;
   const components = coveredComponents(message, headers);
-  const items = components.map((name): [string, Map<string, never>] => [name, new Map<string, never>()]);
-  const text = structuredHeaders().serializeInnerList([items, parameters(message)]);
-  const request = { method: message.method.toUpperCase(), target: checkedTarget(message.target), headers };
+  const text = `(${components.map(quoted).join(' ')})${structuredHeaders().serializeParameters(parameters(message, key?.algorithm ?? ALGORITHM))}`;
+  const request = {
+    method: message.method.toUpperCase(), target: checkedTarget(message.target), headers: { host: origin?.host, ...headers },
+    ...(origin === undefined ? {} : { client: { protocol: origin.protocol.slice(0, -1) } }),
+  };
   const signed = signatureBase(request, components, text);
   if ('lacks' in signed) {
     throw new TypeError(
       `signRequest: ${signed.lacks} can't be signed, since headers has no such header of ASCII text; ` +
-        'give in headers what is sent, and in covers only names of these, "@authority" or "@request-target"',
+        'give in headers what is sent, and in covers only names of these, or derived components that RFC 9421 has; "@scheme", "@target-uri" and, without a Host header, "@authority" need an absolute url',
     );
   }
+  const signature = key === undefined ? messageMac(message.secret as Secret, signed.base) : key.sign(signed.base);
   return {
-    'Signature-Input': `${LABEL}=${text}`,
-    Signature: `${LABEL}=:${messageMac(message.secret, signed.base).toString('base64')}:`,
+    'Signature-Input': behind(headers['signature-input'], label, text),
+    Signature: behind(headers['signature'], label, `:${signature.toString('base64')}:`),
     ...(digest === undefined ? {} : { 'Content-Digest': digest }),
   };
+}
+
+function signingKey(key: SignatureKey, algorithm: MessageAlgorithm | undefined): InstanceType<ReturnType<typeof keys>['MessageKey']> {
+  const { MessageKey } = keys();
+  const named = typeof key === 'object' && 'key' in key ? (key as NamedKey) : { key };
+  try {
+    return new MessageKey(algorithm === undefined ? named : { ...named, algorithm }, 'sign');
+  } catch (error) {
+    throw new TypeError(`signRequest: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** A labelled value behind those that are there. */
+function behind(given: string | undefined, label: string, value: string): string {
+  const labelled = structuredHeaders().isValidKeyStr(label) ? `${label}=${value}` : undefined;
+  if (labelled === undefined) throw new TypeError('signRequest: label must be lower-case letters, digits and "_-.*", no digit first');
+  if (given === undefined) return labelled;
+  if (structuredHeaders().parseDictionary(given).has(label)) throw new TypeError(`signRequest: label must be another than ${JSON.stringify(label)}, which a signature in headers has`);
+  return `${given}, ${labelled}`;
 }
 
 function coveredComponents({ covers = [], includeQuery = true }: MessageToSign, headers: Readonly<Record<string, string>>): string[] {
@@ -52,22 +83,23 @@ function coveredComponents({ covers = [], includeQuery = true }: MessageToSign, 
   for (const name of ['content-digest', 'content-type', 'content-encoding']) {
     if (headers[name] !== undefined) names.add(name);
   }
-  for (const name of covers) names.add(name.toLowerCase());
+  for (const name of covers) names.add(name.replace(/^[^;]*/, (start) => start.toLowerCase()));
   return [...names];
 }
 
-function parameters(message: MessageToSign): Map<string, string | number> {
-  const { timestamp = Date.now(), expires, nonce = crypto().randomBytes(16).toString('base64url'), keyId } = message;
+function parameters(message: MessageToSign, algorithm: MessageAlgorithm): Map<string, string | number> {
+  const { timestamp = Date.now(), expires, nonce = crypto().randomBytes(16).toString('base64url'), keyId, tag } = message;
   const given = new Map<string, string | number>([['created', seconds('timestamp', timestamp)]]);
   if (expires !== undefined) given.set('expires', seconds('expires', expires));
   if (typeof nonce !== 'string' || nonce.length < NONCE_LENGTH || !/^[\x20-\x7e]*$/.test(nonce)) {
     throw new TypeError(`signRequest: nonce must be ${NONCE_LENGTH} or more characters of printable ASCII; leave it out for a random one`);
   }
   given.set('nonce', nonce);
-  given.set('alg', ALGORITHM);
-  if (keyId === undefined) return given;
-  if (!isKeyId(keyId)) throw new TypeError('signRequest: keyId must be 1 to 256 visible ASCII characters, and no comma');
-  return given.set('keyid', keyId);
+  given.set('alg', algorithm);
+  if (keyId !== undefined && !isKeyId(keyId)) throw new TypeError('signRequest: keyId must be 1 to 256 visible ASCII characters, and no comma');
+  if (keyId !== undefined) given.set('keyid', keyId);
+  if (tag !== undefined && !/^[\x20-\x7e]+$/.test(tag)) throw new TypeError('signRequest: tag must be printable ASCII');
+  return tag === undefined ? given : given.set('tag', tag);
 }
 
 function seconds(name: string, milliseconds: number): number {

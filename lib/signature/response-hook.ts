@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http';
+import type { Request } from '../http/request';
+import type { ResponseSigningOptions } from '../options/options';
+import { receivedRequest } from './hook';
+import { signResponse } from './v2/message-response';
+import { MessageKey } from './v2/message-key';
+
+type End = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
+
+/**
+ * Has the responses of a prototype signed when they end. A response whose head
+ * is sent before its body has come, such as a stream or a file, is not signed.
+ *
+ * @throws TypeError for a key that can't sign.
+ */
+export function signResponses(prototype: ServerResponse, { key: given, keyId }: ResponseSigningOptions): void {
+  const key = signingKey(given);
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the response as `this`
+  const end = prototype.end as unknown as End;
+  prototype.end = function signedEnd(this: ServerResponse, ...chunks: unknown[]): ServerResponse {
+    const [chunk, encoding] = chunks;
+    if (!this.headersSent && !this.hasHeader('Signature') && this.statusCode >= 200) {
+      const isBodiless = this.req.method === 'HEAD' || typeof chunk === 'function' || chunk === undefined || chunk === null;
+      const body = isBodiless ? Buffer.alloc(0) : Buffer.from(chunk as string, typeof encoding === 'string' ? encoding as BufferEncoding : undefined);
+      const headers = Object.fromEntries(['content-type', 'content-encoding', 'location'].map((name) => [name, this.hasHeader(name) ? String(this.getHeader(name)) : undefined]));
+      const message = { method: '', target: '', status: this.statusCode, headers, request: receivedRequest(this.req as Request) };
+      for (const [name, value] of Object.entries(signResponse(message, body, key, keyId ?? key.id))) this.setHeader(name, value);
+    }
+    return end.apply(this, chunks);
+  } as typeof prototype.end;
+}
+
+function signingKey(given: ResponseSigningOptions['key']): MessageKey {
+  try {
+    return new MessageKey(given, 'sign');
+  } catch (error) {
+    throw new TypeError(`security.signResponses.key: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,67 @@
+import type { KeyAnswer, KeyLookup, SignatureKey, SignatureKeys } from '../../options/options';
+import type { ReceivedRequest } from '../scheme';
+import { RemoteKeys } from './remote-keys';
+import { AgentKeys } from './agent-keys';
+import { MessageKey } from './message-key';
+
+/** The keys of `security.requestSignature.keys`. */
+export interface KeySource {
+  /** True for keys that are at hand: no function of the program and no server is asked. */
+  readonly isListed: boolean;
+  /** The keys that may have made a signature; none for an unknown id. */
+  find(keyId: string | undefined, request: ReceivedRequest, components: readonly string[]): readonly MessageKey[] | Promise<readonly MessageKey[]>;
+}
+
+/** @throws TypeError that names `keys` for a key that can't verify. */
+export function keySource(keys: SignatureKeys | undefined, agents: readonly string[] = []): KeySource {
+  if (keys === undefined) return new AgentKeys(agents);
+  if (typeof keys === 'function') return new LookupKeys(keys);
+  if (typeof keys === 'object' && 'jwks' in keys) return new RemoteKeys(keys.jwks as string | URL);
+  return new ListedKeys(listOf(keys).map((key, index) => verifyingKey(key, `keys${Array.isArray(keys) ? `[${index}]` : ''}`)));
+}
+
+/** Keys given with the options. One with an id is for signatures that name it; one without is for all. */
+class ListedKeys implements KeySource {
+  readonly isListed = true;
+  readonly #keys: readonly MessageKey[];
+
+  constructor(keys: readonly MessageKey[]) {
+    this.#keys = keys;
+  }
+
+  find(keyId: string | undefined): readonly MessageKey[] {
+    return this.#keys.filter(({ id }) => id === undefined || id === keyId);
+  }
+}
+
+class LookupKeys implements KeySource {
+  readonly isListed = false;
+  readonly #lookup: KeyLookup;
+
+  constructor(lookup: KeyLookup) {
+    this.#lookup = lookup;
+  }
+
+  find(keyId: string): readonly MessageKey[] | Promise<readonly MessageKey[]> {
+    const answer = this.#lookup(keyId);
+    // Some database packages return thenables that are not promises.
+    if (typeof (answer as PromiseLike<KeyAnswer> | null | undefined)?.then === 'function') return Promise.resolve(answer).then(answered);
+    return answered(answer as KeyAnswer);
+  }
+}
+
+function answered(answer: KeyAnswer): readonly MessageKey[] {
+  return answer === undefined || answer === null ? [] : listOf(answer).map((key) => verifyingKey(key, 'keys() returned a key that is none'));
+}
+
+function listOf(keys: SignatureKey | readonly SignatureKey[]): readonly SignatureKey[] {
+  return Array.isArray(keys) ? (keys as readonly SignatureKey[]) : [keys as SignatureKey];
+}
+
+function verifyingKey(key: SignatureKey, name: string): MessageKey {
+  try {
+    return new MessageKey(key, 'verify');
+  } catch (error) {
+    throw new TypeError(`security.requestSignature.${name}: ${(error as Error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,212 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toJsonSchema } from '@valibot/to-json-schema';
+import * as v from 'valibot';
+import { type Application, createServer, express, Router, signedFetch, validate } from 'waypost';
+import { z } from 'zod';
+import { ChildProgram, ROOT } from './support/child-program';
+import { LogRecorder, Running } from './support/running';
+
+const running = new Running();
+
+afterEach(() => running.close());
+
+const INFO = { title: 'Orders', version: '1.2.3' };
+const SECRET = 'a secret of thirty-two bytes or more';
+const Order = z.object({ id: z.number(), quantity: z.number().int(), note: z.string().optional() });
+type Node = { name: string; children: Node[] };
+const Tree: z.ZodType<Node> = z.object({ name: z.string(), get children() { return z.array(Tree); } });
+
+const handler = (): void => undefined;
+
+/** A program with all that a document has a word for. */
+function register(app: Application): void {
+  const orders = Router();
+  orders.get('/', { query: z.object({ page: z.coerce.number().default(1), word: z.string().optional() }), summary: 'Lists', tags: ['orders'], response: { 200: z.array(Order) } }, handler);
+  orders.post('/:id(\\d+)', { params: z.object({ id: z.coerce.number().int() }), headers: z.object({ 'x-tenant': z.string() }), body: Order.omit({ id: true }), response: { 201: Order, 404: z.object({ reason: z.string() }) } }, (req, res) => {
+    res.status(201).json({ id: req.params.id, quantity: req.body.quantity });
+  });
+  orders.get('/:order', { deprecated: true }, handler);
+  app.use('/shops/:shop', orders);
+  app.get('/files/:name{.:ext}', handler);
+  app.get('/v:major.:minor', handler);
+  app.put('/tree', { body: Tree, errorStatus: 422, timeout: 500 }, handler);
+  app.route('/both').get(handler).delete(validate({ query: z.object({ force: z.stringbool() }) }), handler);
+  app.post('/hooks/stripe', handler);
+  app.get('/open/health', handler);
+}
+
+const SECURITY = {
+  requestSignature: { secret: SECRET },
+  routeConfig: { requestSignature: { excludeRoutes: ['/open/**'] } },
+  webhooks: [{ path: '/hooks/stripe', preset: 'stripe' as const, secret: 'whsec_x' }],
+};
+
+const made = (options: Parameters<typeof createServer>[0] = {}): Application => {
+  const app = createServer({ logging: false, security: SECURITY, ...options });
+  register(app);
+  return app;
+};
+
+describe('app.openapi', () => {
+  const { paths, components, ...rest } = made().openapi({ info: INFO, servers: [{ url: 'https://api.example.com' }] });
+  const at = (path: string, method: string): any => paths[path]?.[method];
+
+  test('lists every path, mounts and groups included', () => {
+    expect(rest).toEqual({ openapi: '3.1.1', info: INFO, servers: [{ url: 'https://api.example.com' }] });
+    expect(Object.fromEntries(Object.entries(paths).map(([path, each]) => [path, Object.keys(each)]))).toEqual({
+      '/shops/{shop}': ['get'],
+      // One path of two patterns, by the names of the first.
+      '/shops/{shop}/{id}': ['post', 'get'],
+      '/files/{name}': ['get'], '/files/{name}.{ext}': ['get'], '/v{major}.{minor}': ['get'],
+      '/tree': ['put'], '/both': ['get', 'delete'], '/hooks/stripe': ['post'], '/open/health': ['get'],
+    });
+  });
+
+  test('has parameters of patterns, queries and headers, by their schemas', () => {
+    expect(at('/shops/{shop}/{id}', 'post').parameters).toEqual([
+      { name: 'shop', in: 'path', required: true, schema: { type: 'string' } },
+      { name: 'id', in: 'path', required: true, schema: expect.objectContaining({ type: 'integer' }) },
+      { name: 'x-tenant', in: 'header', required: true, schema: { type: 'string' } },
+    ]);
+    expect(at('/shops/{shop}/{id}', 'get').parameters.map(({ name }: { name: string }) => name)).toEqual(['shop', 'id']);
+    expect(at('/shops/{shop}', 'get').parameters).toEqual([
+      expect.objectContaining({ name: 'shop' }),
+      { name: 'page', in: 'query', required: false, schema: { default: 1, type: 'number' } },
+      { name: 'word', in: 'query', required: false, schema: { type: 'string' } },
+    ]);
+    const app = createServer({ logging: false });
+    app.get('/:id(\\d+)', handler);
+    expect((app.openapi({ info: INFO }).paths['/{id}']?.['get'] as any).parameters).toEqual([{ name: 'id', in: 'path', required: true, schema: { type: 'string', pattern: '^(?:\\d+)$' } }]);
+  });
+
+  test('has bodies as they are sent, responses as they are received, and what else was said', () => {
+    const { requestBody, responses } = at('/shops/{shop}/{id}', 'post');
+    expect(requestBody).toEqual({ required: true, content: { 'application/json': { schema: expect.objectContaining({ required: ['quantity'] }) } } });
+    expect(responses[201].content['application/json'].schema.required).toEqual(['id', 'quantity']);
+    expect(at('/shops/{shop}', 'get')).toMatchObject({ summary: 'Lists', tags: ['orders'] });
+    expect(at('/shops/{shop}/{id}', 'get')).toMatchObject({ deprecated: true, responses: { default: {} } });
+    const { schema } = at('/tree', 'put').requestBody.content['application/json'];
+    expect(schema).toEqual({ $ref: '#/components/schemas/Schema1' });
+    expect(components.schemas['Schema1']).toMatchObject({ properties: { children: { items: { $ref: expect.stringMatching(/^#\/components\/schemas\/Schema1/) } } } });
+  });
+
+  test('has the error answers that a route really gives', () => {
+    const statuses = (path: string, method: string): string[] => Object.keys(at(path, method).responses);
+    expect(statuses('/shops/{shop}/{id}', 'post')).toEqual(['201', '400', '401', '404', '413', '415']);
+    expect(statuses('/shops/{shop}', 'get')).toEqual(['200', '400', '401']);
+    expect(statuses('/tree', 'put')).toEqual(['400', '401', '413', '415', '422', '503', 'default']);
+    expect(statuses('/both', 'get')).toEqual(['401', 'default']);
+    expect(statuses('/open/health', 'get')).toEqual(['default']);
+    expect(at('/tree', 'put').responses[422].content).toEqual({ 'application/json': { schema: { $ref: '#/components/schemas/ValidationError' } } });
+    const problem = made({ errors: 'problem' }).openapi({ info: INFO });
+    expect((problem.paths['/tree']?.['put'] as any).responses[400].content).toEqual({ 'application/problem+json': { schema: { $ref: '#/components/schemas/Error' } } });
+  });
+
+  test('has signatures and webhooks as security schemes, where requests need them', () => {
+    expect(components.securitySchemes).toEqual({
+      requestSignature: expect.objectContaining({ type: 'apiKey', in: 'header', name: 'Svc-Request-Sig' }),
+      requestTimestamp: expect.objectContaining({ type: 'apiKey', in: 'header', name: 'X-Timestamp' }),
+      stripeWebhook: expect.objectContaining({ type: 'apiKey', in: 'header', name: 'Stripe-Signature' }),
+    });
+    expect(at('/tree', 'put').security).toEqual([{ requestSignature: [], requestTimestamp: [] }]);
+    expect(at('/hooks/stripe', 'post').security).toEqual([{ stripeWebhook: [] }]);
+    expect(at('/open/health', 'get').security).toBeUndefined();
+    const other = createServer({ logging: false, security: { requestSignature: { secret: () => SECRET } } }).get('/', handler).openapi({ info: INFO });
+    expect(other.paths['/']?.['get']?.['security']).toEqual([{ requestSignature: [], requestTimestamp: [], requestKeyId: [] }]);
+    const second = createServer({ logging: false, security: { requestSignature: { secret: SECRET, version: 2 } } }).get('/', handler).openapi({ info: INFO });
+    expect(second.paths['/']?.['get']?.['security']).toEqual([{ signature: [], signatureInput: [] }]);
+  });
+
+  test('has mounted applications, with the signatures of those around', () => {
+    const inner = createServer({ logging: false });
+    inner.get('/:id', { params: z.object({ id: z.coerce.number() }) }, handler);
+    const outer = createServer({ logging: false, security: { requestSignature: { secret: SECRET } } });
+    outer.use('/inner', inner);
+    const document = outer.openapi({ info: INFO });
+    expect(document.paths['/inner/{id}']?.['get']).toMatchObject({ parameters: [{ name: 'id', schema: { type: 'number' } }], security: [{ requestSignature: [], requestTimestamp: [] }] });
+    expect(inner.openapi({ info: INFO }).paths['/{id}']?.['get']?.['security']).toBeUndefined();
+  });
+
+  test('leaves out what it has no word for, and warns', () => {
+    const logger = new LogRecorder();
+    const app = createServer({ logging: { logger } });
+    app.get('/files/**', handler);
+    app.get(/^\/a/, handler);
+    app.query('/search', handler);
+    app.post('/late', { body: v.object({ n: v.number() }), response: { 200: z.object({ n: z.bigint() }) } }, handler);
+    app.all('/any', handler);
+    const { paths } = app.openapi({ info: INFO });
+    expect(Object.keys(paths)).toEqual(['/late', '/any']);
+    expect(Object.keys(paths['/any'] ?? {})).toEqual(['get', 'put', 'post', 'delete', 'patch']);
+    expect(logger.messages('warn')).toEqual([
+      'The route GET /files/** is left out of the OpenAPI document, which has no word for such a path',
+      'The route GET /^\\/a/ is left out of the OpenAPI document, which has no word for such a path',
+      'The route QUERY /search is left out of the OpenAPI document, which has no word for its method',
+      expect.stringMatching(/^The schema for the response of status 200 of POST \/late: its library can't write it as JSON Schema: /),
+      'The schema for body of POST /late: its library has no Standard JSON Schema; give openapi() a function toJsonSchema',
+    ]);
+  });
+
+  test('takes a function for libraries without Standard JSON Schema', () => {
+    const app = createServer({ logging: false });
+    app.post('/', { body: v.object({ n: v.number() }) }, handler);
+    const { paths } = app.openapi({ info: INFO, toJsonSchema: (schema, direction) => toJsonSchema(schema as never, { typeMode: direction }) as never });
+    expect((paths['/']?.['post'] as any).requestBody.content['application/json'].schema).toEqual({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] });
+  });
+
+  test('knows the patterns of Express too', () => {
+    const app = express({ logging: false });
+    app.get('/files/:name{.:ext}', handler);
+    app.get('/all/*path', handler);
+    expect(Object.keys(app.openapi({ info: INFO }).paths)).toEqual(['/files/{name}.{ext}', '/files/{name}']);
+  });
+
+  test.each([undefined, {}, { info: { title: 'x' } }])('refuses %j for its options', (given) => {
+    expect(() => createServer({ logging: false }).openapi(given as never)).toThrow('openapi() needs { info: { title, version } }, both strings');
+  });
+});
+
+describe('the document', () => {
+  test('is valid, and types a client that calls the server with signatures', async () => {
+    const port = await running.start(made());
+    const document = JSON.stringify(made().openapi({ info: INFO }));
+    const folder = mkdtempSync(join(ROOT, 'spec/.openapi-'));
+    try {
+      writeFileSync(join(folder, 'document.json'), document);
+      const program = `
+        import { readFileSync, writeFileSync } from 'node:fs';
+        import { Validator } from '@seriousme/openapi-schema-validator';
+        import openapiTS, { astToString } from 'openapi-typescript';
+        import ts from 'typescript';
+        const folder = ${JSON.stringify(folder)};
+        const document = JSON.parse(readFileSync(folder + '/document.json', 'utf8'));
+        const { valid, errors } = await new Validator().validate(structuredClone(document));
+        writeFileSync(folder + '/paths.ts', astToString(await openapiTS(document)));
+        const compile = (text) => {
+          writeFileSync(folder + '/client.ts', text);
+          const options = { strict: true, noEmit: true, skipLibCheck: true, module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, target: ts.ScriptTarget.ES2022, types: [] };
+          return ts.getPreEmitDiagnostics(ts.createProgram([folder + '/client.ts'], options)).map((each) => ts.flattenDiagnosticMessageText(each.messageText, ' '));
+        };
+        const client = (quantity) => \`
+          import createClient from 'openapi-fetch';
+          import type { paths } from './paths.js';
+          const client = createClient<paths>({ baseUrl: 'http://127.0.0.1' });
+          const { data } = await client.POST('/shops/{shop}/{id}', { params: { path: { shop: 'a', id: 7 }, header: { 'x-tenant': 't' } }, body: { quantity: \${quantity} } });
+          export const id: number | undefined = data?.id;
+        \`;
+        writeFileSync(folder + '/package.json', '{"type":"module"}');
+        console.log(JSON.stringify({ valid, errors, right: compile(client('2')), wrong: compile(client('"2"')).length }));`;
+      const { output, errors } = await ChildProgram.run(['--input-type=module', '-e', program]);
+      expect({ said: output === '' ? errors : JSON.parse(output) }).toEqual({ said: { valid: true, right: [], wrong: 1 } });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    const { default: createClient } = jest.requireActual<{ default: (options: object) => { POST: unknown } }>('openapi-fetch');
+    const client = createClient({ baseUrl: `http://127.0.0.1:${port}`, fetch: signedFetch({ secret: SECRET }) });
+    const call = client.POST as unknown as (path: string, init: object) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+    const params = { path: { shop: 'a', id: 7 }, header: { 'x-tenant': 't' } };
+    expect(await call('/shops/{shop}/{id}', { params, body: { quantity: 2 } })).toMatchObject({ data: { id: 7, quantity: 2 } });
+    expect(await call('/shops/{shop}/{id}', { params, body: { quantity: '2' } })).toMatchObject({ error: { errors: [{ in: 'body', path: ['quantity'] }] } });
+  });
+});
