@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { describe, describeKind, LONGEST_DELAY } from '../options/field';
+import { clearInterval, setInterval } from '../timers';
 import { stringify } from '../xjson/serializer';
 import { forgetFraming, forgetLength, isBodiless } from './answer';
 import { cutOff, flushBuffered } from './own-answer';

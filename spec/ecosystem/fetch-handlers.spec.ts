@@ -1,24 +1,19 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ChildProgram, ROOT } from '../support/child-program';
-import { Folder } from '../support/folder';
-
-const folder = new Folder();
-afterAll(() => folder.close());
 
 beforeAll(() => {
   if (!existsSync(join(ROOT, 'dist/index.js'))) throw new Error('it runs on the build: npm run build (npm test does so)');
 });
 
-/** An ES module, since h3 is one; it stands in the repository, where it finds the packages. */
+/** An ES module, since h3 is one. */
 const program = (make: string): string => `
-  import { createRequire } from 'node:module';
-  const require = createRequire(${JSON.stringify(join(ROOT, 'package.json'))});
-  const { ${make} } = require('./dist/index.js');
-  const { Hono } = require('hono');
-  const { streamSSE } = require('hono/streaming');
-  const { H3, readBody } = await import(${JSON.stringify(join(ROOT, 'node_modules/h3/dist/_entries/node.mjs'))});
+  import { Hono } from 'hono';
+  import { streamSSE } from 'hono/streaming';
+  import { H3, readBody } from 'h3';
+  import waypost from './dist/index.js';
 
+  const { ${make} } = waypost;
   const app = ${make}({ logging: { level: 'silent' } });
   ${make === 'express' ? 'app.use(express.json());' : ''}
   const hono = new Hono().basePath('/hono');
@@ -51,8 +46,7 @@ const program = (make: string): string => `
 `;
 
 test.each(['createServer', 'express'])('applications of Hono and h3 answer in an application of %s', async (make) => {
-  folder.add('program.mjs', program(make));
-  const { output, errors } = await ChildProgram.run([join(folder.path, 'program.mjs')]);
+  const { output, errors } = await ChildProgram.run(['--input-type=module', '-e', program(make)]);
   expect(output === '' ? errors : JSON.parse(output)).toEqual([
     [200, '{"id":"7","query":"x"}', []], [201, '{"a":1}', ['a=1', 'b=2']], [200, 'data: one\n\ndata: two\n\n', []], [404, '404 Not Found', []], [500, 'Internal Server Error', []],
     [200, expect.stringMatching(/^\{\s*"hello": ?"h3"\s*\}$/), []], [200, expect.stringMatching(/^\{\s*"got": ?\{\s*"b": ?2\s*\}\s*\}$/), []], [200, '"own"', []], [200, '{"id":"7","query":"x"}', []],

@@ -32,7 +32,8 @@ test('serves files with their type, age, tag and length', async () => {
     status: 200,
     headers: {
       'content-type': 'text/plain; charset=utf-8', 'cache-control': 'public, max-age=3600, immutable', 'last-modified': 'Tue, 14 Nov 2023 22:13:20 GMT',
-      etag: expect.stringMatching(/^(?:W\/)?"3e8-/), 'content-length': '1000', 'accept-ranges': 'bytes', 'x-file': '/public/long.txt',
+      // The oracle takes the mark of a weak tag away.
+      etag: expect.stringMatching(/^"3e8-/), 'content-length': '1000', 'accept-ranges': 'bytes', 'x-file': '/public/long.txt',
     },
   });
   expect((await oracle.ask('/assets/a%20b.txt')).body).toBe('spaced');
