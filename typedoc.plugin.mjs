@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { Comment, Converter, ReflectionKind } from 'typedoc';
+import { Comment, Converter, JSX, ReflectionKind } from 'typedoc';
 
 /**
  * What the reference shows of the library: no members under symbols, which are
  * its own, and one text for what has several names.
  */
 export function load(app) {
+  // A table that is wider than a phone scrolls by itself.
+  app.renderer.hooks.on('head.end', () => JSX.createElement('style', null, '.tsd-typography table { display: block; overflow-x: auto; }'));
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     const all = () => project.getReflectionsByKind(ReflectionKind.All);
     for (const reflection of all()) {
@@ -22,9 +24,9 @@ export function load(app) {
       if (reflection.kindOf(ReflectionKind.Accessor) && reflection.setSignature !== undefined) reflection.setSignature.comment ??= reflection.getSignature?.comment?.clone();
       if (reflection.comment === undefined && sourceOf(name) !== name) reflection.comment = commentOf(byName.get(sourceOf(name)))?.clone() ?? aliasComment(name);
     }
-    // The parts of a type that is written in place; the type itself has to be described.
+    // The parts of a type that is written in place, but for a parameter (`res`), whose parts need none; the type itself has to be described.
     const parts = all().filter((one) => one.kindOf(PART) && !one.hasComment()).map((one) => one.getFriendlyFullName());
-    app.options.setValue('intentionallyNotDocumented', [...new Set(parts.filter((name) => /^(?:waypost\.)?\w+\.__type\.(?:\w+\.__type\.)?(?!__type)\w+$/.test(name)))]);
+    app.options.setValue('intentionallyNotDocumented', [...new Set(parts.filter((name) => /^(?:waypost\.)?\w+\.__type\.(?:(?!res\b)\w+\.__type\.)?(?!__type)\w+$/.test(name)))]);
   });
 }
 
