@@ -435,8 +435,9 @@ function announce(outermost: Application): void {
   for (const [app, at] of announced) {
     const where = app === outermost ? '' : `In the application mounted at ${at || '/'}: `;
     const { hooks, logger, options } = app[kParts];
+    if (!logger.writes('warn')) continue;
     const registered = listing().listRegistered(app[kMounted], app[kRules]);
-    if (logger.writes('warn')) for (const warning of warnings().registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
+    for (const warning of warnings().registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
     for (const { layer, path } of registered) {
       // A router calls it itself.
       const mounted = mountedApplication(layer.origin) ?? layer.origin;

@@ -23,7 +23,10 @@ export class InstalledPackage {
     }
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
     const packages = Object.keys(dependencies).filter((name) => !name.startsWith('@types/'));
-    for (const name of [...packages, '@types', 'undici-types']) symlinkSync(join(ROOT, 'node_modules', name), join(this.path, 'node_modules', name));
+    for (const name of [...packages, '@types', 'undici-types']) {
+      mkdirSync(dirname(join(this.path, 'node_modules', name)), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), join(this.path, 'node_modules', name));
+    }
     declare(join(this.location, 'dist'));
   }
 
