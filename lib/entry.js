@@ -20,6 +20,7 @@ module.exports.express = all.express;
 module.exports.json = all.json;
 module.exports.raw = all.raw;
 module.exports.signRequest = all.signRequest;
+module.exports.signatureDirectory = all.signatureDirectory;
 module.exports.signedFetch = all.signedFetch;
 module.exports.static = all.static;
 module.exports.text = all.text;
