@@ -8,7 +8,7 @@ import compression from 'compression';
 import fc from 'fast-check';
 import { type Application, createServer, type EventStream, express, type Handler, type Response, XJsonResponseHandler } from 'waypost';
 import { LogRecorder, Running } from './support/running';
-import { ask, head, Wire } from './support/wire';
+import { ask, head, Wire, stalled } from './support/wire';
 
 const running = new Running();
 
@@ -141,11 +141,7 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
     const wire = await Wire.open(port);
     wire.pause();
     wire.write(head('GET /'));
-    let before = -1;
-    while (asked === 0 || asked !== before) {
-      before = asked;
-      for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
-    }
+    await stalled(() => asked);
     // What the system holds of it is some megabytes.
     expect(asked).toBeLessThan(200);
     wire.cut();

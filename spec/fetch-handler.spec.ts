@@ -5,7 +5,7 @@ import theirs from 'express';
 import fc from 'fast-check';
 import { type Application, createServer, type CreateServerOptions, express, type FetchFunction } from 'waypost';
 import { LogRecorder, Running } from './support/running';
-import { ask, head, post, Wire } from './support/wire';
+import { ask, head, post, Wire, stalled } from './support/wire';
 
 const running = new Running();
 
@@ -118,11 +118,7 @@ describe.each(MAKERS)('%s: app.mount', (_name, make) => {
     const wire = await Wire.open(port);
     wire.pause();
     wire.write(head('GET /'));
-    let before = -1;
-    while (asked === 0 || asked !== before) {
-      before = asked;
-      for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
-    }
+    await stalled(() => asked);
     expect(asked).toBeLessThan(200);
     wire.cut();
     await cancelled;

@@ -44,7 +44,7 @@ test('until its first answer a server loads one file, no package, and no module 
 });
 
 test('for a line of the log it loads pino, and looks for slips to warn of', async () => {
-  expect(await loadedBy(`${FIRST_ANSWER}, { logging: { level: 'info' } });`)).toEqual(['late/listing', 'late/pino-logger', 'late/registration-warnings', 'pino']);
+  expect(await loadedBy(`${FIRST_ANSWER}, { logging: { level: 'info' } });`)).toEqual(['late/applications-within', 'late/pino-logger', 'pino']);
 });
 
 /** What a program does, and what is loaded for it alone. */

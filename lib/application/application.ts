@@ -12,7 +12,7 @@ import { answerHabits, warningOf } from './foreign-habits';
 import type { InjectOptions, InjectResponse } from './inject';
 import { hintingPromise, type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../log/logger';
-import { announceMount, handling, isApplication, mountedApplication, mounting } from './mounting';
+import { announceMount, handling, isApplication, mounting } from './mounting';
 import { describeKind } from '../options/field';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions } from '../options/options';
@@ -22,7 +22,7 @@ import { late } from '../packages';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
 import type { FallbackListener, Handler, NextFunction, ParamHandler } from '../routing/handler';
-import type { DescribedApplication, OpenApiDocument, OpenApiOptions } from '../openapi/document';
+import type { OpenApiDocument, OpenApiOptions } from '../openapi/document';
 import { isPaths, type Path, type Paths } from '../routing/given-path';
 import { type AnyLayer, kMounted, type Mounted } from '../routing/layer';
 import { LayerIndex } from '../routing/layer-index';
@@ -56,7 +56,7 @@ interface SettingGetter {
 }
 
 /** The parts of an application. */
-interface Parts {
+export interface Parts {
   readonly options: ResolvedOptions;
   /** The logger as it was given. */
   readonly given: Logger;
@@ -99,8 +99,7 @@ export interface Application extends IRouter {
 
 const
   injection = late(() => require('./inject') as typeof import('./inject')),
-  listing = late(() => require('../routing/listing') as typeof import('../routing/listing')),
-  warnings = late(() => require('./registration-warnings') as typeof import('./registration-warnings')),
+  within = late(() => require('./applications-within') as typeof import('./applications-within')),
   fetchExchange = late(() => require('./fetch-exchange') as typeof import('./fetch-exchange')),
   fetchHandlers = late(() => require('./fetch-handler') as typeof import('./fetch-handler')),
   configuredHooks = late(() => require('../signature/configured-hooks') as typeof import('../signature/configured-hooks')),
@@ -279,7 +278,7 @@ export class Application extends ConfiguredApplication {
 
   /** The routes in order, as rows for `console.table`. */
   routes(): RouteDescription[] {
-    return listing().describeRoutes(listing().listRegistered(this[kMounted], this[kRules]));
+    return within().listRoutes(this);
   }
 
   /**
@@ -290,7 +289,7 @@ export class Application extends ConfiguredApplication {
    */
   openapi(options: OpenApiOptions): OpenApiDocument {
     if (typeof options?.info?.title !== 'string' || typeof options.info.version !== 'string') throw new TypeError('openapi() needs { info: { title, version } }, both strings');
-    return documents().openApiDocument(options, describeApplications(this, null), (text) => this[kParts].logger.warn(text));
+    return documents().openApiDocument(options, within().describeApplications(this, readParts), (text) => this[kParts].logger.warn(text));
   }
 
   /** Serves a request, as calling the application does; an unhandled one goes to `next`. A program may replace it. */
@@ -422,39 +421,15 @@ class MountedApplication implements Mounted {
 
 /** As in Express, the server calls `app` itself, which may be a wrapper. */
 function listen(app: Application, call: ListenCall): NodeServer {
-  announce(app);
   const { options: { env, hints }, logger } = app[kParts];
+  if (logger.writes('warn')) within().warnOfRegistrations(app, readParts);
   if (hints && env !== 'development') logger.info('NODE_ENV is not set: clients are shown what production shows, and hints are logged. Set it to development or production');
   return app[kParts].listener.listen(call, app);
 }
 
-/** Warns of suspicious registrations, here and in mounted applications, each by its own logger. */
-function announce(outermost: Application): void {
-  const announced = new Map<Application, string>([[outermost, '']]);
-  // A map hands on what is added meanwhile: those that are mounted in one that is mounted.
-  for (const [app, at] of announced) {
-    const where = app === outermost ? '' : `In the application mounted at ${at || '/'}: `;
-    const { hooks, logger, options } = app[kParts];
-    if (!logger.writes('warn')) continue;
-    const registered = listing().listRegistered(app[kMounted], app[kRules]);
-    for (const warning of warnings().registrationWarnings(registered, app[kRules], hooks, options.body.parse)) logger.warn(where + warning);
-    for (const { layer, path } of registered) {
-      // A router calls it itself.
-      const mounted = mountedApplication(layer.origin) ?? layer.origin;
-      if (mounted instanceof Application && !announced.has(mounted)) announced.set(mounted, at + (path === '/' ? '' : path));
-    }
-  }
-}
-
-/** An application, and those that are mounted in it, with their places. */
-function describeApplications(app: Application, outer: DescribedApplication['outer']): DescribedApplication[] {
-  const { hooks, options } = app[kParts];
-  const registered = listing().listRegistered(app[kMounted], app[kRules]);
-  const application: DescribedApplication = { registered, options, hooks, outer };
-  return [application, ...registered.flatMap(({ layer, patterns }) => {
-    const mounted = mountedApplication(layer.origin) ?? layer.origin;
-    return mounted instanceof Application ? patterns.flatMap(({ segments }) => describeApplications(mounted, { application, segments })) : [];
-  })];
+/** Parts of what may be an application; undefined for anything else. */
+function readParts(made: unknown): Parts | undefined {
+  return made instanceof Application ? made[kParts] : undefined;
 }
 
 makeAssignable(Application.prototype, ['fetch', 'server', 'log']);

@@ -110,7 +110,7 @@ export class EventStream {
 
   /**
    * Sends an event: a text, data, or {@link ServerSentEvent}. Resolves when the client can take more, and when the stream has ended.
-   * What can't be sent (a line break in `id` or `event`, data that has no JSON) ends the stream, and its error goes to error middleware.
+   * A line break in `id` or `event`, and data that has no JSON, end the stream; the error goes to error middleware.
    * A client that leaves more than 1 MiB waiting is cut off: await the promise, or leave it to connect again.
    */
   send(event: unknown): Promise<void> {

@@ -136,3 +136,12 @@ export function head(line: string, headers: Readonly<Record<string, string | num
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `${line} HTTP/1.1\r\nHost: localhost\r\n${fields.join('')}\r\n`;
 }
+
+/** Resolves when a count has begun and no longer rises: nobody reads what is counted. */
+export async function stalled(count: () => number): Promise<void> {
+  let before = -1;
+  while (count() === 0 || count() !== before) {
+    before = count();
+    for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+  }
+}
