@@ -3,21 +3,20 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
+import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding, isUpgradeTaken } from '../http/connection';
 import { guardedCall } from '../http/guarded-call';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
+import { hintForListening } from '../hints';
 import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
-import { hinting, https as nodeHttps, late } from '../packages';
+import { https as nodeHttps } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
 import { clearTimeout, setImmediate, setTimeout } from '../timers';
-
-const upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
 /** The application of a server. */
 type ServedApplication = RequestListener & Pick<EventEmitter, 'emit' | 'rawListeners'>;
@@ -90,7 +89,7 @@ export class Listener {
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
       this.#servers.delete(server);
-      this.#logger.error({ err: error, ...hinting().hintForListening(error) }, 'The server could not listen');
+      this.#logger.error({ err: error, ...hintForListening(error) }, 'The server could not listen');
       // Node throws an error that nobody listens for; this listener must not hide it.
       if (server.listenerCount('error') === 0) throw error;
     };
@@ -126,7 +125,7 @@ export class Listener {
 
   #make(listener: RequestListener): NodeServer {
     const { http, https, properties } = this.#settings;
-    const options = { shouldUpgradeCallback: (req: IncomingMessage) => upgrading().isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
+    const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
     const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...https, ...options }, listener);

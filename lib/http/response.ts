@@ -33,7 +33,7 @@ const
   namedFile = late(() => require('./file/named-file') as typeof import('./file/named-file')),
   redirection = late(() => require('./redirect') as typeof import('./redirect')),
   streamedBody = late(() => require('./streamed-body') as typeof import('./streamed-body')),
-  views = late(() => require('./views') as typeof import('./views'));
+  rendering = late(() => require('./rendering') as typeof import('./rendering'));
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -269,8 +269,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, callback?: RenderCallback): void;
   render(view: string, options?: object | null, callback?: RenderCallback): void;
   render(view: string, second?: object | null, third?: RenderCallback): void {
-    if (typeof second === 'function') views().sendView(this, view, undefined, second as RenderCallback);
-    else views().sendView(this, view, second, third);
+    if (typeof second === 'function') rendering().sendView(this, view, undefined, second as RenderCallback);
+    else rendering().sendView(this, view, second, third);
   }
 
   /**
