@@ -105,7 +105,7 @@ export class FileTransfer {
       this.#size = (stats as Stats).size;
       const known = (this.#known = files.find(path, stats as Stats));
       this.#attempt(() => {
-        (file as { req?: IncomingMessage }).req = this.#readable();
+        Object.assign(file, { req: this.#readable() });
         this.#hearEnd();
         this.#confine(file, path, known, () => this.#open(proceed, path, stats));
       });
@@ -127,6 +127,8 @@ export class FileTransfer {
       forgetFraming(this.#res);
       // Middleware that replaces `write` may make other bytes of the file's, such as fewer: the tag of `send` is weak.
       if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kRecorder] ?? (this.#res[kOwn] ?? ServerResponse.prototype).write)) this.#res.setHeader('ETag', fileTag(stats));
+      // The program may have set a tag just now.
+      Object.assign(file, { req: this.#readable() });
     });
     file.pipe(this.#res);
   }
