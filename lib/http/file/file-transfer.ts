@@ -11,6 +11,7 @@ import { forgetFraming, forgetLength } from '../answer';
 import { keepFileForSigner } from '../cache-control';
 import { closeWithConnection } from '../connection';
 import { fileTag, isRangeFresh, withWholeTags } from '../etag';
+import { hearPipe } from '../first-answer';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
 import { kOwn, kRecorder, type OwnMethods } from '../response-state';
@@ -194,7 +195,7 @@ export class FileTransfer {
   #readsAtOnce(): boolean {
     const res = this.#res;
     const own = res[kOwn];
-    return this.#promised === 0 || this.#promised <= AT_ONCE && own !== undefined && res.write === own.write && res.end === own.end && res.listenerCount('pipe') === 0;
+    return this.#promised === 0 || this.#promised <= AT_ONCE && own !== undefined && res.write === own.write && res.end === own.end && res.listeners('pipe').every((listener) => listener === hearPipe);
   }
 
   #sendAtOnce(file: SendStream, path: string, start: number): void {
