@@ -17,7 +17,7 @@ export interface AnsweredMessage extends ReceivedRequest {
 /** Greatest age of a response's signature, and its lead over the client's clock, in milliseconds. */
 const LIMITS = { maxAge: 300_000, clockSkew: 30_000 };
 
-/** The fields that bind a response to its request (RFC 9421 section 2.4). */
+/** The fields that bind a response to its request (RFC 9421 section 2.4); none where a value is other than ASCII text, which can't be signed (section 2.5). */
 export function signResponse(message: AnsweredMessage, body: Uint8Array, key: MessageKey, keyId: string | undefined): Record<string, string> {
   const fields: Record<string, string> = body.length > 0 ? { 'Content-Digest': contentDigest(body) } : {};
   const headers = { ...message.headers, 'content-digest': fields['Content-Digest'] };
@@ -25,7 +25,7 @@ export function signResponse(message: AnsweredMessage, body: Uint8Array, key: Me
   const parameters = new Map<string, string | number>([['created', Math.floor(Date.now() / 1000)], ['alg', key.algorithm], ...(keyId === undefined ? [] : [['keyid', keyId]] as const)]);
   const text = `(${components.map(quoted).join(' ')})${structuredHeaders().serializeParameters(parameters)}`;
   const signed = signatureBase({ ...message, headers }, components, text);
-  if ('lacks' in signed) throw new TypeError(`security.signResponses: ${signed.lacks} can't be signed: it must be ASCII text`);
+  if ('lacks' in signed) return {};
   return { ...fields, 'Signature-Input': `sig1=${text}`, 'Signature': `sig1=:${key.sign(signed.base).toString('base64')}:` };
 }
 
