@@ -107,6 +107,7 @@ describe('signResponses and signedFetch', () => {
     expect(await (await client()(through)).json()).toEqual({ a: 'ä' });
     const changes: [typeof change, RegExp][] = [
       [(res) => { res.body = '{}'; }, /Content-Digest is not the digest/],
+      [(res) => { res.body = ''; }, /Content-Digest is not the digest/],
       [(res) => { res.status = 201; }, /matches none of the keys/],
       [(res) => { res.headers['content-type'] = 'text/html'; }, /matches none of the keys/],
       [(res) => { delete res.headers['signature']; }, /Signature header is absent/],

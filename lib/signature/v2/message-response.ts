@@ -33,7 +33,9 @@ export function signResponse(message: AnsweredMessage, body: Uint8Array, key: Me
 export async function checkResponse(message: AnsweredMessage, body: Uint8Array, keys: KeySource): Promise<Rejection | null> {
   const signature = parseMessageSignature(message.headers, { nonce: 'optional', isResponse: true });
   if (isRejection(signature)) return signature;
-  const digests = body.length > 0 ? parseContentDigest(String(message.headers['content-digest'])) : [];
+  const digest = message.headers['content-digest'];
+  // An answer to HEAD may tell the digest of a body that is not sent.
+  const digests = body.length === 0 && (digest === undefined || message.request.method === 'HEAD') ? [] : parseContentDigest(String(digest));
   if (digests === undefined) return rejection('invalid', 'the Content-Digest header holds no sha-256 or sha-512 of the right form');
   const lacking = componentsOf(message).find((component) => !signature.components.includes(component));
   if (lacking !== undefined) return rejection('invalid', `the component ${lacking} is not covered`);
