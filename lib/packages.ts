@@ -39,9 +39,6 @@ export const
   typeIs = late(() => require('type-is') as typeof import('type-is')),
   vary = late(() => require('vary') as typeof import('vary'));
 
-/** @internal */
-export const hinting = late(() => require('./hints') as typeof import('./hints'));
-
 /** @internal -- so that no declaration names a package whose types a user would have to add */
 export const
   crypto = late(() => require('node:crypto') as typeof import('node:crypto')),

@@ -44,13 +44,13 @@ test('until its first answer a server loads one file, no package, and no module 
 });
 
 test('for a line of the log it loads pino, and looks for slips to warn of', async () => {
-  expect(await loadedBy(`${FIRST_ANSWER}, { logging: { level: 'info' } });`)).toEqual(['late/applications-within', 'late/pino-logger', 'pino']);
+  expect(await loadedBy(`${FIRST_ANSWER}, { logging: { level: 'info' } });`)).toEqual(['late/applications-within', 'late/pino-logger', 'pino', 'safe-stable-stringify']);
 });
 
 /** What a program does, and what is loaded for it alone. */
 const USES: [string, string, string[]][] = [
   ['a parameter', 'await answer((app) => app.get(\'/:a\', (_req, res) => res.json(1)));', ['find-my-way']],
-  ['an error in the log', 'await answer((app) => app.get(\'/\', () => { throw new Error(); }), { logging: { level: \'info\' } });', ['late/hints', 'pino', 'safe-stable-stringify']],
+  ['an error in the log', 'await answer((app) => app.get(\'/\', () => { throw new Error(); }), { logging: { level: \'info\' } });', ['late/pino-logger', 'pino', 'safe-stable-stringify']],
   ['app.log', 'waypost.createServer().log;', ['pino']],
   ['a cookie', 'await answer((app) => app.get(\'/\', (_req, res) => res.cookie(\'a\', \'1\').json(1)));', ['cookie']],
   ['vary', 'await answer((app) => app.get(\'/\', (_req, res) => res.vary(\'Accept\').json(1)));', ['vary']],
@@ -71,7 +71,7 @@ const USES: [string, string, string[]][] = [
   ['upgrades', 'waypost.createServer({ logging: { level: \'silent\' } }).on(\'upgrade\', () => undefined);', ['late/upgrade']],
   ['static', 'waypost.static(\'.\');', ['late/served-directory']],
   ['a file', 'await answer((app) => app.get(\'/\', (_req, res) => res.sendFile(module.path + \'/program.cjs\')));', ['late/named-file', 'send']],
-  ['a view', 'await answer((app) => app.get(\'/\', (_req, res) => res.render(\'none\')));', ['late/views', 'late/views2']],
+  ['a view', 'await answer((app) => app.get(\'/\', (_req, res) => res.render(\'none\')));', ['late/rendering', 'late/views']],
   ['an unknown option', 'waypost.createServer({ logging: { level: \'silent\' }, bodies: 1 });', ['late/hint', 'late/security']],
   ['a time limit for handlers', 'waypost.createServer({ logging: { level: \'silent\' }, server: { handlerTimeout: 1000 } });', ['late/handler-timeout']],
   ['xJson', 'await answer((app) => app.get(\'/\', (_req, res) => res.xJson(1)));', ['late/serializer', 'late/xjson-stream']],

@@ -8,7 +8,7 @@ import type { Caller } from '../routing/caller';
 import { type HandlerTrace, isAnswered } from '../routing/handler-trace';
 import type { RequestWatch, Watchman } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
-import { hinting } from '../packages';
+import { hintForMember } from './member-hint';
 import { setImmediate } from '../timers';
 
 /** Default of `logging.slowAfter` where hints are logged, in milliseconds. */
@@ -66,7 +66,7 @@ export class HandlerTimeout implements Watchman {
 
   failed(run: HandlerTrace, error: unknown): void {
     if (!this.#hints || this.#told.has(String(run))) return;
-    const hint = hinting().hintForMember(error, run.request);
+    const hint = hintForMember(error, run.request);
     if (hint !== undefined) this.#warn(run, `The ${String(run)} has failed since ${hint}`, loggedRequest(run.request));
   }
 

@@ -27,7 +27,8 @@ import type { Mounted } from '../routing/layer';
 import { kRun, type RoutedRequest } from '../routing/caller';
 import type { RoutingRules } from '../routing/rules';
 import { methodsFor, routeFor, takes } from '../routing/route-finder';
-import { hinting, late } from '../packages';
+import { hintForFailure } from '../hints';
+import { late } from '../packages';
 import { RequestWatch } from '../routing/watch';
 import type { SafeLog } from '../log/safe-log';
 import type { Listener } from './server';
@@ -204,7 +205,12 @@ export class RequestWay implements RunHost {
 
   #readBody(run: ApplicationRun): void {
     const { req, res } = run;
-    this.#bodies.read(req, res, () => this.#contractFor(req), () => this.#route(run));
+    try {
+      this.#bodies.read(req, res, () => this.#contractFor(req), () => this.#route(run));
+    } catch (error) {
+      // The parsers can't be loaded where no descriptor is left.
+      this.ended(run, error);
+    }
   }
 
   #route(run: ApplicationRun): void {
@@ -289,7 +295,7 @@ export class RequestWay implements RunHost {
     if (isOfSignal(req, error)) return;
     RequestWatch.over(req)?.failed(error);
     if (res.writableEnded) {
-      this.#logger.error({ err: error, ...loggedRequest(req), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
+      this.#logger.error({ err: error, ...loggedRequest(req), ...hintForFailure(error, firstAnswerOf(res)) }, 'An error was raised after the response had ended');
       return;
     }
     // A mounted Express application may have replaced the prototypes.

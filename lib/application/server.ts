@@ -3,21 +3,24 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding } from '../http/connection';
+import { HttpError } from '../errors';
+import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding, isUpgradeTaken } from '../http/connection';
+import { refuseHead } from '../http/default-answer';
 import { guardedCall } from '../http/guarded-call';
+import { HostCheck } from '../http/host';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
+import type { Response } from '../http/response';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
+import { hintForListening } from '../hints';
 import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
-import { hinting, https as nodeHttps, late } from '../packages';
+import { https as nodeHttps } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
 import { clearTimeout, setImmediate, setTimeout } from '../timers';
-
-const upgrading = late(() => require('./upgrade') as typeof import('./upgrade'));
 
 /** The application of a server. */
 type ServedApplication = RequestListener & Pick<EventEmitter, 'emit' | 'rawListeners'>;
@@ -50,6 +53,7 @@ export class Listener {
   readonly #beneath = new Set<Socket>();
   readonly #keep = keeping(this.#sockets);
   readonly #keepBeneath = keeping(this.#beneath);
+  readonly #hosts = new HostCheck();
   readonly #writeTimeout: WriteTimeout;
   /** Servers, with true once one has emitted `listening`; `server.listening` is set a turn earlier. */
   readonly #servers = new Map<NodeServer, boolean>();
@@ -90,7 +94,7 @@ export class Listener {
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
       this.#servers.delete(server);
-      this.#logger.error({ err: error, ...hinting().hintForListening(error) }, 'The server could not listen');
+      this.#logger.error({ err: error, ...hintForListening(error) }, 'The server could not listen');
       // Node throws an error that nobody listens for; this listener must not hide it.
       if (server.listenerCount('error') === 0) throw error;
     };
@@ -126,7 +130,7 @@ export class Listener {
 
   #make(listener: RequestListener): NodeServer {
     const { http, https, properties } = this.#settings;
-    const options = { shouldUpgradeCallback: (req: IncomingMessage) => upgrading().isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
+    const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
     const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...https, ...options }, listener);
@@ -139,6 +143,11 @@ export class Listener {
       else res.writeContinue();
       // As Node does where nobody listens for this: a guard, another protocol or a tracer may have put itself before the application.
       if (isAlone) server.emit('request', req, res);
+    });
+    server.on('checkExpectation', (req: IncomingMessage, res: Response) => {
+      if (server.listenerCount('checkExpectation') > 1) return;
+      if (this.#hosts.admits(req)) res.writeHead(417).end();
+      else refuseHead(req, res, HttpError.of('INVALID_HOST'));
     });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);

@@ -4,7 +4,7 @@ import { errorBody, type ErrorFormat, HttpError } from '../errors';
 import { formatError } from '../http/error-format';
 import { guardedCall } from '../http/guarded-call';
 import { giveOwnTarget } from '../http/adoption';
-import { leavesUpgrade } from '../http/connection';
+import { leavesUpgrade, protocolsOf } from '../http/connection';
 import { answerSocket } from '../http/default-answer';
 import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
@@ -15,24 +15,6 @@ import { guardedPart } from '../target/target';
 
 /** A listener of upgrade requests, as of Node's `upgrade` event. Its property `protocols` may name others than `websocket`. */
 export type UpgradeListener = (req: Request, socket: Duplex, head: Buffer) => unknown;
-
-/** A listener and the protocols that it names; `once` wraps it. */
-interface Named {
-  readonly protocols?: readonly string[];
-  readonly listener?: Named;
-}
-
-/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). HTTP/1.0 has none. Node then emits `upgrade`, else `request`. */
-export function isUpgradeTaken({ headers: { upgrade = '' }, httpVersion }: IncomingMessage, listeners: readonly unknown[]): boolean {
-  if (listeners.length === 0 || httpVersion === '1.0') return false;
-  const taken = ['websocket', ...namesOf(listeners).map((name) => name.toLowerCase())];
-  const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
-  return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));
-}
-
-function namesOf(listeners: readonly unknown[]): string[] {
-  return (listeners as readonly Named[]).flatMap(({ protocols, listener }) => protocols ?? listener?.protocols ?? []);
-}
 
 /** An upgrade request in progress. */
 interface Upgrade {
@@ -58,7 +40,7 @@ export class Upgrades {
     this.#errors = errors;
     this.#logger = logger;
     this.#listeners = listeners;
-    Object.defineProperty(this.take, 'protocols', { get: () => namesOf(listeners()) });
+    Object.defineProperty(this.take, 'protocols', { get: () => protocolsOf(listeners()) });
   }
 
   /** Listener of Node's `upgrade` event. */

@@ -6,7 +6,7 @@ import { fieldsOf, isAscii } from './node/header-fields';
 import { forgetHead, sendsBody } from './node/head-marks';
 import { kOriginalMethod } from './request-state';
 import { type ConfiguredResponse, kLatin1, kOwn, type ResponseSettings, settingsOf } from './response-state';
-import { hinting } from '../packages';
+import { hintForFailure } from '../hints';
 
 /** Longest text, in UTF-16 units, that Node is given as text: it takes three bytes of memory for each while it writes. */
 const LONGEST_TEXT = 65_536;
@@ -104,7 +104,7 @@ export function hearLateWrite(res: ConfiguredResponse & { [kLateWrite]?: (error:
 
 function reportLateWrite(this: void, res: ConfiguredResponse, { logger }: ResponseSettings, error: Error): void {
   if (res.listenerCount('error') > 1) return;
-  logger.error({ err: error, ...requestOf(res), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'Data was written after the response had ended');
+  logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'Data was written after the response had ended');
 }
 
 /**

@@ -180,6 +180,25 @@ export function isBehindLast(req: IncomingMessage): boolean {
   return last !== undefined && last !== req && lastRequest(socket) === req;
 }
 
+/** A listener of upgrades and the protocols that it names; `once` wraps it. */
+interface Named {
+  readonly protocols?: readonly string[];
+  readonly listener?: Named;
+}
+
+/** True where a listener takes a protocol that the request offers (RFC 9110 section 7.8). HTTP/1.0 has none. Node then emits `upgrade`, else `request`. */
+export function isUpgradeTaken({ headers: { upgrade = '' }, httpVersion }: IncomingMessage, listeners: readonly unknown[]): boolean {
+  if (listeners.length === 0 || httpVersion === '1.0') return false;
+  const taken = ['websocket', ...protocolsOf(listeners).map((name) => name.toLowerCase())];
+  const offered = upgrade.toLowerCase().split(',').map((protocol) => protocol.trim());
+  return offered.some((protocol) => taken.includes(protocol) || taken.includes(protocol.split('/', 1)[0] as string));
+}
+
+/** Protocols that listeners of upgrades name. */
+export function protocolsOf(listeners: readonly unknown[]): string[] {
+  return (listeners as readonly Named[]).flatMap(({ protocols, listener }) => protocols ?? listener?.protocols ?? []);
+}
+
 /**
  * True for a request to switch protocols that is left alone: it came behind the last that is
  * carried out, or before the answer to another. The new protocol writes to the socket at once, and

@@ -13,7 +13,7 @@ import { type AnswerField, cutOff, sendOwn } from './own-answer';
 import { kOriginalUrl, watches } from './request-state';
 import { type ConfiguredResponse, kAnswering, kFail, kSettings, type ResponseSettings, settingsOf } from './response-state';
 import { type FailureReport, sendFailure } from './serialization-failure';
-import { hinting } from '../packages';
+import { hintForData, hintForFailure } from '../hints';
 
 /** Fields of a request that the answer for no handler names. */
 interface Received {
@@ -116,7 +116,7 @@ function answerRefusal(res: ConfiguredResponse, status: number, method: string, 
 }
 
 function logFailure(res: ConfiguredResponse, error: unknown): void {
-  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hinting().hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
+  res[kSettings].logger.error({ err: error, ...requestOf(res), ...hintForFailure(error, firstAnswerOf(res)) }, 'The response failed');
 }
 
 /** Logs a client's error only if an option of the program decides it. */
@@ -153,7 +153,7 @@ export class SerializationReport implements FailureReport {
   }
 
   onError(error: unknown): void {
-    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hinting().hintForData(error, this.#data) }, 'The response data could not be serialized');
+    this.#settings.logger.error({ err: error, ...requestOf(this.#res), ...hintForData(error, this.#data) }, 'The response data could not be serialized');
     const { req } = this.#res as { req?: object };
     if (req !== undefined) watches.get(req)?.failed(error);
   }

@@ -33,7 +33,7 @@ const
   namedFile = late(() => require('./file/named-file') as typeof import('./file/named-file')),
   redirection = late(() => require('./redirect') as typeof import('./redirect')),
   streamedBody = late(() => require('./streamed-body') as typeof import('./streamed-body')),
-  views = late(() => require('./views') as typeof import('./views'));
+  rendering = late(() => require('./rendering') as typeof import('./rendering'));
 
 /** A representation that `res.format` can choose; `next` goes on behind the route, with an error to error middleware. */
 export type FormatHandler = (req: IncomingMessage, res: Response, next: (error?: unknown) => void) => unknown;
@@ -181,6 +181,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
+    answersFirst(this);
     streaming().sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
   }
 
@@ -235,6 +236,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const callback = typeof second === 'function' ? second : third;
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
+    answersFirst(this);
     const fail = this[kFailing]();
     const { asExpress } = this[kSettings];
     const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
@@ -269,8 +271,8 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   render(view: string, callback?: RenderCallback): void;
   render(view: string, options?: object | null, callback?: RenderCallback): void;
   render(view: string, second?: object | null, third?: RenderCallback): void {
-    if (typeof second === 'function') views().sendView(this, view, undefined, second as RenderCallback);
-    else views().sendView(this, view, second, third);
+    if (typeof second === 'function') rendering().sendView(this, view, undefined, second as RenderCallback);
+    else rendering().sendView(this, view, second, third);
   }
 
   /**
@@ -283,6 +285,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
    */
   stream(source: StreamSource): void {
+    answersFirst(this);
     new (streamedBody().StreamedBody)(this, source, this[kFailing]()).start();
   }
 
@@ -298,6 +301,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   events(source: EventSource | null | undefined, options?: EventOptions): EventStream;
   events(first?: EventOptions | EventSource | null, second?: EventOptions): EventStream {
     const [source, options] = second === undefined && isPlainObject(first) ? [undefined, first] : [first as EventSource | null | undefined, second];
+    answersFirst(this);
     return new (eventStream().EventStream)(this, source ?? undefined, options ?? {}, this[kFailing]());
   }
 

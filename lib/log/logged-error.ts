@@ -9,23 +9,27 @@ const LONGEST = 10_000;
 const LIMITS = { maximumBreadth: 100, maximumDepth: 8, deterministic: false, circularValue: '[Circular]' };
 
 /**
- * An error as a line of the log shows it: by pino's serializer, without its `body`, which may be a client's,
+ * Makes the serializer of errors in a line of the log: pino's, without an error's `body`, which may be a client's,
  * and cut to length, since a client may decide how much an error carries, such as one error for each member
  * of its list.
  */
-export function loggedError(error: unknown): unknown {
-  const shown = pino().stdSerializers.err(withFewErrors(error) as Error) as unknown;
-  let left = MOST_TEXT;
-  const text = safeStableStringify().configure(LIMITS)(shown, (name, value: unknown) => {
-    left -= VALUE_COST + name.length;
-    if (left <= 0 || (name === 'body' && shown !== error)) return undefined;
-    if (typeof value === 'bigint') return String(value).slice(0, LONGEST);
-    if (typeof value !== 'string') return value;
-    const most = Math.min(LONGEST, left);
-    left -= value.length;
-    return value.length <= most ? value : `${value.slice(0, most)}... ${value.length - most} more characters`;
-  });
-  return text === undefined ? undefined : JSON.parse(text);
+export function errorSerializer(): (error: unknown) => unknown {
+  const { err } = pino().stdSerializers;
+  const stringify = safeStableStringify().configure(LIMITS);
+  return (error) => {
+    const shown = err(withFewErrors(error) as Error) as unknown;
+    let left = MOST_TEXT;
+    const text = stringify(shown, (name, value: unknown) => {
+      left -= VALUE_COST + name.length;
+      if (left <= 0 || (name === 'body' && shown !== error)) return undefined;
+      if (typeof value === 'bigint') return String(value).slice(0, LONGEST);
+      if (typeof value !== 'string') return value;
+      const most = Math.min(LONGEST, left);
+      left -= value.length;
+      return value.length <= most ? value : `${value.slice(0, most)}... ${value.length - most} more characters`;
+    });
+    return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  };
 }
 
 /** The error with no more errors in a list of its own than are shown: pino's serializer writes the stack of each. */

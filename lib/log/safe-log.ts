@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { LevelMethods, type LineLevel, type Logger, logs } from './logger';
 
 /** Longest text of a value that a logger could not write, in UTF-16 units. */
@@ -7,7 +8,9 @@ const LONGEST = 10_000;
  * Writes an application's own lines with the logger it was given. What is
  * thrown may be anything, such as a proxy that was revoked, and a logger may
  * fail by itself: a line that it can't write is written with the stack of its
- * error alone, else without its fields, else it is lost. Nothing here throws.
+ * error alone, else without its fields. Where the logger writes nothing at all, as
+ * pino that can't be loaded since no descriptor is left, standard error takes the
+ * message. Nothing here throws.
  */
 export class SafeLog extends LevelMethods {
   readonly #logger: Logger;
@@ -29,7 +32,14 @@ export class SafeLog extends LevelMethods {
   protected override write(level: LineLevel, fields: object | string, message: string | undefined): void {
     if (this.#tries(level, fields, message) || typeof fields === 'string') return;
     if (this.#tries(level, withStacks(fields), message)) return;
-    this.#tries(level, `${message ?? 'A line'} (its fields could not be logged)`, undefined);
+    const line = `${message ?? 'A line'} (its fields could not be logged)`;
+    if (this.#tries(level, line, undefined)) return;
+    const { err = '' } = withStacks(fields) as { err?: unknown };
+    try {
+      writeSync(2, `${line}\n${String(err)}\n`);
+    } catch {
+      // Standard error takes nothing either: the line is lost.
+    }
   }
 
   #tries(level: LineLevel, fields: object | string, message: string | undefined): boolean {

@@ -134,3 +134,9 @@ export const bytes: Field<number> = (given, name, warnings) => {
   const size = Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? NaN));
   return size >= 1 && size <= constants.MAX_LENGTH ? size : refuse(name, "a number of bytes or text such as '100kb' or '1mb'", describe(given));
 };
+
+/** The fields that were given; lists are copied, so that they can be frozen. */
+export function onlyGiven<T extends object>(options: T, fields: Fields<T>): Readonly<T> {
+  const given = Object.entries(options).filter(([name, value]) => value !== undefined && Object.hasOwn(fields, name));
+  return Object.freeze(Object.fromEntries(given.map(([name, value]) => [name, Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : (value as unknown)])) as T);
+}

@@ -7,7 +7,7 @@ import {
 import type { Sections } from './hint';
 import type { LoggingOptions } from './options';
 import type { ResolvedOptions, ResolvedRequestId, ResolvedSecurity } from './resolved';
-import { server, SERVER_SECTIONS } from './server';
+import { server, serverSections } from './server';
 import { late } from '../packages';
 
 const guards = late(() => require('./security') as typeof import('./security'));
@@ -102,7 +102,7 @@ const asExpress = section(topBy(OF_EXPRESS), guardHome);
 
 /** Every option, by section. */
 const sections = late((): Sections => ({
-  '': topBy(EXACT), 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': routingBy(EXACT), 'body.': BODY, ...SERVER_SECTIONS, ...guards().SECURITY_SECTIONS,
+  '': topBy(EXACT), 'logging.': LOGGING, 'logging.requestId.': REQUEST_ID, 'routing.': routingBy(EXACT), 'body.': BODY, ...serverSections(), ...guards().SECURITY_SECTIONS,
 }));
 
 /**

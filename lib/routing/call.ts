@@ -37,7 +37,12 @@ export function followResult(result: object, next: NextFunction, res: Response |
 }
 
 function sendReturned(res: Response | null, value: unknown, next: NextFunction): void {
-  if (res !== null && value !== res && isFetchResponse(value)) fetchResponse().sendReturned(res, value, next);
+  if (res === null || value === res || !isFetchResponse(value)) return;
+  try {
+    fetchResponse().sendReturned(res, value, next);
+  } catch (error) {
+    next(error);
+  }
 }
 
 /** Returns an error given to `next`; undefined for a falsy value, `'route'` and `'router'`. */

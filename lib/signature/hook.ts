@@ -18,10 +18,10 @@ import type { ResolvedOptions, ResolvedSignature, ResolvedWebhook } from '../opt
 import type { SafeLog } from '../log/safe-log';
 import { tracing } from '../tracing/tracing';
 import { BoundedWait, type Client, type WaitEnd } from './bounded-wait';
-import { failureBody, isRejection, rejection } from './rejection';
+import { failureBody, isRejection, type Rejection, rejection } from './rejection';
 import type { Acceptance, ReceivedRequest, SignatureScheme, Verdict } from './scheme';
 import type { SignatureScope } from './scope/scope';
-import { hinting } from '../packages';
+import { hintForSignature } from '../hints';
 
 /** The options of a hook. */
 type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'errors' | 'hints'>;
@@ -63,10 +63,19 @@ export class SignatureHook {
 
   /** Runs the checks that need no body; undefined for a refused request. */
   begin(req: Request, res: Response): object | undefined {
-    const pending = this.#scheme.begin(receivedRequest(req), Date.now());
-    if (!isRejection(pending)) return pending;
+    const pending = this.#begun(receivedRequest(req));
+    if (!isRefused(pending)) return pending;
     this.#conclude(req, res, pending);
     return undefined;
+  }
+
+  /** Begins a check; a failure of the scheme is a CheckFailure. */
+  #begun(request: ReceivedRequest): object | Rejection | CheckFailure {
+    try {
+      return this.#scheme.begin(request, Date.now());
+    } catch (error) {
+      return new CheckFailure(error);
+    }
   }
 
   /** Checks the signature over the bytes as received, and that it was not used before. @param pending What `begin` has returned. */
@@ -76,10 +85,10 @@ export class SignatureHook {
 
   /** Checks an upgrade request, and answers a refused one on its socket. @param sent Method and target as received. */
   admitsUpgrade(req: Request, socket: Duplex, sent: SentTarget): Admission {
-    let pending = this.#scheme.begin(receivedRequest(req, sent), Date.now());
+    let pending = this.#begun(receivedRequest(req, sent));
     // Node gives a body to the upgrade listener unread, since 26 as the request's own.
-    if (!isRejection(pending) && this.readsBody && (hasBody(req) || !forbidBody(req))) pending = rejection('invalid', 'a request to upgrade has a body');
-    return this.#admission(req, socket, isRejection(pending) ? pending : this.#judge(req, pending, undefined, socket));
+    if (!isRefused(pending) && this.readsBody && (hasBody(req) || !forbidBody(req))) pending = rejection('invalid', 'a request to upgrade has a body');
+    return this.#admission(req, socket, isRefused(pending) ? pending : this.#judge(req, pending, undefined, socket));
   }
 
   /** Answers 413: a body over the limit can't be checked. */
@@ -149,7 +158,7 @@ export class SignatureHook {
     } else if (isRejection(outcome)) {
       const { challenge, headerName } = this.#scheme;
       const { debug, hints } = this.#config;
-      const hint = hinting().hintForSignature(req, debug);
+      const hint = hintForSignature(req, debug);
       // At info: who turns `debug` on, or writes the program, wants to see it without a change of the log's level.
       this.#logger[debug || hints ? 'info' : 'debug']({ ...loggedRequest(req), reason: outcome.reason, ...hint }, 'The request signature was refused');
       this.#answer(req, client, 401, outcome.reason, failureBody(outcome.failure, headerName), [['WWW-Authenticate', challenge], ['Cache-Control', 'no-store']]);
@@ -181,6 +190,11 @@ export class SignatureHook {
 /** A check that could not be made; never a pass. */
 class CheckFailure {
   constructor(readonly error: unknown) {}
+}
+
+/** True where a check has ended before its signature was compared. */
+function isRefused(begun: object): begun is Rejection | CheckFailure {
+  return begun instanceof CheckFailure || isRejection(begun);
 }
 
 type Outcome = Verdict | CheckFailure | Exclude<WaitEnd, 'timeout'>;

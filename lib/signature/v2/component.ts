@@ -12,15 +12,16 @@ function splitComponent(component: string): [name: string, parameters: string] {
 /** The value of a component that has parameters (RFC 9421 sections 2.1 and 2.2.8); undefined for none. */
 export function parameterizedValue(request: ReceivedRequest, component: string, lines: FieldLines): string | undefined {
   const [name, text] = splitComponent(component);
+  const { parseDictionary, parseItem } = structuredHeaders();
   try {
-    const parameters = structuredHeaders().parseItem(`a${text}`)[1] as ReadonlyMap<string, unknown>;
+    const parameters = parseItem(`a${text}`)[1] as ReadonlyMap<string, unknown>;
     if (parameters.get('req') === true) return request.request && componentValue(request.request, name + text.replace(/;req(?=;|$)/, ''));
     if (name === '@query-param') return queryParameters(request, lines).get(parameters.get('name') as string);
     if (name.startsWith('@') || parameters.has('name')) return undefined;
     if (parameters.has('bs')) return parameters.size === 1 ? binaryValue(request, name, lines) : undefined;
     const key = parameters.get('key');
     if (key === undefined) return structuredValue(componentValue(request, name, lines));
-    return memberValue(key as string, remembered(lines, name, () => structuredHeaders().parseDictionary(componentValue(request, name, lines) as string)));
+    return memberValue(key as string, remembered(lines, name, () => parseDictionary(componentValue(request, name, lines) as string)));
   } catch {
     return undefined;
   }

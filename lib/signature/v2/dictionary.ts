@@ -8,8 +8,8 @@ import { structuredHeaders } from '../../packages';
  * read them differently, and no serializer writes them.
  */
 export function canonicalDictionary(text: string): Dictionary | undefined {
+  const { parseDictionary, serializeDictionary } = structuredHeaders();
   try {
-    const { parseDictionary, serializeDictionary } = structuredHeaders();
     const dictionary = parseDictionary(text);
     return serializeDictionary(dictionary) === text ? dictionary : undefined;
   } catch {
