@@ -83,6 +83,12 @@ describe('a route with schemas', () => {
     expect(body.message).toMatch(/and 999 more$/);
   });
 
+  test('shows at most 16,384 characters of paths and messages, however long the names that they repeat', async () => {
+    const port = await running.app((app) => app.post('/', { body: z.record(z.string(), z.array(z.string())) }, (_req, res) => res.json({})));
+    const shown = async (name: string): Promise<number> => (await ask(port, '/', { body: { [name]: new Array(100).fill(1) } })).body.errors.length;
+    expect([await shown('n'.repeat(50)), await shown('n'.repeat(4000)), await shown('n'.repeat(50_000))]).toEqual([100, 4, 0]);
+  });
+
   test('is not reached with a body that nothing has parsed: 415, and no schema is asked', async () => {
     const asked = jest.fn();
     const port = await running.app((app) => app.post('/', { body: z.any().refine(() => { asked(); return true; }) }, (req, res) => res.json({ body: req.body ?? null })));
@@ -259,6 +265,18 @@ test('zod, valibot and arktype are one to it, in a process of its own', async ()
   expect({ lines: output.trim().split('\n').map((line) => JSON.parse(line) as unknown), errors }).toEqual({
     lines: new Array(3).fill([{ id: 'a', n: [{ x: 1 }] }, [['body', ['id']], ['body', ['n', 1, 'x']]]]), errors: '',
   });
+});
+
+test('an asynchronous schema that rejects, beside one that throws, does not end the process', async () => {
+  const program = `
+    import { createServer } from 'waypost';
+    import * as v from 'valibot';
+    const app = createServer({ logging: { level: 'silent' } });
+    const known = v.pipeAsync(v.string(), v.checkAsync(() => Promise.reject(new Error('invalid input syntax'))));
+    app.post('/:id', { params: v.objectAsync({ id: known }), body: v.object({ data: v.pipe(v.string(), v.transform((text) => JSON.parse(text))) }) }, (req, res) => res.json({}));
+    console.log((await app.inject({ method: 'POST', url: '/x', payload: { data: '{' } })).statusCode);
+    await new Promise(setImmediate);`;
+  expect(await ChildProgram.run([...FROM_LIB, '--input-type=module', '-e', program])).toMatchObject({ code: 0, output: '500\n', errors: '' });
 });
 
 describe('a registration says what is wrong with its options', () => {
