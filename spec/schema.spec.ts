@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import oracle from 'express';
 import * as v from 'valibot';
 import { type Application, createServer, type ErrorHandler, express, HttpError, Router, validate, ValidationError } from 'waypost';
+import wayExpress from 'waypost/express';
 import { z } from 'zod';
 import { ChildProgram, FROM_LIB } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
@@ -334,4 +335,25 @@ describe('a registration says what is wrong with its options', () => {
     await running.start(app);
     expect(logger.messages('warn')).toEqual(['The route GET /:shop/lost/:id: params has a schema for "shp", which the path lacks; write :shp in the path']);
   });
+});
+
+test('the options of a route type its handlers in waypost/express too, and other handlers stay as Express types them', async () => {
+  const app = wayExpress({ env: 'test', logging: { level: 'silent' } });
+  const count = z.object({ n: z.coerce.number() });
+  app.use(wayExpress.json());
+  app.post('/a/:n/:text', { params: count, bodyLimit: '1mb', response: { 200: z.object({ sum: z.number() }) } }, (req, res) => {
+    const { n, text } = req.params;
+    res.json({ sum: n + text.length });
+  });
+  app.post('/b/:text', { body: count, query: count }, (req, res) => void res.json(req.body.n + req.query.n + req.params.text.length));
+  app.use('/b', (_req, _res, next) => next(), (_req, res) => void res.json(1));
+  app.use('/c', wayExpress.Router().put('/', { body: count }, (_req, _res, next) => next(), (req, res) => void res.json(req.body.n)));
+  app.get('/d/:text', (_req, _res, next) => next(), (req, res) => void res.json(req.params.text.length));
+  // @ts-expect-error -- the schema has no such member
+  app.post('/e', { body: count }, (req, res) => void res.json(req.body.m));
+  // @ts-expect-error -- the schema has another answer
+  app.post('/f', { response: { 200: z.object({ sum: z.number() }) } }, (_req, res) => void res.json({ sum: 'one' }));
+  const port = await running.start(app as never);
+  const bodies = [ask(port, '/a/7/abc', { body: {} }), ask(port, '/b/abc?n=2', { body: { n: '4' } }), ask(port, '/c', { method: 'PUT', body: { n: 1 } }), ask(port, '/d/abc')].map(async (answer) => (await answer).body as unknown);
+  expect(await Promise.all(bodies)).toEqual([{ sum: 10 }, 9, 1, 3]);
 });
