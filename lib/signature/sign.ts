@@ -35,7 +35,7 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   return headers;
 }
 
-/** True where `fetch` sends the `?` of an empty query, as undici does from 7.23 on. */
+/** True where `fetch` sends the `?` of an empty query: undici 7.23 or later. */
 const keepsEmptyQuery = ((major = 0, minor = 0) => major > 7 || (major === 7 && minor >= 23))(...(process.versions['undici']?.split('.').map(Number) ?? []));
 
 /** The target (path and query) of a request for `url`; see {@link SignRequestOptions.url}. */
