@@ -51,7 +51,7 @@ const running = new Running();
 const handled: Came[] = [];
 const origins: Record<1 | 2, string> = { 1: '', 2: '' };
 const folder = mkdtempSync(join(tmpdir(), 'waypost-clients-'));
-const environment = { ...process.env, WAYPOST_SECRET: SECRET, NO_PROXY: '*', no_proxy: '*', GOCACHE: join(folder, 'go'), GO111MODULE: 'off', LANG: 'C.UTF-8' };
+const environment = { ...process.env, WAYPOST_SECRET: SECRET, NO_PROXY: '*', no_proxy: '*', GOCACHE: join(folder, 'go'), GO111MODULE: 'off', PYTHONDONTWRITEBYTECODE: '1', LANG: 'C.UTF-8' };
 
 beforeAll(async () => {
   for (const version of [1, 2] as const) {
