@@ -38,7 +38,7 @@ export interface Case {
   readonly checks: () => readonly Exchange[];
 }
 
-export const CASE_NAMES = ['static', 'routed', 'post', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'nested', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow'] as const;
+export const CASE_NAMES = ['static', 'routed', 'post', 'validated', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'nested', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow'] as const;
 export type CaseName = (typeof CASE_NAMES)[number];
 /** Cases that only grow. */
 export const GROWING = ['body', 'routers'] as const;
@@ -94,6 +94,12 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
       ],
     },
     { name: 'post', title: 'POST 1 KB JSON', exchange: () => post('/orders', order, { json: summary }), checks: () => refusedBodies },
+    {
+      name: 'validated',
+      title: 'POST 1 KB, zod schema',
+      exchange: () => post('/orders', order, { json: summary }),
+      checks: () => [...refusedBodies, post('/orders', order.replace('"quantity":1,', '"quantity":"1",'), { status: 400 }), post('/orders', '{}', { status: 400 })],
+    },
     {
       name: 'signed',
       title: 'signed POST 1 KB',

@@ -89,7 +89,7 @@ const KINDS: Readonly<Record<string, (name: string) => Posted>> = {
   'gzip': (name) => ({ headers: { ...json, 'Content-Encoding': 'gzip' }, body: gzipSync(bodyOf(name)), ...TAKEN }),
   'malformed JSON': (name) => ({ headers: json, body: Buffer.from(`{"name":"${name}`), status: 400, ...REFUSED }),
   'malformed gzip': (name) => ({ headers: { ...json, 'Content-Encoding': 'gzip' }, body: bodyOf(name), status: 400, ...REFUSED }),
-  'another encoding': (name) => ({ headers: { ...json, 'Content-Encoding': 'zstd' }, body: bodyOf(name), status: 415, ...REFUSED }),
+  'another encoding': (name) => ({ headers: { ...json, 'Content-Encoding': 'compress' }, body: bodyOf(name), status: 415, ...REFUSED }),
   'too much': (name) => ({ headers: json, body: Buffer.from(JSON.stringify(name.repeat(LIMIT))), status: 413, ...REFUSED }),
   'too much inflated': (name) => ({ headers: { ...json, 'Content-Encoding': 'gzip' }, body: gzipSync(JSON.stringify(name.repeat(LIMIT))), status: 413, ...REFUSED }),
   'a rewritten target': (name) => ({ path: '/old/', headers: json, body: bodyOf(name), ...TAKEN }),

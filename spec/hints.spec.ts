@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +27,7 @@ async function logged(register: (app: Application) => void, options: CreateServe
 const hints = ({ lines }: LogRecorder): unknown[] => lines.map(({ fields }) => fields['hint']).filter((hint) => hint !== undefined);
 
 describe('start() without await', () => {
-  test.each(['address', 'close', 'on', 'once'])('says so at %s of the promise', async (name) => {
+  test.each(['address', 'close', 'on', 'once', 'emit', 'removeListener', 'listen', 'getConnections', 'closeAllConnections', 'setTimeout', 'ref', 'unref'])('says so at %s of the promise', async (name) => {
     const app = createServer({ logging: { level: 'silent' } });
     const started = app.start(0, '127.0.0.1');
     expect(() => (started as unknown as Record<string, () => void>)[name]!()).toThrow(new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`));
@@ -154,6 +155,19 @@ describe('two answers', () => {
     ['a redirect behind a render of its own', (_req, res) => { res.writeHead(200); res.write('a'); res.redirect('/b'); }],
     ['an error behind an answer', (_req, res, next) => { res.send('a'); next(Object.assign(new Error('x'), { code: 'ERR_HTTP_HEADERS_SENT' })); }],
     ['end behind end', (_req, res) => { res.end('a'); res.end('b'); }],
+    ...Object.entries<Handler>({
+      'sendFile': (_req, res) => res.sendFile(__filename),
+      'a download': (_req, res) => res.download(__filename),
+      'a pipe': (_req, res) => void createReadStream(__filename).pipe(res),
+      'a stream': (_req, res) => res.stream(createReadStream(__filename)),
+      'events': (_req, res) => void res.events((async function* () { yield 'a'; })()),
+      'a large xJson': (_req, res) => res.xJson(Array.from({ length: 20_000 }, (_, i) => i)),
+    }).map<[string, Handler]>(([name, answer]) => [`res.json behind ${name}`, async (req, res, next) => {
+      const sent = once(res, 'finish');
+      void answer(req, res, next);
+      await sent;
+      res.json({});
+    }]),
   ])('%s: the log says where the first was sent from', async (_, handler) => {
     const { log, port } = await logged((app) => app.get('/', handler));
     await Wire.open(port).then(async (wire) => { wire.write(head('GET /', { Connection: 'close' })); await wire.end; });

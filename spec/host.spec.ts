@@ -267,3 +267,19 @@ describe('a redirect of static', () => {
     expect(redirected).toBeGreaterThan(runs(50));
   });
 });
+
+describe.each<[string, () => Application]>([['createServer()', () => createServer(QUIET)], ['express()', () => express(QUIET) as unknown as Application]])('an expectation that %s does not know', (_name, make) => {
+  test.each([['an empty one', ['']], ['two', [' a', ' b']], ['one that is none', [' a/b']]])('is 400 beside %s, not 417', async (_what, lines) => {
+    const answer = await Wire.tell(await running.start(noted(make())), asked(lines, 'Expect: the-impossible\r\n'));
+    expect([statuses(answer), seen]).toEqual([['400'], []]);
+  });
+
+  test('is 417 beside a Host that is one, and left to a listener of the program', async () => {
+    const app = noted(make());
+    const port = await running.start(app);
+    const text = asked([' a'], 'Expect: the-impossible\r\nConnection: close\r\n');
+    expect([statuses(await Wire.tell(port, text)), seen]).toEqual([['417'], []]);
+    app.server?.on('checkExpectation', (_req, res) => void res.writeHead(403).end());
+    expect([statuses(await Wire.tell(port, text)), seen]).toEqual([['403'], []]);
+  });
+});

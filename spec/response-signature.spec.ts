@@ -35,6 +35,7 @@ function routes(app: Application): void {
     res.write('a');
     res.end('b');
   });
+  app.get('/late', (req, res) => void setImmediate(() => res.type(String(req.query['type'] ?? 'text')).send('late')));
   app.post('/echo', (req, res) => res.status(201).json(req.body));
 }
 
@@ -113,6 +114,7 @@ describe('signResponses and signedFetch', () => {
     expect(await (await client()(through)).json()).toEqual({ a: 'ä' });
     const changes: [typeof change, RegExp][] = [
       [(res) => { res.body = '{}'; }, /Content-Digest is not the digest/],
+      [(res) => { res.body = ''; }, /Content-Digest is not the digest/],
       [(res) => { res.status = 201; }, /matches none of the keys/],
       [(res) => { res.headers['content-type'] = 'text/html'; }, /matches none of the keys/],
       [(res) => { delete res.headers['signature']; }, /Signature header is absent/],
@@ -137,6 +139,17 @@ describe('signResponses and signedFetch', () => {
   test('a stream is not signed, and so not taken', async () => {
     const url = await serve(v2);
     await expect(client()(`${url}/stream`)).rejects.toThrow(/Signature header is absent/);
+  });
+
+  test('an answer with a value that is no ASCII text, of the request or its own, is sent unsigned, also behind the handler', async () => {
+    const port = Number(new URL(await serve()).port);
+    const unsigned = async (path: string, headers = {}) => {
+      const answer = await ask(port, path, { headers });
+      return [answer.status, answer.headers['signature']];
+    };
+    for (const path of ['/json', '/late']) expect([path, ...await unsigned(path, { Signature: '\xe4' })]).toEqual([path, 200, undefined]);
+    expect([await unsigned('/absent', { Signature: '\xe4' }), await unsigned('/late?type=a/%C3%A4')]).toEqual([[404, undefined], [200, undefined]]);
+    expect((await ask(port, '/late')).headers['signature']).toMatch(/^sig1=:/);
   });
 
   test('without a check of requests, and by version 1, the answer is bound to method and URL', async () => {

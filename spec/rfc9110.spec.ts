@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { type Application, createServer, express } from 'waypost';
+import { type Application, createServer, express, static as staticFiles } from 'waypost';
 import { Running } from './support/running';
 import { ask } from './support/wire';
 
@@ -36,13 +36,13 @@ describe.each<[string, (options: object) => Application]>([['createServer', crea
       const port = await serve((app) => {
         app.get('/text', (_req, res) => res.set('ETag', tag).send('text'));
         app.get('/file', (_req, res) => res.set('ETag', tag).sendFile(join(folder, 'ten.txt')));
+        app.use('/static', staticFiles(folder, { setHeaders: (res) => res.setHeader('ETag', tag) }));
         app.get('/fresh', (req, res) => { res.set('ETag', tag); res.end(String(req.fresh)); });
       });
       const headers = { 'If-None-Match': sent };
-      expect((await ask(port, '/text', { headers })).status).toBe(matches ? 304 : 200);
-      expect((await ask(port, '/file', { headers })).status).toBe(matches ? 304 : 200);
+      for (const path of ['/text', '/file', '/static/ten.txt']) expect([path, (await ask(port, path, { headers })).status]).toEqual([path, matches ? 304 : 200]);
       expect((await ask(port, '/fresh', { headers })).body).toBe(String(matches));
-      expect((await ask(port, '/file', { headers: { 'If-Match': sent } })).status).toBe(matches ? 200 : 412);
+      for (const path of ['/file', '/static/ten.txt']) expect([path, (await ask(port, path, { headers: { 'If-Match': sent } })).status]).toEqual([path, matches ? 200 : 412]);
     });
   });
 

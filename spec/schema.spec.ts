@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import oracle from 'express';
 import * as v from 'valibot';
 import { type Application, createServer, type ErrorHandler, express, HttpError, Router, validate, ValidationError } from 'waypost';
+import wayExpress from 'waypost/express';
 import { z } from 'zod';
 import { ChildProgram, FROM_LIB } from './support/child-program';
 import { LogRecorder, Running } from './support/running';
@@ -81,6 +82,12 @@ describe('a route with schemas', () => {
     const { body } = await ask(port, '/', { body: new Array(1000).fill(1) });
     expect(body.errors).toHaveLength(100);
     expect(body.message).toMatch(/and 999 more$/);
+  });
+
+  test('shows at most 16,384 characters of paths and messages, however long the names that they repeat', async () => {
+    const port = await running.app((app) => app.post('/', { body: z.record(z.string(), z.array(z.string())) }, (_req, res) => res.json({})));
+    const shown = async (name: string): Promise<number> => (await ask(port, '/', { body: { [name]: new Array(100).fill(1) } })).body.errors.length;
+    expect([await shown('n'.repeat(50)), await shown('n'.repeat(4000)), await shown('n'.repeat(50_000))]).toEqual([100, 4, 0]);
   });
 
   test('is not reached with a body that nothing has parsed: 415, and no schema is asked', async () => {
@@ -261,6 +268,18 @@ test('zod, valibot and arktype are one to it, in a process of its own', async ()
   });
 });
 
+test('an asynchronous schema that rejects, beside one that throws, does not end the process', async () => {
+  const program = `
+    import { createServer } from 'waypost';
+    import * as v from 'valibot';
+    const app = createServer({ logging: { level: 'silent' } });
+    const known = v.pipeAsync(v.string(), v.checkAsync(() => Promise.reject(new Error('invalid input syntax'))));
+    app.post('/:id', { params: v.objectAsync({ id: known }), body: v.object({ data: v.pipe(v.string(), v.transform((text) => JSON.parse(text))) }) }, (req, res) => res.json({}));
+    console.log((await app.inject({ method: 'POST', url: '/x', payload: { data: '{' } })).statusCode);
+    await new Promise(setImmediate);`;
+  expect(await ChildProgram.run([...FROM_LIB, '--input-type=module', '-e', program])).toMatchObject({ code: 0, output: '500\n', errors: '' });
+});
+
 describe('a registration says what is wrong with its options', () => {
   const handler = (): void => undefined;
   const zod3 = { _def: {}, parse: handler };
@@ -316,4 +335,25 @@ describe('a registration says what is wrong with its options', () => {
     await running.start(app);
     expect(logger.messages('warn')).toEqual(['The route GET /:shop/lost/:id: params has a schema for "shp", which the path lacks; write :shp in the path']);
   });
+});
+
+test('the options of a route type its handlers in waypost/express too, and other handlers stay as Express types them', async () => {
+  const app = wayExpress({ env: 'test', logging: { level: 'silent' } });
+  const count = z.object({ n: z.coerce.number() });
+  app.use(wayExpress.json());
+  app.post('/a/:n/:text', { params: count, bodyLimit: '1mb', response: { 200: z.object({ sum: z.number() }) } }, (req, res) => {
+    const { n, text } = req.params;
+    res.json({ sum: n + text.length });
+  });
+  app.post('/b/:text', { body: count, query: count }, (req, res) => void res.json(req.body.n + req.query.n + req.params.text.length));
+  app.use('/b', (_req, _res, next) => next(), (_req, res) => void res.json(1));
+  app.use('/c', wayExpress.Router().put('/', { body: count }, (_req, _res, next) => next(), (req, res) => void res.json(req.body.n)));
+  app.get('/d/:text', (_req, _res, next) => next(), (req, res) => void res.json(req.params.text.length));
+  // @ts-expect-error -- the schema has no such member
+  app.post('/e', { body: count }, (req, res) => void res.json(req.body.m));
+  // @ts-expect-error -- the schema has another answer
+  app.post('/f', { response: { 200: z.object({ sum: z.number() }) } }, (_req, res) => void res.json({ sum: 'one' }));
+  const port = await running.start(app as never);
+  const bodies = [ask(port, '/a/7/abc', { body: {} }), ask(port, '/b/abc?n=2', { body: { n: '4' } }), ask(port, '/c', { method: 'PUT', body: { n: 1 } }), ask(port, '/d/abc')].map(async (answer) => (await answer).body as unknown);
+  expect(await Promise.all(bodies)).toEqual([{ sum: 10 }, 9, 1, 3]);
 });

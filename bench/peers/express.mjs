@@ -57,6 +57,17 @@ main({
     app.post('/orders', (req, res) => res.json(summarize(req.body)));
     listen(app, ready);
   },
+  async validated(ready) {
+    const { ORDER, refusalOf } = await import('../schema.mjs');
+    const app = make();
+    app.use(express.json({ limit: BODY_LIMIT }));
+    app.post('/orders', (req, res) => {
+      const { data, error } = ORDER.safeParse(req.body);
+      if (error) res.status(400).json(refusalOf(error));
+      else res.json(summarize(data));
+    });
+    listen(app, ready);
+  },
   signed(ready) {
     const app = make();
     app.use(express.json({ limit: BODY_LIMIT, verify }));

@@ -68,6 +68,14 @@ main({
     takeOrders(app);
     listen(app, ready);
   },
+  async validated(ready) {
+    const { ORDER } = await import('../schema.mjs');
+    const { validatorCompiler } = await import('fastify-type-provider-zod');
+    const app = Fastify({ bodyLimit: BODY_LIMIT });
+    app.setValidatorCompiler(validatorCompiler);
+    app.post('/orders', { schema: { body: ORDER } }, (request, reply) => reply.send(summarize(request.body)));
+    listen(app, ready);
+  },
   signed(ready) {
     const app = Fastify({ bodyLimit: BODY_LIMIT });
     const parse = app.getDefaultJsonParser('error', 'error');

@@ -75,6 +75,14 @@ main({
     app.post('/orders', limitBody(BODY_LIMIT), async (c) => c.json(summarize(await c.req.json())));
     listen(app, ready);
   },
+  async validated(ready) {
+    const { ORDER } = await import('../schema.mjs');
+    const { sValidator } = await import('@hono/standard-validator');
+    const app = new Hono();
+    refuseMalformed(app);
+    app.post('/orders', limitBody(BODY_LIMIT), sValidator('json', ORDER), (c) => c.json(summarize(c.req.valid('json'))));
+    listen(app, ready);
+  },
   signed(ready) {
     const app = new Hono();
     refuseMalformed(app);

@@ -67,6 +67,18 @@ main({
     });
     listen(app, router, ready);
   },
+  async validated(ready) {
+    const { ORDER, refusalOf } = await import('../schema.mjs');
+    const app = make();
+    const router = new Router();
+    app.use(bodyParser({ jsonLimit: BODY_LIMIT }));
+    router.post('/orders', (ctx) => {
+      const { data, error } = ORDER.safeParse(ctx.request.body);
+      if (error) ctx.status = 400;
+      ctx.body = error ? refusalOf(error) : summarize(data);
+    });
+    listen(app, router, ready);
+  },
   signed(ready) {
     const app = make();
     const router = new Router();

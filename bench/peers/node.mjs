@@ -166,6 +166,16 @@ main({
   post(ready) {
     listen(treeOf('POST', '/orders', takeOrder(() => true)), ready);
   },
+  async validated(ready) {
+    const { ORDER, refusalOf } = await import('../schema.mjs');
+    listen(treeOf('POST', '/orders', (req, res) => readBody(req, res, BODY_LIMIT, (bytes) => {
+      const order = parseJson(req, res, bytes);
+      if (order === undefined) return;
+      const { data, error } = ORDER.safeParse(order);
+      if (error) sendJson(res, 400, refusalOf(error));
+      else sendJson(res, 200, summarize(data));
+    })), ready);
+  },
   signed(ready) {
     listen(treeOf('POST', '/orders', takeOrder((req, bytes) => isSigned(req.method, req.url, bytes, req.headers))), ready);
   },

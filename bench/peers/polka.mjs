@@ -73,6 +73,17 @@ main({
     app.post('/orders', (req, res) => sendJson(res, summarize(req.body)));
     listen(app, ready);
   },
+  async validated(ready) {
+    const { ORDER, refusalOf } = await import('../schema.mjs');
+    const app = polka({ onError });
+    app.use(bodyParser.json({ limit: BODY_LIMIT }));
+    app.post('/orders', (req, res) => {
+      const { data, error } = ORDER.safeParse(req.body);
+      if (error) res.statusCode = 400;
+      sendJson(res, error ? refusalOf(error) : summarize(data));
+    });
+    listen(app, ready);
+  },
   signed(ready) {
     const app = polka({ onError });
     app.use(bodyParser.json({ limit: BODY_LIMIT, verify }));

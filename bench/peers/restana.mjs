@@ -60,6 +60,17 @@ main({
     app.post('/orders', (req, res) => res.send(summarize(req.body)));
     listen(app, ready);
   },
+  async validated(ready) {
+    const { ORDER, refusalOf } = await import('../schema.mjs');
+    const app = restana({ errorHandler });
+    app.use(bodyParser.json({ limit: BODY_LIMIT }));
+    app.post('/orders', (req, res) => {
+      const { data, error } = ORDER.safeParse(req.body);
+      if (error) res.send(refusalOf(error), 400);
+      else res.send(summarize(data));
+    });
+    listen(app, ready);
+  },
   signed(ready) {
     const app = restana({ errorHandler });
     app.use(bodyParser.json({ limit: BODY_LIMIT, verify }));

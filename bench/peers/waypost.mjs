@@ -75,6 +75,12 @@ main({
     takeOrders(app);
     listen(app, ready);
   },
+  async validated(ready) {
+    const { ORDER } = await import('../schema.mjs');
+    const app = make({ body: { limit: BODY_LIMIT } });
+    app.post('/orders', { body: ORDER }, (req, res) => res.json(summarize(req.body)));
+    listen(app, ready);
+  },
   signed(ready) {
     const app = make({ body: { limit: BODY_LIMIT }, security: { requestSignature: { secret: SECRET } } });
     takeOrders(app);

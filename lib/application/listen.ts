@@ -1,3 +1,4 @@
+import { Server as HttpServer } from 'node:http';
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net';
 import { inspect } from 'node:util';
 
@@ -100,12 +101,20 @@ export function whenListening(server: Server, done: (error?: Error) => void): vo
   server.once('close', closed);
 }
 
-/** Methods of Node's server that a promise of it lacks. */
-const OF_SERVERS = ['address', 'close', 'on', 'once'] as const;
+/** Names of the methods of Node's servers that a promise lacks. */
+function serverMethods(): string[] {
+  const names = new Set<string>();
+  for (let methods: object | null = HttpServer.prototype; methods !== null; methods = Object.getPrototypeOf(methods) as object | null) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(methods))) {
+      if (typeof value === 'function' && !name.startsWith('_')) names.add(name);
+    }
+  }
+  return [...names].filter((name) => !(name in Promise.prototype));
+}
 
 /** Lets a promise of a server throw advice where its methods are called. */
 export function hintingPromise<T>(promise: Promise<T>): Promise<T> {
-  return Object.defineProperties(promise, Object.fromEntries(OF_SERVERS.map((name) => [name, {
+  return Object.defineProperties(promise, Object.fromEntries(serverMethods().map((name) => [name, {
     value: (): never => { throw new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`); },
     writable: true, configurable: true,
   }])));

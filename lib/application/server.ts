@@ -3,11 +3,15 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { HttpError } from '../errors';
 import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding, isUpgradeTaken } from '../http/connection';
+import { refuseHead } from '../http/default-answer';
 import { guardedCall } from '../http/guarded-call';
+import { HostCheck } from '../http/host';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
+import type { Response } from '../http/response';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
 import { hintForListening } from '../hints';
@@ -49,6 +53,7 @@ export class Listener {
   readonly #beneath = new Set<Socket>();
   readonly #keep = keeping(this.#sockets);
   readonly #keepBeneath = keeping(this.#beneath);
+  readonly #hosts = new HostCheck();
   readonly #writeTimeout: WriteTimeout;
   /** Servers, with true once one has emitted `listening`; `server.listening` is set a turn earlier. */
   readonly #servers = new Map<NodeServer, boolean>();
@@ -138,6 +143,11 @@ export class Listener {
       else res.writeContinue();
       // As Node does where nobody listens for this: a guard, another protocol or a tracer may have put itself before the application.
       if (isAlone) server.emit('request', req, res);
+    });
+    server.on('checkExpectation', (req: IncomingMessage, res: Response) => {
+      if (server.listenerCount('checkExpectation') > 1) return;
+      if (this.#hosts.admits(req)) res.writeHead(417).end();
+      else refuseHead(req, res, HttpError.of('INVALID_HOST'));
     });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);

@@ -2,14 +2,24 @@
 import * as core from 'express-serve-static-core';
 import theirs = require('express');
 import { IncomingMessage } from 'node:http';
-import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, Response, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
+import { StandardSchemaV1 } from '@standard-schema/spec';
+import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, ResponseSchemas, Response, RouteOptions, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
 
 // Members that waypost adds; one that a program or another package declares goes by their type.
 type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | 'inject' | 'log' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
 type AddedToRequest = Omit<Pick<Request, 'rawBody' | 'signal' | 'signatureKeyId' | 'id' | 'log'>, keyof Express.Request | keyof IncomingMessage>;
 type AddedToResponse = Omit<Pick<Response, 'events' | 'stream' | 'xJson'>, keyof Express.Response>;
 
+type ParsedHandler<Captured, Params, Query, Body, Replies extends ResponseSchemas> = core.RequestHandler<
+  unknown extends Params ? Captured : Omit<Captured, keyof Params> & Params, StandardSchemaV1.InferInput<Replies[keyof Replies & number]>, unknown extends Body ? any : Body, unknown extends Query ? core.Query : Query>;
+
 declare module 'express-serve-static-core' {
+  interface IRouterMatcher<T, Method extends 'all' | 'get' | 'post' | 'put' | 'delete' | 'patch' | 'options' | 'head' | 'query' = any> {
+    /** Registers a route with options: schemas that check its requests and answers, and type them; its limits. */
+    <Route extends string, Params = unknown, Query = unknown, Body = unknown, const Replies extends ResponseSchemas = ResponseSchemas>(
+      path: Route, options: RouteOptions<Params, Query, Body, Replies>, handler: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>,
+      ...handlers: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>[]): T;
+  }
   interface Application<LocalsObj extends Record<string, any> = Record<string, any>> extends AddedToApplication {
     /** Hands every request that nothing took to a listener of plain `node:http`, its body unread. */
     fallback(listener: FallbackListener): this;

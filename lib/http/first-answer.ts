@@ -8,6 +8,12 @@ const sites = new WeakMap<ServerResponse, CallSite>();
 /** Has the place kept that answers the response first. */
 export function keepFirstAnswer(res: ServerResponse): void {
   awaited.add(res);
+  res.on('pipe', hearPipe);
+}
+
+/** Listener of `pipe`: what is piped comes later, from no call of the program's. */
+export function hearPipe(this: ServerResponse): void {
+  answersFirst(this);
 }
 
 /** To be called when nobody can answer the response any more. */

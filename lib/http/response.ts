@@ -181,6 +181,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/total', (req, res) => res.xJson({ total: 2n ** 64n }));
    */
   xJson(data: unknown, options?: XJsonOptions): void {
+    answersFirst(this);
     streaming().sendXJson(this, data, options, this[kXJsonOptions], new SerializationReport(this));
   }
 
@@ -235,6 +236,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
     const callback = typeof second === 'function' ? second : third;
     const options = typeof second === 'function' ? undefined : second;
     if (options && typeof options !== 'object') throw new TypeError(`res.sendFile takes an object of options, got ${inspect(options)}: a name to save under is for res.download`);
+    answersFirst(this);
     const fail = this[kFailing]();
     const { asExpress } = this[kSettings];
     const goOn = asExpress === true ? (this.req as AnsweredRequest | undefined)?.next : undefined;
@@ -283,6 +285,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
    * app.get('/report', (req, res) => res.type('csv').stream(createReadStream('report.csv')));
    */
   stream(source: StreamSource): void {
+    answersFirst(this);
     new (streamedBody().StreamedBody)(this, source, this[kFailing]()).start();
   }
 
@@ -298,6 +301,7 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
   events(source: EventSource | null | undefined, options?: EventOptions): EventStream;
   events(first?: EventOptions | EventSource | null, second?: EventOptions): EventStream {
     const [source, options] = second === undefined && isPlainObject(first) ? [undefined, first] : [first as EventSource | null | undefined, second];
+    answersFirst(this);
     return new (eventStream().EventStream)(this, source ?? undefined, options ?? {}, this[kFailing]());
   }
 

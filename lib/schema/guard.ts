@@ -52,11 +52,14 @@ export function guardOf(contract: Contract): Guard {
     if (body && isUnparsed(req)) {
       failure = HttpError.of('UNSUPPORTED_MEDIA_TYPE');
     } else {
+      const results: (Result | Promise<Result>)[] = [];
       try {
-        const results = checks.map(({ part, standard }) => standard.validate(req[part]));
+        for (const { part, standard } of checks) results.push(standard.validate(req[part]));
         if (results.some(isPending)) return Promise.all(results as Promise<Result>[]).then((settled) => conclude(req, res, next, settled), schemaFailed).then(next);
         failure = conclude(req, res, next, results as Result[]);
       } catch (thrown) {
+        // Those that are asynchronous go on, and may reject.
+        void Promise.allSettled(results as Promise<Result>[]);
         failure = schemaFailed(thrown);
       }
     }

@@ -17,13 +17,14 @@ export interface ValidationIssue {
   readonly message: string;
 }
 
-/** Most issues that an answer holds. */
+/** Most issues that an answer holds, and most characters of their paths and messages: many may repeat one long name. */
 const MOST_SHOWN = 100;
+const MOST_TEXT = 16_384;
 
 /**
  * A request that is not as the schemas of its route ask. It passes through
  * error middleware as any error does; by default it is answered with its
- * status, and its issues as `errors`, the first 100 of them.
+ * status, and its issues as `errors`: the first 100, of 16,384 characters in all.
  */
 export class ValidationError extends HttpError {
   /** All issues of all parts, in the order of params, query, headers, body. */
@@ -34,10 +35,15 @@ export class ValidationError extends HttpError {
    * @param status HTTP status of the default answer, 400 to 499. @default 400
    */
   constructor(issues: readonly ValidationIssue[], status: number = ERRORS.INVALID_REQUEST.status) {
-    super(status, 'INVALID_REQUEST', `${ERRORS.INVALID_REQUEST.message}: ${describeIssues(issues)}`, { members: { errors: issues.slice(0, MOST_SHOWN) } });
+    super(status, 'INVALID_REQUEST', `${ERRORS.INVALID_REQUEST.message}: ${describeIssues(issues)}`, { members: { errors: shownOf(issues) } });
     this.name = 'ValidationError';
     this.issues = issues;
   }
+}
+
+function shownOf(issues: readonly ValidationIssue[]): ValidationIssue[] {
+  let left = MOST_TEXT;
+  return issues.slice(0, MOST_SHOWN).filter(({ path, message }) => (left -= path.join().length + message.length) >= 0);
 }
 
 /** Names and indices that lead to an issue's value. */

@@ -37,8 +37,9 @@ function withoutQuery(target: string): string {
   return query === -1 ? target : target.slice(0, query);
 }
 
+/** By the URL parser; what it refuses, as `/\\?`, as it stands. A query is no path either way. */
 function pathnameOf(target: string): string {
-  return URL.canParse(target, 'http://localhost') ? new URL(target, 'http://localhost').pathname : target;
+  return URL.canParse(target, 'http://localhost') ? new URL(target, 'http://localhost').pathname : withoutQuery(target);
 }
 
 function trim(path: string): string {

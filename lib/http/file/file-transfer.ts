@@ -11,6 +11,7 @@ import { forgetFraming, forgetLength } from '../answer';
 import { keepFileForSigner } from '../cache-control';
 import { closeWithConnection } from '../connection';
 import { fileTag, isRangeFresh, withWholeTags } from '../etag';
+import { hearPipe } from '../first-answer';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
 import { kOwn, kRecorder, type OwnMethods } from '../response-state';
@@ -105,7 +106,7 @@ export class FileTransfer {
       this.#size = (stats as Stats).size;
       const known = (this.#known = files.find(path, stats as Stats));
       this.#attempt(() => {
-        (file as { req?: IncomingMessage }).req = this.#readable();
+        Object.assign(file, { req: this.#readable() });
         this.#hearEnd();
         this.#confine(file, path, known, () => this.#open(proceed, path, stats));
       });
@@ -127,6 +128,8 @@ export class FileTransfer {
       forgetFraming(this.#res);
       // Middleware that replaces `write` may make other bytes of the file's, such as fewer: the tag of `send` is weak.
       if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kRecorder] ?? (this.#res[kOwn] ?? ServerResponse.prototype).write)) this.#res.setHeader('ETag', fileTag(stats));
+      // The program may have set a tag just now.
+      Object.assign(file, { req: this.#readable() });
     });
     file.pipe(this.#res);
   }
@@ -192,7 +195,7 @@ export class FileTransfer {
   #readsAtOnce(): boolean {
     const res = this.#res;
     const own = res[kOwn];
-    return this.#promised === 0 || this.#promised <= AT_ONCE && own !== undefined && res.write === own.write && res.end === own.end && res.listenerCount('pipe') === 0;
+    return this.#promised === 0 || this.#promised <= AT_ONCE && own !== undefined && res.write === own.write && res.end === own.end && res.listeners('pipe').every((listener) => listener === hearPipe);
   }
 
   #sendAtOnce(file: SendStream, path: string, start: number): void {
