@@ -13,7 +13,6 @@ function block(page: string, language: string, port: number, origin: number, par
     .replaceAll(/\b80\b/g, String(port));
 }
 
-const PACKAGES = join(ROOT, 'spec/proxies');
 const MODULES = ['mpm_event', 'authz_core', 'proxy', 'proxy_http'].map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`);
 
 function nginx(shown: (port: number) => string): ProxyProgram {
@@ -41,13 +40,14 @@ function haproxy(shown: (port: number) => string): ProxyProgram {
   return { command: 'haproxy', args: (folder) => ['-db', '-q', '-f', join(folder, 'configuration')], configuration: (_folder, port) => `${shown(port)}\n` };
 }
 
-function node(part: string, origin: number): ProxyProgram {
+/** @param packages Folder whose node_modules holds its packages. */
+function node(part: string, origin: number, packages: string): ProxyProgram {
   return {
     command: process.execPath,
     args: (folder) => [join(folder, 'proxy.mjs')],
     configuration: (_folder, port) => `${block('proxies.md', 'javascript', port, origin, part)}\n`,
     file: 'proxy.mjs',
-    packages: PACKAGES,
+    packages,
   };
 }
 
@@ -79,8 +79,8 @@ export const PROXIES: Readonly<Record<string, (origin: number) => ProxyProgram>>
     args: (folder) => ['-D', '-f', join(folder, 'configuration')],
     configuration: (_folder, port) => `server.bind = "127.0.0.1"\n${block('proxies.md', 'lighttpd', port, origin)}\n`,
   }),
-  'http-proxy-middleware': (origin) => node('http-proxy-middleware', origin),
-  '@fastify/http-proxy': (origin) => node('@fastify/http-proxy', origin),
+  'http-proxy-middleware': (origin) => node('http-proxy-middleware', origin, ROOT),
+  '@fastify/http-proxy': (origin) => node('@fastify/http-proxy', origin, join(ROOT, 'spec/proxies')),
 };
 
 /** Those that the page shows with a prefix. */
