@@ -67,9 +67,9 @@ it('asks for a secret that only the server has', async () => {
     const page = await chromium.open('GET/signed/report', {}, own.origin);
     const field = page.getByLabel('Secret');
     expect([await field.inputValue(), await field.getAttribute('type')]).toEqual(['', 'password']);
-    await page.getByText('This server has a secret of its own').waitFor();
+    await page.getByText('This server has its own secret').waitFor();
     await send(page);
-    expect(await page.locator('.summary').innerText()).toBe('Nothing sent yet.');
+    expect(await page.locator('.summary').innerText()).toBe('No request sent yet.');
     await field.fill(SECRET);
     await send(page);
     await summary(page, '401');
@@ -83,7 +83,7 @@ it('asks for a secret that only the server has', async () => {
 
 it('says where browsers do not sign, and sends unsigned there', async () => {
   const page = await chromium.open('GET/signed/report', {}, `http://${ELSEWHERE}:${chromium.server.port}`);
-  await page.getByText('This browser signs for https and localhost only').waitFor();
+  await page.getByText('This browser can sign on https and localhost only').waitFor();
   expect(await page.getByLabel('Sign the request').inputValue()).toBe('none');
   await send(page);
   await summary(page, '401');

@@ -35,7 +35,7 @@ it('can be stopped', async () => {
   await page.getByLabel('Read the response').selectOption('a chunk every 100 ms');
   await send(page);
   await page.locator('.elements').filter({ hasText: /\d/ }).waitFor();
-  expect(await page.locator('.summary').innerText()).toBe('The head has come; reading the body.');
+  expect(await page.locator('.summary').innerText()).toBe('Headers received; reading the body.');
   await page.getByRole('button', { name: 'Stop' }).click();
   await summary(page, 'stopped');
   expect(Number((await page.locator('.elements').innerText()).replace(',', ''))).toBeLessThan(50_000);
@@ -47,7 +47,7 @@ it('is left behind when another route is chosen', async () => {
   await send(page);
   await page.getByRole('figure', { name: 'Live' }).waitFor();
   await page.getByRole('link', { name: 'GET /numbers/bigint', exact: true }).click();
-  expect(await summary(page, 'Nothing sent yet.')).toBeTruthy();
+  expect(await summary(page, 'No request sent yet.')).toBeTruthy();
   await send(page);
   await summary(page, '200');
   expect(await bodyOf(page)).toContain('"18446744073709551615"');

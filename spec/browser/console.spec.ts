@@ -69,7 +69,7 @@ it('shows head, timing and body of an answer, and the request that it is for', a
   expect(await bodyOf(page)).toBe('{\n  "error": "Bad Request",\n  "message": "A map needs an id, a title and a region, each a text, as its sheets are"\n}');
   expect(await page.locator('.received').innerText()).toMatch(/content-type\s+application\/json; charset=utf-8/);
   expect(await page.locator('.waiting-time').innerText()).toMatch(/^[\d.]+ m?s$/);
-  await page.getByText('The request as it was sent').click();
+  await page.getByText('Request sent').click();
   expect(await page.locator('.request-line').innerText()).toBe('POST /catalogue');
   expect(await page.locator('.sent').innerText()).toMatch(/X-Trail\s+north/);
 });
@@ -124,7 +124,7 @@ it('says so when no answer comes', async () => {
   const page = await chromium.open('GET/catalogue', {}, gone.origin);
   await gone.stop();
   await send(page);
-  await summary(page, /^No answer came: .*Is the server running\?$/);
+  await summary(page, /^No response: .*Is the server running\?$/);
 });
 
 it('runs no script that is put into it', async () => {

@@ -84,5 +84,5 @@ export async function summary(page: Page, text: string | RegExp): Promise<string
 
 /** The body of the answer as it is shown. */
 export function bodyOf(page: Page): Promise<string> {
-  return page.getByRole('region', { name: 'Body of the answer' }).innerText();
+  return page.getByRole('region', { name: 'Response body' }).innerText();
 }
