@@ -7,7 +7,7 @@ import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
-import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
+import { beginInPipeline, endBehindFirst, isBehindLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -127,11 +127,11 @@ export class RequestWay implements RunHost {
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
     // An object that inherited its URL from a request has lost it by adoption: as in Express no layer matches.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
-    if (!this.#listener.carriesOut(req, res)) return;
     let watch: RequestWatch | null | undefined;
     req.res = res;
     if (res.req !== req) leadTo(req, res);
     if (req[kOriginalUrl] === undefined) {
+      if (this.#listener.drains(req.socket)) endBehindFirst(req, res);
       // An ended response is this request's own: a late caller expects `next` even while the connection closes.
       if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {
         req.resume();

@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { kIntake, type TakenIn } from './body/intake';
-import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
+import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
 import { Pipeline } from './pipeline';
@@ -16,7 +16,7 @@ const kPipeline = Symbol('waypost.socket.pipeline');
 /** Set on a connection that its server has cut off. */
 const kCutOff = Symbol('waypost.socket.cutOff');
 
-/** Milliseconds that a closed connection is still listened to; also the idle limit of a closing one whose server sets none. */
+/** Milliseconds that a closed connection is still listened to, and that a last body on a closing one may stand still. */
 const LINGER = 5000;
 
 interface End {
@@ -76,24 +76,12 @@ function pipelineOf(socket: Connection): Pipeline {
   return (socket[kPipeline] ??= new Pipeline(socket, () => isEnding(socket)));
 }
 
-/**
- * Lets a connection end when every request that has begun on it is answered; the
- * last response says so, where its head is not made yet.
- * @returns Whether there is any such request, or the rest of one.
- */
-export function drainConnection(socket: Connection): boolean {
-  const first = currentResponse(socket);
-  if (first === undefined) {
-    // Answered before its body was in.
-    const unread = lastRequest(socket)?.complete === false;
-    if (unread) closeBehindReader(socket);
-    return unread;
-  }
-  const last = socket[kPipeline]?.lastBegun ?? first;
-  if (!last.headersSent) endConnection(last);
-  carryOutLast(socket, last.req);
-  endBehind(socket, first);
-  return true;
+/** Lets a connection end when every request that has begun on it is answered; the last response says so, where its head is not made yet. */
+export function drainConnection(socket: Connection): void {
+  const last = socket[kPipeline]?.lastBegun ?? currentResponse(socket);
+  if (last !== undefined) endBehind(socket, last.req, last);
+  // Answered before its body was in.
+  else if (lastRequest(socket)?.complete === false) closeBehindReader(socket);
 }
 
 /**
@@ -101,10 +89,10 @@ export function drainConnection(socket: Connection): boolean {
  * answer, it would be reset for what the client has asked meanwhile and nobody
  * has read, and the client might lose answers that it has not read yet.
  */
-function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
+function endBehind(socket: Connection, request: IncomingMessage, response: ServerResponse): void {
+  endConnection(response);
   closeBy(socket, () => closeBehindReader(socket));
   socket[kEnd] = { request, isCertain: certainly };
-  return request;
 }
 
 /** Leaves out the requests behind this one, if `ends` returns true when they come. */
@@ -131,45 +119,18 @@ export function isEnding(socket: Connection): boolean {
   return socket.writableEnded || lastOf(socket) !== undefined;
 }
 
-/** Node gives the connection to the next response before it says that one has closed; on TLS several finish before the first has. */
-function endBehind(socket: Connection, response: ServerResponse): void {
-  response.once('close', () => {
-    const next = currentResponse(socket);
-    if (response.req === lastOf(socket) || next === undefined || isAnswered(lastOf(socket))) closeBehindReader(socket);
-    else endBehind(socket, next);
-  });
-}
-
-function isAnswered(request: IncomingMessage | undefined): boolean {
-  const { res } = (request ?? {}) as { res?: unknown };
-  return res instanceof ServerResponse && res.writableFinished;
-}
-
-/**
- * True for a request that a draining server carries out: one read before, and the
- * first on a connection that had none. Requests behind are not (RFC 9112 section
- * 9.6), for the client sends them again elsewhere.
- */
-export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean {
-  const socket = req.socket as Connection;
-  // Handed on by its first holder.
-  if (lastRequest(socket) !== req) return true;
-  const last = lastOf(socket) ?? carryOutLast(socket, req);
-  if (last === req) {
-    if (!res.headersSent) endConnection(res);
-    return true;
-  }
-  req.resume();
-  return false;
+/** Has a connection that drains end behind a request that has come on it just now, unless it ends already. */
+export function endBehindFirst(req: IncomingMessage, res: ServerResponse): void {
+  if (!isEnding(req.socket)) endBehind(req.socket, req, res);
 }
 
 /** Has a response whose head is not sent end its connection, by halves; what the client has sent behind is not carried out. */
 export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
-  endConnection(res);
   // A request made by the program has no socket.
   const socket = req.socket as Connection | null | undefined;
-  if (socket !== null && socket !== undefined) carryOutLast(socket, req);
+  if (socket !== null && socket !== undefined) endBehind(socket, req, res);
+  else endConnection(res);
 }
 
 /** True for a request behind the last that its connection carries out. Not asked of one that its first holder handed on. */
@@ -212,7 +173,7 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
   if (!isClosedTo(request) && (last === undefined || last === request)) {
     // Over TLS a response keeps the connection for a while after its last byte; what is written then comes behind it.
     if (response === undefined || (response.writableEnded && !endsConnection(response) && socket[kPipeline]?.isEmpty !== false)) return false;
-    closeBehindAll(socket, response);
+    drainConnection(socket);
   }
   // Node no longer listens to a socket that it has handed on.
   socket.on('drain', () => {
@@ -222,14 +183,6 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
   socket.once('end', () => closeByHalves(socket));
   socket.resume();
   return true;
-}
-
-function closeBehindAll(socket: Connection, response: ServerResponse): void {
-  response.once('close', () => {
-    const next = currentResponse(socket);
-    if (next === undefined) closeByHalves(socket);
-    else closeBehindAll(socket, next);
-  });
 }
 
 /**
@@ -242,8 +195,7 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
 
 /**
  * Closes by halves, but only after a last body that is still being read. A handler may acknowledge an upload
- * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up
- * by Node's own limit for kept connections, and its reader told.
+ * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up, and its reader told.
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
@@ -256,9 +208,8 @@ export function closeBehindReader(socket: Socket, request: IncomingMessage | und
   }
   request.once('close', () => closeByHalves(socket));
   endReadingWith(socket, request);
-  const limit = idleLimit(socket) ?? LINGER;
-  // As Node does: a limit of 0 leaves what the program has set, and a stream that was handed to the server by `connection` may have none.
-  if (limit > 0 && typeof (socket as Partial<Socket>).setTimeout === 'function') socket.setTimeout(limit);
+  // A stream that was handed to the server by `connection` may have none.
+  (socket as Partial<Socket>).setTimeout?.(LINGER);
 }
 
 /** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and a reader would wait for ever. */

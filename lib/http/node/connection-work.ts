@@ -1,10 +1,9 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
 interface Working {
   _httpMessage?: ServerResponse | null;
   parser?: { readonly incoming?: IncomingMessage | null } | null;
-  readonly server?: Partial<Server> | null;
 }
 
 /** The response that a connection is busy with; undefined for none. Those of requests that were pipelined behind wait elsewhere. */
@@ -33,19 +32,6 @@ function sayClosed(res: ServerResponse): void {
   if (res.closed) return;
   (res as { _closed?: boolean })._closed = true;
   res.emit('close');
-}
-
-/** How long its server lets a connection stand still behind an answer, in milliseconds; 0 for ever; undefined where that can't be told. */
-export function idleLimit(socket: Socket): number | undefined {
-  const { server } = socket as Working;
-  if (server === undefined || server === null) return undefined;
-  const { keepAliveTimeout: limit, keepAliveTimeoutBuffer: more = 0 } = server as Partial<Server> & { readonly keepAliveTimeoutBuffer?: number };
-  // Node takes an invalid value, such as the text of an environment variable, for 0.
-  return isTime(limit) && limit > 0 ? limit + (isTime(more) ? more : 0) : 0;
-}
-
-function isTime(given: unknown): given is number {
-  return Number.isFinite(given) && (given as number) >= 0;
 }
 
 /** Placeholder response of a connection that has none yet. */
