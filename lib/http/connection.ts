@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { kIntake, type TakenIn } from './body/intake';
-import { closeUnassigned, currentResponse, lastRequest } from './node/connection-work';
+import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
 import { Pipeline } from './pipeline';
@@ -16,7 +16,7 @@ const kPipeline = Symbol('waypost.socket.pipeline');
 /** Set on a connection that its server has cut off. */
 const kCutOff = Symbol('waypost.socket.cutOff');
 
-/** Milliseconds that a closed connection is still listened to, and that a last body on a closing one may stand still. */
+/** Milliseconds that a closed connection is still listened to; also the idle limit of one whose server sets none. */
 const LINGER = 5000;
 
 interface End {
@@ -119,7 +119,7 @@ export function isEnding(socket: Connection): boolean {
   return socket.writableEnded || lastOf(socket) !== undefined;
 }
 
-/** Has a connection that drains end behind a request that has come on it just now, unless it ends already. */
+/** Has a connection that drains end behind the request that has just come, unless it ends already. */
 export function endBehindFirst(req: IncomingMessage, res: ServerResponse): void {
   if (!isEnding(req.socket)) endBehind(req.socket, req, res);
 }
@@ -195,7 +195,8 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
 
 /**
  * Closes by halves, but only after a last body that is still being read. A handler may acknowledge an upload
- * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up, and its reader told.
+ * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up
+ * by Node's own limit for kept connections, and its reader told.
  */
 export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
@@ -208,8 +209,9 @@ export function closeBehindReader(socket: Socket, request: IncomingMessage | und
   }
   request.once('close', () => closeByHalves(socket));
   endReadingWith(socket, request);
+  const limit = idleLimit(socket) ?? LINGER;
   // A stream that was handed to the server by `connection` may have none.
-  (socket as Partial<Socket>).setTimeout?.(LINGER);
+  if (limit > 0) (socket as Partial<Socket>).setTimeout?.(limit);
 }
 
 /** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and a reader would wait for ever. */

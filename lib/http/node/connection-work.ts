@@ -1,9 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 
 interface Working {
   _httpMessage?: ServerResponse | null;
   parser?: { readonly incoming?: IncomingMessage | null } | null;
+  readonly server?: Partial<Server> | null;
 }
 
 /** The response that a connection is busy with; undefined for none. Those of requests that were pipelined behind wait elsewhere. */
@@ -32,6 +33,13 @@ function sayClosed(res: ServerResponse): void {
   if (res.closed) return;
   (res as { _closed?: boolean })._closed = true;
   res.emit('close');
+}
+
+/** How long its server lets a connection stand still behind an answer, in milliseconds; 0 for ever; undefined where that can't be told. */
+export function idleLimit(socket: Socket): number | undefined {
+  const { server } = socket as Working;
+  // The program may have set the text of an environment variable.
+  return server === undefined || server === null ? undefined : Number(server.keepAliveTimeout);
 }
 
 /** Placeholder response of a connection that has none yet. */
