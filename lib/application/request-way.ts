@@ -3,11 +3,11 @@ import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
-import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
+import { type Adoption, giveOwnProperties, isOfHttp2, replaceRequest, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
-import { beginInPipeline, endBehindFirst, isBehindLast, isClosedTo } from '../http/connection';
+import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -129,11 +129,11 @@ export class RequestWay implements RunHost {
     if (leave !== undefined && typeof req.url !== 'string') return leave();
     let watch: RequestWatch | null | undefined;
     req.res = res;
-    if (res.req !== req) leadTo(req, res);
+    if (res.req !== req) replaceRequest(req, res);
     if (req[kOriginalUrl] === undefined) {
-      if (this.#listener.drains(req.socket)) endBehindFirst(req, res);
+      if (this.#listener.drains(req.socket)) endAfterFirst(req, res);
       // An ended response is this request's own: a late caller expects `next` even while the connection closes.
-      if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {
+      if ((isClosedTo(req) || isAfterLast(req)) && read(res, 'writableEnded') !== true) {
         req.resume();
         return;
       }

@@ -38,7 +38,7 @@ function urlOf(address: AddressInfo | string | null, isSecure: boolean): string 
 }
 
 /** Grace of `close` for a first request under way on a new connection, in milliseconds. */
-const UNASKED = 500;
+const UNUSED_GRACE = 500;
 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
@@ -158,7 +158,7 @@ export class Listener {
     this.#sockets.add(socket);
     socket.on('close', this.#forget);
     // Accepted before the drain began, or still shaking hands then.
-    if (this.#closing !== null) destroyUnasked(socket);
+    if (this.#closing !== null) destroyUnused(socket);
   }
 
   #started(server: NodeServer): void {
@@ -226,10 +226,10 @@ export class Listener {
     });
     for (const socket of this.#sockets) {
       drainConnection(socket);
-      destroyUnasked(socket);
+      destroyUnused(socket);
     }
     await allIsRead();
-    closeIdle(this.#sockets, (socket) => isUnasked(socket) || isEnding(socket), () => {
+    closeIdle(this.#sockets, (socket) => isUnused(socket) || isEnding(socket), () => {
       for (const server of running) server.closeIdleConnections();
     });
     await Promise.all(closed);
@@ -251,7 +251,7 @@ function forgetting(sockets: Set<Connection>): (this: Connection) => void {
 }
 
 /** True for a connection without a byte of a request. A TLS handshake does not count. */
-function isUnasked(socket: Socket): boolean {
+function isUnused(socket: Socket): boolean {
   return socket.bytesRead === 0;
 }
 
@@ -264,13 +264,13 @@ async function allIsRead(): Promise<void> {
  * Destroys a connection that asks for nothing, a while later: a first request of a
  * proxy may be on its way, which it may not send to another server if it is a POST.
  */
-function destroyUnasked(socket: Socket): void {
-  if (!isUnasked(socket)) return;
+function destroyUnused(socket: Socket): void {
+  if (!isUnused(socket)) return;
   const destroy = (): void => {
-    if (isUnasked(socket)) socket.destroy();
+    if (isUnused(socket)) socket.destroy();
   };
   // After that delay, data that arrived during a blocked event loop has been read.
-  const timer = setTimeout(() => setImmediate(destroy), UNASKED);
+  const timer = setTimeout(() => setImmediate(destroy), UNUSED_GRACE);
   socket.once('close', () => clearTimeout(timer));
 }
 

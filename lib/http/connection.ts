@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { kIntake, type TakenIn } from './body/intake';
+import { kIntake, type IntakeRequest } from './body/intake';
 import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
@@ -79,9 +79,9 @@ function pipelineOf(socket: Connection): Pipeline {
 /** Lets a connection end when every request that has begun on it is answered; the last response says so, where its head is not made yet. */
 export function drainConnection(socket: Connection): void {
   const last = socket[kPipeline]?.lastBegun ?? currentResponse(socket);
-  if (last !== undefined) endBehind(socket, last.req, last);
+  if (last !== undefined) endAfter(socket, last.req, last);
   // Answered before its body was in.
-  else if (lastRequest(socket)?.complete === false) closeBehindReader(socket);
+  else if (lastRequest(socket)?.complete === false) halfCloseAfterBody(socket);
 }
 
 /**
@@ -89,21 +89,21 @@ export function drainConnection(socket: Connection): void {
  * answer, it would be reset for what the client has asked meanwhile and nobody
  * has read, and the client might lose answers that it has not read yet.
  */
-function endBehind(socket: Connection, request: IncomingMessage, response: ServerResponse): void {
+function endAfter(socket: Connection, request: IncomingMessage, response: ServerResponse): void {
   endConnection(response);
-  closeBy(socket, () => closeBehindReader(socket));
+  closeBy(socket, () => halfCloseAfterBody(socket));
   socket[kEnd] = { request, isCertain: certainly };
 }
 
 /** Leaves out the requests behind this one, if `ends` returns true when they come. */
-export function endCarryingOutIf(request: IncomingMessage, ends: () => boolean): void {
+export function ignoreLaterIf(request: IncomingMessage, ends: () => boolean): void {
   // A request made by the program has no socket.
   const socket = request.socket as Connection | null | undefined;
   if (socket !== null && socket !== undefined && lastOf(socket) === undefined) socket[kEnd] = { request, isCertain: ends };
 }
 
 /** Takes that back for a request behind which the connection lives on: that would keep the request in memory. */
-export function carryOnBehind(request: IncomingMessage): void {
+export function acceptLater(request: IncomingMessage): void {
   const socket = request.socket as Connection | null | undefined;
   if (socket?.[kEnd]?.request === request && lastOf(socket) === undefined) socket[kEnd] = undefined;
 }
@@ -119,22 +119,22 @@ export function isEnding(socket: Connection): boolean {
   return socket.writableEnded || lastOf(socket) !== undefined;
 }
 
-/** Has a connection that drains end behind the request that has just come, unless it ends already. */
-export function endBehindFirst(req: IncomingMessage, res: ServerResponse): void {
-  if (!isEnding(req.socket)) endBehind(req.socket, req, res);
+/** Ends a draining connection behind the request that has just come, unless it ends already. */
+export function endAfterFirst(req: IncomingMessage, res: ServerResponse): void {
+  if (!isEnding(req.socket)) endAfter(req.socket, req, res);
 }
 
 /** Has a response whose head is not sent end its connection, by halves; what the client has sent behind is not carried out. */
-export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
+export function closeAfter(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
   // A request made by the program has no socket.
   const socket = req.socket as Connection | null | undefined;
-  if (socket !== null && socket !== undefined) endBehind(socket, req, res);
+  if (socket !== null && socket !== undefined) endAfter(socket, req, res);
   else endConnection(res);
 }
 
 /** True for a request behind the last that its connection carries out. Not asked of one that its first holder handed on. */
-export function isBehindLast(req: IncomingMessage): boolean {
+export function isAfterLast(req: IncomingMessage): boolean {
   const socket = req.socket as Connection | null | undefined;
   if (socket === null || socket === undefined) return false;
   const last = lastOf(socket);
@@ -180,7 +180,7 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
     const current = currentResponse(socket);
     if (current?.writableNeedDrain === true) current.emit('drain');
   });
-  socket.once('end', () => closeByHalves(socket));
+  socket.once('end', () => halfClose(socket));
   socket.resume();
   return true;
 }
@@ -198,20 +198,20 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
  * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up
  * by Node's own limit for kept connections, and its reader told.
  */
-export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
+export function halfCloseAfterBody(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
     if (request?.complete === false) {
       endReadingWith(socket, request);
       // Node drops it by now. Where it is left unread, the end of the client's side would be too.
       request.resume();
     }
-    return closeByHalves(socket);
+    return halfClose(socket);
   }
-  request.once('close', () => closeByHalves(socket));
+  request.once('close', () => halfClose(socket));
   endReadingWith(socket, request);
   const limit = idleLimit(socket) ?? LINGER;
   // A stream that was handed to the server by `connection` may have none.
-  if (limit > 0) (socket as Partial<Socket>).setTimeout?.(limit);
+  if (limit > 0 && limit < Infinity) (socket as Partial<Socket>).setTimeout?.(limit);
 }
 
 /** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and a reader would wait for ever. */
@@ -223,12 +223,12 @@ export function endReadingWith(socket: Socket, request: IncomingMessage): void {
 
 /** True if somebody waits for more of a body, or for its end. */
 export function isReadOn(request: IncomingMessage): boolean {
-  if (request.complete || request.destroyed || (request as TakenIn)[kIntake] !== undefined) return false;
+  if (request.complete || request.destroyed || (request as IntakeRequest)[kIntake] !== undefined) return false;
   return request.listenerCount('data') > 0 || request.listenerCount('readable') > 0 || (request.readableFlowing === true && request.listenerCount('end') > 0);
 }
 
 /** Ends this side, and listens on for a while. */
-export function closeByHalves(socket: Connection): void {
+export function halfClose(socket: Connection): void {
   if (socket.destroyed) return;
   socket[kPipeline]?.release();
   socket.end();
