@@ -73,12 +73,13 @@ export function beginInPipeline(req: IncomingMessage, res: ServerResponse, most:
 }
 
 function pipelineOf(socket: Connection): Pipeline {
-  return (socket[kPipeline] ??= new Pipeline(socket, () => isEnding(socket)));
+  return (socket[kPipeline] ??= new Pipeline(socket));
 }
 
 /** Lets a connection end when every request that has begun on it is answered; the last response says so, where its head is not made yet. */
 export function drainConnection(socket: Connection): void {
-  const last = socket[kPipeline]?.lastBegun ?? currentResponse(socket);
+  socket[kPipeline]?.drop();
+  const last = socket[kPipeline]?.last ?? currentResponse(socket);
   if (last !== undefined) endAfter(socket, last.req, last);
   // Answered before its body was in.
   else if (lastRequest(socket)?.complete === false) halfCloseAfterBody(socket);
@@ -129,8 +130,9 @@ export function closeAfter(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
   // A request made by the program has no socket.
   const socket = req.socket as Connection | null | undefined;
-  if (socket !== null && socket !== undefined) endAfter(socket, req, res);
-  else endConnection(res);
+  if (socket === null || socket === undefined) return endConnection(res);
+  socket[kPipeline]?.drop();
+  endAfter(socket, req, res);
 }
 
 /** True for a request behind the last that its connection carries out. Not asked of one that its first holder handed on. */
@@ -173,7 +175,8 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
   if (!isClosedTo(request) && (last === undefined || last === request)) {
     // Over TLS a response keeps the connection for a while after its last byte; what is written then comes behind it.
     if (response === undefined || (response.writableEnded && !endsConnection(response) && socket[kPipeline]?.isEmpty !== false)) return false;
-    drainConnection(socket);
+    const behind = socket[kPipeline]?.last ?? response;
+    endAfter(socket, behind.req, behind);
   }
   // Node no longer listens to a socket that it has handed on.
   socket.on('drain', () => {
@@ -211,7 +214,7 @@ export function halfCloseAfterBody(socket: Socket, request: IncomingMessage | un
   endReadingWith(socket, request);
   const limit = idleLimit(socket) ?? LINGER;
   // A stream that was handed to the server by `connection` may have none.
-  if (limit > 0 && limit < Infinity) (socket as Partial<Socket>).setTimeout?.(limit);
+  if (limit > 0) (socket as Partial<Socket>).setTimeout?.(limit);
 }
 
 /** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and a reader would wait for ever. */

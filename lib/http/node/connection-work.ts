@@ -38,8 +38,11 @@ function sayClosed(res: ServerResponse): void {
 /** How long its server lets a connection stand still behind an answer, in milliseconds; 0 for ever; undefined where that can't be told. */
 export function idleLimit(socket: Socket): number | undefined {
   const { server } = socket as Working;
-  // The program may have set the text of an environment variable.
-  return server === undefined || server === null ? undefined : Number(server.keepAliveTimeout);
+  if (server === undefined || server === null) return undefined;
+  const { keepAliveTimeout = 0, keepAliveTimeoutBuffer = 0 } = server as Partial<Server> & { readonly keepAliveTimeoutBuffer?: number };
+  const limit = keepAliveTimeout + keepAliveTimeoutBuffer;
+  // Node takes an invalid value, such as the text of an environment variable, for 0.
+  return keepAliveTimeout > 0 && Number.isFinite(limit) ? limit : 0;
 }
 
 /** Placeholder response of a connection that has none yet. */
