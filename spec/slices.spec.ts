@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { workInSlices } from '../lib/http/turns';
+import { workInSlices } from '../lib/http/slices';
 
 /** A clock that only the work itself moves, in ms. */
 let now = 0;
@@ -55,9 +55,9 @@ describe('work in slices', () => {
 
   test('goes on though it was loaded while a test had faked the timers', async () => {
     jest.useFakeTimers({ doNotFake: ['performance'] });
-    let loaded: typeof import('../lib/http/turns') | undefined;
+    let loaded: typeof import('../lib/http/slices') | undefined;
     jest.isolateModules(() => {
-      loaded = jest.requireActual('../lib/http/turns');
+      loaded = jest.requireActual('../lib/http/slices');
     });
     jest.useRealTimers();
     const works = [begin(200, loaded?.workInSlices), begin(200, loaded?.workInSlices)];

@@ -1,5 +1,5 @@
 import { parseQuery } from '../http/query';
-import { lendQuery, type Request } from '../http/request';
+import { setOwnQuery, type Request } from '../http/request';
 import type { QueryParser } from '../http/request-state';
 import type { Paths } from '../routing/given-path';
 import type { FallbackListener, Handler } from '../routing/handler';
@@ -83,7 +83,7 @@ function isOfExpress4({ request }: MountableApplication): boolean {
  */
 function giveQuery({ settings }: MountableApplication, req: Request): () => void {
   const { 'query parser fn': parse } = (settings ?? {}) as { readonly 'query parser fn'?: QueryParser };
-  return lendQuery(req, typeof parse === 'function' ? parse : parseQuery);
+  return setOwnQuery(req, typeof parse === 'function' ? parse : parseQuery);
 }
 
 function prototypeOf(object: object): object | null {

@@ -3,11 +3,11 @@ import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
-import { type Adoption, giveOwnProperties, isOfHttp2, leadTo, refuseHttp2 } from '../http/adoption';
+import { type Adoption, giveOwnProperties, isOfHttp2, replaceRequest, refuseHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
-import { beginInPipeline, isBehindLast, isClosedTo } from '../http/connection';
+import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo } from '../http/connection';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -127,13 +127,13 @@ export class RequestWay implements RunHost {
     const leave = this.#adoption.adopt(req, res, next, parent !== undefined);
     // An object that inherited its URL from a request has lost it by adoption: as in Express no layer matches.
     if (leave !== undefined && typeof req.url !== 'string') return leave();
-    if (!this.#listener.carriesOut(req, res)) return;
     let watch: RequestWatch | null | undefined;
     req.res = res;
-    if (res.req !== req) leadTo(req, res);
+    if (res.req !== req) replaceRequest(req, res);
     if (req[kOriginalUrl] === undefined) {
+      if (this.#listener.drains(req.socket)) endAfterFirst(req, res);
       // An ended response is this request's own: a late caller expects `next` even while the connection closes.
-      if ((isClosedTo(req) || isBehindLast(req)) && read(res, 'writableEnded') !== true) {
+      if ((isClosedTo(req) || isAfterLast(req)) && read(res, 'writableEnded') !== true) {
         req.resume();
         return;
       }

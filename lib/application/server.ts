@@ -4,7 +4,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HttpError } from '../errors';
-import { type Connection, cutOffConnection, drainConnection, isCarriedOut, isEnding, isUpgradeTaken } from '../http/connection';
+import { type Connection, cutOffConnection, drainConnection, isEnding, isUpgradeTaken } from '../http/connection';
 import { refuseHead } from '../http/default-answer';
 import { guardedCall } from '../http/guarded-call';
 import { HostCheck } from '../http/host';
@@ -38,7 +38,7 @@ function urlOf(address: AddressInfo | string | null, isSecure: boolean): string 
 }
 
 /** Grace of `close` for a first request under way on a new connection, in milliseconds. */
-const UNASKED = 500;
+const UNUSED_GRACE = 500;
 
 /** How long `close` lets requests end, in milliseconds. */
 const GRACE = 10_000;
@@ -49,10 +49,9 @@ export class Listener {
   readonly #logger: SafeLog;
   readonly #listener: ServedApplication;
   readonly #classes: ServerOptions;
+  /** With TLS both sockets of a connection: a response knows its own, and during the handshake there is the one beneath alone. */
   readonly #sockets = new Set<Connection>();
-  readonly #beneath = new Set<Socket>();
-  readonly #keep = keeping(this.#sockets);
-  readonly #keepBeneath = keeping(this.#beneath);
+  readonly #forget = forgetting(this.#sockets);
   readonly #hosts = new HostCheck();
   readonly #writeTimeout: WriteTimeout;
   /** Servers, with true once one has emitted `listening`; `server.listening` is set a turn earlier. */
@@ -78,9 +77,9 @@ export class Listener {
     return first;
   }
 
-  /** False for requests behind the last response of a drained connection. */
-  carriesOut(req: IncomingMessage, res: ServerResponse): boolean {
-    return this.#closing === null || !this.#sockets.has(req.socket) || isCarriedOut(req, res);
+  /** True for a connection of these servers while they drain. */
+  drains(socket: Socket): boolean {
+    return this.#closing !== null && this.#sockets.has(socket);
   }
 
   /**
@@ -151,20 +150,15 @@ export class Listener {
     });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
-    if (https === undefined) {
-      server.on('connection', (socket: Socket) => this.#welcome(socket));
-    } else {
-      // The response knows the socket of TLS; the one beneath counts only for being cut off.
-      server.on('connection', this.#keepBeneath);
-      server.on('secureConnection', (socket: Socket) => this.#welcome(socket));
-    }
+    for (const event of https === undefined ? ['connection'] : ['connection', 'secureConnection']) server.on(event, (socket: Socket) => this.#welcome(socket));
     return server;
   }
 
   #welcome(socket: Socket): void {
-    this.#keep(socket);
+    this.#sockets.add(socket);
+    socket.on('close', this.#forget);
     // Accepted before the drain began, or still shaking hands then.
-    if (this.#closing !== null) destroyUnasked(socket);
+    if (this.#closing !== null) destroyUnused(socket);
   }
 
   #started(server: NodeServer): void {
@@ -230,11 +224,12 @@ export class Listener {
         if (server.listening) server.close();
       }
     });
-    for (const socket of this.#sockets) if (!drainConnection(socket) && isUnasked(socket)) destroyUnasked(socket);
-    // Not even a TLS handshake was begun.
-    for (const socket of this.#beneath) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#sockets) {
+      drainConnection(socket);
+      destroyUnused(socket);
+    }
     await allIsRead();
-    closeIdle(this.#sockets, (socket) => isUnasked(socket) || isEnding(socket), () => {
+    closeIdle(this.#sockets, (socket) => isUnused(socket) || isEnding(socket), () => {
       for (const server of running) server.closeIdleConnections();
     });
     await Promise.all(closed);
@@ -242,25 +237,21 @@ export class Listener {
   }
 
   #cutOff(): void {
-    if (this.#sockets.size > 0) this.#logger.warn({ connections: this.#sockets.size }, 'Connections were cut off at the end of the close timeout');
+    const { length: connections } = [...this.#sockets].filter((socket) => this.#settings.https === undefined || 'encrypted' in socket);
+    if (connections > 0) this.#logger.warn({ connections }, 'Connections were cut off at the end of the close timeout');
     for (const socket of this.#sockets) cutOffConnection(socket);
-    for (const socket of this.#beneath) socket.destroy();
   }
 }
 
-/** Keeps connections while they are open, by one listener for all: one made for each would cost every connection some hundred bytes. */
-function keeping<T extends Socket>(sockets: Set<T>): (socket: T) => void {
-  function forget(this: T): void {
+/** A listener of `close` for all connections: one made for each would cost every connection some hundred bytes. */
+function forgetting(sockets: Set<Connection>): (this: Connection) => void {
+  return function forget(): void {
     sockets.delete(this);
-  }
-  return (socket) => {
-    sockets.add(socket);
-    socket.on('close', forget);
   };
 }
 
 /** True for a connection without a byte of a request. A TLS handshake does not count. */
-function isUnasked(socket: Socket): boolean {
+function isUnused(socket: Socket): boolean {
   return socket.bytesRead === 0;
 }
 
@@ -273,12 +264,13 @@ async function allIsRead(): Promise<void> {
  * Destroys a connection that asks for nothing, a while later: a first request of a
  * proxy may be on its way, which it may not send to another server if it is a POST.
  */
-function destroyUnasked(socket: Socket): void {
+function destroyUnused(socket: Socket): void {
+  if (!isUnused(socket)) return;
   const destroy = (): void => {
-    if (isUnasked(socket)) socket.destroy();
+    if (isUnused(socket)) socket.destroy();
   };
   // After that delay, data that arrived during a blocked event loop has been read.
-  const timer = setTimeout(() => setImmediate(destroy), UNASKED);
+  const timer = setTimeout(() => setImmediate(destroy), UNUSED_GRACE);
   socket.once('close', () => clearTimeout(timer));
 }
 

@@ -11,7 +11,7 @@ import type { SafeLog } from '../log/safe-log';
 const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
 
 /** Set on a response whose `req` is not the request it came with. */
-const kLed = Symbol('waypost.response.led');
+const kRequestReplaced = Symbol('waypost.response.requestReplaced');
 
 /** Set on prototypes that the program assigned for an application's requests or responses. */
 const kApplications = Symbol('waypost.prototype.applications');
@@ -136,12 +136,12 @@ export function refuseHttp2(res: ServerResponse, logger: Pick<SafeLog, 'error'>)
  * Has a response lead to a request that it has not come with: adapters of others make responses without one, and a program may have
  * made another request. When it has finished Node looks for the one it came with, and from 26.12 on ends the process where there is none.
  */
-export function leadTo(req: Request, res: Response): void {
-  const given = res as unknown as { req: Request | undefined; [kLed]?: true };
+export function replaceRequest(req: Request, res: Response): void {
+  const given = res as unknown as { req: Request | undefined; [kRequestReplaced]?: true };
   const { req: received } = given;
   given.req = req;
-  if (received === undefined || given[kLed] === true) return;
-  given[kLed] = true;
+  if (received === undefined || given[kRequestReplaced] === true) return;
+  given[kRequestReplaced] = true;
   res.prependOnceListener('finish', () => {
     given.req = received;
   });

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { kIntake, type TakenIn } from './body/intake';
+import { kIntake, type IntakeRequest } from './body/intake';
 import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node/connection-work';
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
@@ -16,7 +16,7 @@ const kPipeline = Symbol('waypost.socket.pipeline');
 /** Set on a connection that its server has cut off. */
 const kCutOff = Symbol('waypost.socket.cutOff');
 
-/** Milliseconds that a closed connection is still listened to; also the idle limit of a closing one whose server sets none. */
+/** Milliseconds that a closed connection is still listened to; also the idle limit of one whose server sets none. */
 const LINGER = 5000;
 
 interface End {
@@ -73,27 +73,16 @@ export function beginInPipeline(req: IncomingMessage, res: ServerResponse, most:
 }
 
 function pipelineOf(socket: Connection): Pipeline {
-  return (socket[kPipeline] ??= new Pipeline(socket, () => isEnding(socket)));
+  return (socket[kPipeline] ??= new Pipeline(socket));
 }
 
-/**
- * Lets a connection end when every request that has begun on it is answered; the
- * last response says so, where its head is not made yet.
- * @returns Whether there is any such request, or the rest of one.
- */
-export function drainConnection(socket: Connection): boolean {
-  const first = currentResponse(socket);
-  if (first === undefined) {
-    // Answered before its body was in.
-    const unread = lastRequest(socket)?.complete === false;
-    if (unread) closeBehindReader(socket);
-    return unread;
-  }
-  const last = socket[kPipeline]?.lastBegun ?? first;
-  if (!last.headersSent) endConnection(last);
-  carryOutLast(socket, last.req);
-  endBehind(socket, first);
-  return true;
+/** Lets a connection end when every request that has begun on it is answered; the last response says so, where its head is not made yet. */
+export function drainConnection(socket: Connection): void {
+  socket[kPipeline]?.drop();
+  const last = socket[kPipeline]?.last ?? currentResponse(socket);
+  if (last !== undefined) endAfter(socket, last.req, last);
+  // Answered before its body was in.
+  else if (lastRequest(socket)?.complete === false) halfCloseAfterBody(socket);
 }
 
 /**
@@ -101,21 +90,21 @@ export function drainConnection(socket: Connection): boolean {
  * answer, it would be reset for what the client has asked meanwhile and nobody
  * has read, and the client might lose answers that it has not read yet.
  */
-function carryOutLast(socket: Connection, request: IncomingMessage): IncomingMessage {
-  closeBy(socket, () => closeBehindReader(socket));
+function endAfter(socket: Connection, request: IncomingMessage, response: ServerResponse): void {
+  endConnection(response);
+  closeBy(socket, () => halfCloseAfterBody(socket));
   socket[kEnd] = { request, isCertain: certainly };
-  return request;
 }
 
 /** Leaves out the requests behind this one, if `ends` returns true when they come. */
-export function endCarryingOutIf(request: IncomingMessage, ends: () => boolean): void {
+export function ignoreLaterIf(request: IncomingMessage, ends: () => boolean): void {
   // A request made by the program has no socket.
   const socket = request.socket as Connection | null | undefined;
   if (socket !== null && socket !== undefined && lastOf(socket) === undefined) socket[kEnd] = { request, isCertain: ends };
 }
 
 /** Takes that back for a request behind which the connection lives on: that would keep the request in memory. */
-export function carryOnBehind(request: IncomingMessage): void {
+export function acceptLater(request: IncomingMessage): void {
   const socket = request.socket as Connection | null | undefined;
   if (socket?.[kEnd]?.request === request && lastOf(socket) === undefined) socket[kEnd] = undefined;
 }
@@ -131,49 +120,23 @@ export function isEnding(socket: Connection): boolean {
   return socket.writableEnded || lastOf(socket) !== undefined;
 }
 
-/** Node gives the connection to the next response before it says that one has closed; on TLS several finish before the first has. */
-function endBehind(socket: Connection, response: ServerResponse): void {
-  response.once('close', () => {
-    const next = currentResponse(socket);
-    if (response.req === lastOf(socket) || next === undefined || isAnswered(lastOf(socket))) closeBehindReader(socket);
-    else endBehind(socket, next);
-  });
-}
-
-function isAnswered(request: IncomingMessage | undefined): boolean {
-  const { res } = (request ?? {}) as { res?: unknown };
-  return res instanceof ServerResponse && res.writableFinished;
-}
-
-/**
- * True for a request that a draining server carries out: one read before, and the
- * first on a connection that had none. Requests behind are not (RFC 9112 section
- * 9.6), for the client sends them again elsewhere.
- */
-export function isCarriedOut(req: IncomingMessage, res: ServerResponse): boolean {
-  const socket = req.socket as Connection;
-  // Handed on by its first holder.
-  if (lastRequest(socket) !== req) return true;
-  const last = lastOf(socket) ?? carryOutLast(socket, req);
-  if (last === req) {
-    if (!res.headersSent) endConnection(res);
-    return true;
-  }
-  req.resume();
-  return false;
+/** Ends a draining connection behind the request that has just come, unless it ends already. */
+export function endAfterFirst(req: IncomingMessage, res: ServerResponse): void {
+  if (!isEnding(req.socket)) endAfter(req.socket, req, res);
 }
 
 /** Has a response whose head is not sent end its connection, by halves; what the client has sent behind is not carried out. */
-export function closeBehind(req: IncomingMessage, res: ServerResponse): void {
+export function closeAfter(req: IncomingMessage, res: ServerResponse): void {
   if (res.headersSent) return;
-  endConnection(res);
   // A request made by the program has no socket.
   const socket = req.socket as Connection | null | undefined;
-  if (socket !== null && socket !== undefined) carryOutLast(socket, req);
+  if (socket === null || socket === undefined) return endConnection(res);
+  socket[kPipeline]?.drop();
+  endAfter(socket, req, res);
 }
 
 /** True for a request behind the last that its connection carries out. Not asked of one that its first holder handed on. */
-export function isBehindLast(req: IncomingMessage): boolean {
+export function isAfterLast(req: IncomingMessage): boolean {
   const socket = req.socket as Connection | null | undefined;
   if (socket === null || socket === undefined) return false;
   const last = lastOf(socket);
@@ -212,24 +175,17 @@ export function leavesUpgrade(request: IncomingMessage): boolean {
   if (!isClosedTo(request) && (last === undefined || last === request)) {
     // Over TLS a response keeps the connection for a while after its last byte; what is written then comes behind it.
     if (response === undefined || (response.writableEnded && !endsConnection(response) && socket[kPipeline]?.isEmpty !== false)) return false;
-    closeBehindAll(socket, response);
+    const behind = socket[kPipeline]?.last ?? response;
+    endAfter(socket, behind.req, behind);
   }
   // Node no longer listens to a socket that it has handed on.
   socket.on('drain', () => {
     const current = currentResponse(socket);
     if (current?.writableNeedDrain === true) current.emit('drain');
   });
-  socket.once('end', () => closeByHalves(socket));
+  socket.once('end', () => halfClose(socket));
   socket.resume();
   return true;
-}
-
-function closeBehindAll(socket: Connection, response: ServerResponse): void {
-  response.once('close', () => {
-    const next = currentResponse(socket);
-    if (next === undefined) closeByHalves(socket);
-    else closeBehindAll(socket, next);
-  });
 }
 
 /**
@@ -245,20 +201,20 @@ export function isClosedTo({ socket }: IncomingMessage): boolean {
  * before it is in: the client takes it for delivered, and would not send it again. An idle body is given up
  * by Node's own limit for kept connections, and its reader told.
  */
-export function closeBehindReader(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
+export function halfCloseAfterBody(socket: Socket, request: IncomingMessage | undefined = lastRequest(socket)): void {
   if (request === undefined || !isReadOn(request)) {
     if (request?.complete === false) {
       endReadingWith(socket, request);
       // Node drops it by now. Where it is left unread, the end of the client's side would be too.
       request.resume();
     }
-    return closeByHalves(socket);
+    return halfClose(socket);
   }
-  request.once('close', () => closeByHalves(socket));
+  request.once('close', () => halfClose(socket));
   endReadingWith(socket, request);
   const limit = idleLimit(socket) ?? LINGER;
-  // As Node does: a limit of 0 leaves what the program has set, and a stream that was handed to the server by `connection` may have none.
-  if (limit > 0 && typeof (socket as Partial<Socket>).setTimeout === 'function') socket.setTimeout(limit);
+  // A stream that was handed to the server by `connection` may have none.
+  if (limit > 0) (socket as Partial<Socket>).setTimeout?.(limit);
 }
 
 /** Destroys a request whose body is not in when its connection closes: Node no longer does behind its answer, and a reader would wait for ever. */
@@ -270,12 +226,12 @@ export function endReadingWith(socket: Socket, request: IncomingMessage): void {
 
 /** True if somebody waits for more of a body, or for its end. */
 export function isReadOn(request: IncomingMessage): boolean {
-  if (request.complete || request.destroyed || (request as TakenIn)[kIntake] !== undefined) return false;
+  if (request.complete || request.destroyed || (request as IntakeRequest)[kIntake] !== undefined) return false;
   return request.listenerCount('data') > 0 || request.listenerCount('readable') > 0 || (request.readableFlowing === true && request.listenerCount('end') > 0);
 }
 
 /** Ends this side, and listens on for a while. */
-export function closeByHalves(socket: Connection): void {
+export function halfClose(socket: Connection): void {
   if (socket.destroyed) return;
   socket[kPipeline]?.release();
   socket.end();

@@ -4,7 +4,7 @@ import { asFailure, type ErrorBody, errorBody, headersOf, type HttpError, status
 import { isExposed } from '../exposure';
 import { pathOf } from '../target/target';
 import { isHead } from './answer';
-import { closeBehind, destroyAfter } from './connection';
+import { closeAfter, destroyAfter } from './connection';
 import { formatError, type FormattedError } from './error-format';
 import { firstAnswerOf } from './first-answer';
 import { refusedBody, requestOf } from './logged-request';
@@ -75,7 +75,7 @@ function requestIn(res: ConfiguredResponse): IncomingMessage | undefined {
 
 /** Answers a request whose head is refused, and closes the connection: nothing behind an ambiguous head is carried out. */
 export function refuseHead(request: IncomingMessage, res: ConfiguredResponse, error: HttpError): void {
-  closeBehind(request, res);
+  closeAfter(request, res);
   answerFailure(res, error.status, errorBody(error, error.status, true, false));
 }
 

@@ -13,7 +13,6 @@ const STALL_TIMEOUT = 10_000;
 /** Responses that wait for their turn on a connection (RFC 9112 section 9.3.2). Holds requests until one in front is answered. */
 export class Pipeline {
   readonly #socket: Socket;
-  readonly #isEnding: () => boolean;
   /** In the order in which they have begun. */
   readonly #begun = new Set<ServerResponse>();
   /** By their responses, how they begin. */
@@ -25,15 +24,13 @@ export class Pipeline {
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param isEnding Tells that nothing more begins on the connection. */
-  constructor(socket: Socket, isEnding: () => boolean) {
+  constructor(socket: Socket) {
     this.#socket = socket;
-    this.#isEnding = isEnding;
   }
 
-  /** The response that began last of those that wait; undefined for none. */
-  get lastBegun(): ServerResponse | undefined {
-    return [...this.#begun].at(-1);
+  /** The last response of those that wait; undefined for none. */
+  get last(): ServerResponse | undefined {
+    return [...this.#begun, ...this.#held.keys()].at(-1);
   }
 
   get isEmpty(): boolean {
@@ -62,10 +59,15 @@ export class Pipeline {
     if (this.#held.size > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause();
   }
 
-  /** Lets go of the held requests: the connection closes, and what the client still sends is read and dropped. */
-  release(): void {
+  /** Begins none of the held requests. */
+  drop(): void {
     for (const { req } of this.#held.keys()) req.resume();
     this.#held.clear();
+  }
+
+  /** Drops them: the connection closes, and what the client still sends is read and dropped. */
+  release(): void {
+    this.drop();
     this.#resume();
   }
 
@@ -83,11 +85,9 @@ export class Pipeline {
 
   #take(res: ServerResponse): void {
     this.#begun.delete(res);
-    if (!this.#isEnding()) {
-      const begin = this.#held.get(res);
-      if (begin !== undefined) this.#begin(res, begin);
-      else this.#fill();
-    }
+    const begin = this.#held.get(res);
+    if (begin !== undefined) this.#begin(res, begin);
+    else this.#fill();
     if (this.isEmpty) this.#socket.removeListener('close', this.#closed);
   }
 

@@ -3,7 +3,7 @@ import { assign, makeAssignable } from './assignable';
 import { type CaptureOutcome, kCaptured, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
 import { kBody, type RequestBody } from './body/request-body';
-import { type Intake, kIntake, kTakesIn, pushIn } from './body/intake';
+import { type Intake, kIntake, kHasIntake, pushIn } from './body/intake';
 import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
@@ -18,7 +18,7 @@ const signalling = late(() => require('./request-signal') as typeof import('./re
 
 /* eslint-disable @typescript-eslint/no-unsafe-declaration-merging, @typescript-eslint/no-empty-object-type, @typescript-eslint/no-unused-vars -- what is declared elsewhere is there once middleware has set it */
 /** Query that was given to an application of Express 4. */
-const kLent = Symbol('waypost.request.lentQuery');
+const kOwnQuery = Symbol('waypost.request.ownQuery');
 
 /** Route as `req.route` shows it. */
 export interface MatchedRoute {
@@ -186,13 +186,13 @@ export function forgetQuery(req: Request): void {
  * Gives a request its query as an own property, for readers of none other: what has been read before, else what the
  * parser makes of the target, once for each parser. Returns a function that takes it back, and never throws.
  */
-export function lendQuery(req: Request & { [kLent]?: { readonly parse: QueryParser; readonly text: string; readonly query: unknown } }, parse: QueryParser): () => void {
+export function setOwnQuery(req: Request & { [kOwnQuery]?: { readonly parse: QueryParser; readonly text: string; readonly query: unknown } }, parse: QueryParser): () => void {
   if (Object.hasOwn(req, 'query')) return () => undefined;
   const text = queryOf(req.url);
-  const { [kLent]: lent } = req;
+  const { [kOwnQuery]: own } = req;
   const isKnown = req[kQueryText] === text;
-  const query = isKnown ? req.query : lent?.parse === parse && lent.text === text ? lent.query : parse(text);
-  if (!isKnown) req[kLent] = { parse, text, query };
+  const query = isKnown ? req.query : own?.parse === parse && own.text === text ? own.query : parse(text);
+  if (!isKnown) req[kOwnQuery] = { parse, text, query };
   assign(req, 'query', query);
   return () => {
     // A query assigned meanwhile stays.
@@ -220,7 +220,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
 ];
 
 // eslint-disable-next-line @typescript-eslint/unbound-method -- it is marked, not called
-Object.defineProperty(Request.prototype.push, kTakesIn, { value: true });
+Object.defineProperty(Request.prototype.push, kHasIntake, { value: true });
 dropUnreadBy(Request.prototype as Request, (request) => discardRest(request, request[kSettings].discardLimit));
 makeAssignable(Request.prototype, ['app', 'fresh', 'signal', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.

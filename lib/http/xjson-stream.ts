@@ -9,7 +9,7 @@ import { type ConfiguredResponse, kAnswering, kLatin1 } from './response-state';
 import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
 import { StreamedBody } from './streamed-body';
 import { Serializer } from '../xjson/serializer';
-import { workInSlices } from './turns';
+import { workInSlices } from './slices';
 import { unsendable } from './unsendable';
 
 /** Without a framework around it, a failure is a process warning. */

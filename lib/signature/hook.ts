@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { type ErrorBody, errorBody, statusText } from '../errors';
 import { keepForSigner } from '../http/cache-control';
-import { closeBehind } from '../http/connection';
+import { closeAfter } from '../http/connection';
 import { answerFailure, answerSocket } from '../http/default-answer';
 import { forbidBody } from '../http/body/bodiless';
 import { hasBody } from '../http/body/capture';
@@ -95,7 +95,7 @@ export class SignatureHook {
   refuseSize(req: Request, res: Response, limit: number): void {
     const error = tooLarge(limit, this.limit === undefined ? undefined : 'limit of the webhook');
     this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
-    if (!req.complete && !isAnswered(res)) closeBehind(req, res);
+    if (!req.complete && !isAnswered(res)) closeAfter(req, res);
     this.#answer(req, res, 413, error.message, errorBody(error, 413, true, false));
   }
 

@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { bufferedOf, hasEnd } from '../node/buffered-body';
 import { askForMore, askForRest, givesWhenRead, isHeldElsewhere, noteReader } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
-import { bytesOf, handBack, handOnFrom, type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
+import { bytesOf, handBack, pushRest, type Intake, kIntake, ensureIntake, type IntakeRequest } from './intake';
 
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
 export const kRawBody = Symbol('waypost.request.rawBody');
@@ -18,7 +18,7 @@ export const kCaptured = Symbol('waypost.request.captured');
 export type CaptureOutcome = 'complete' | 'tooLarge' | 'aborted' | 'consumed';
 
 /** A request whose body can be captured and discarded. */
-export interface BodyStream extends TakenIn {
+export interface BodyStream extends IntakeRequest {
   [kRawBody]: Buffer | undefined;
   [kCaptured]: CaptureOutcome | undefined;
   rawBody: Buffer | undefined;
@@ -73,7 +73,7 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
     else settle(request, known, done);
     return;
   }
-  letTakeIn(request);
+  ensureIntake(request);
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
   if (comesWhenRead) capture.askFor();
@@ -241,7 +241,7 @@ class BodyCapture<T extends BodyStream> extends AsyncResource implements Intake 
     const bytes = this.#bytes();
     this.#held = undefined;
     request[kIntake] = undefined;
-    if (bytes !== undefined) handOnFrom(request, bytes, this.#inStream);
+    if (bytes !== undefined) pushRest(request, bytes, this.#inStream);
     const more = pushOn(request, chunk);
     // Not from within the parser: a listener that reads at once restarts the
     // socket, and Node would stop it again by the answer of this very push.

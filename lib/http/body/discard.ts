@@ -1,18 +1,18 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { carryOnBehind, closeBehindReader, closeByHalves, endCarryingOutIf, endReadingWith } from '../connection';
+import { acceptLater, halfCloseAfterBody, halfClose, ignoreLaterIf, endReadingWith } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
 import { pushOn } from '../node/parser-push';
-import { type Intake, kIntake, letTakeIn, type TakenIn } from './intake';
+import { type Intake, kIntake, ensureIntake, type IntakeRequest } from './intake';
 
 /**
  * Discards what nobody took of a body, when its response has finished.
  * @param limit Bytes up to which the connection lives on; past that it is closed.
  */
-export function discardRest(request: TakenIn, limit: number): void {
+export function discardRest(request: IntakeRequest, limit: number): void {
   // A request made without a socket gets no more bytes.
   if (request.complete || !(request as { socket?: Socket | null }).socket) {
     // Every byte is off the wire. Readers that began in this turn keep them: Node would take the listeners away.
@@ -31,32 +31,32 @@ export function discardRest(request: TakenIn, limit: number): void {
  * and not all in, and nobody reads it when the head is made. A proxy would
  * otherwise give the connection to its next client.
  */
-export function announceClose(request: TakenIn, res: ServerResponse, limit: number): void {
+export function announceClose(request: IntakeRequest, res: ServerResponse, limit: number): void {
   // Messages made by tests or adapters have no connection, and may be no emitters.
   if (!(request.socket instanceof EventEmitter && res instanceof EventEmitter)) return;
   const length = request.headers['content-length'];
   if (request.complete || (length !== undefined && !(Number(length) > limit))) return;
   const isAnnounced = endConnectionIf(res, () => isLeft(request));
   if (isAnnounced === undefined) return;
-  endCarryingOutIf(request, isAnnounced);
+  ignoreLaterIf(request, isAnnounced);
   // Before Node's own listener, which closes the connection.
   res.prependOnceListener('finish', () => {
-    if (!isAnnounced()) return carryOnBehind(request);
+    if (!isAnnounced()) return acceptLater(request);
     dropUnreadOf(request, (unread) => {
-      letTakeIn(unread);
+      ensureIntake(unread);
       discardRest(unread, limit);
     });
     // Node's own close behind the answer would cut off whoever reads on.
     const { socket } = request;
     const letClose = closeBy(socket, () => {
       letClose();
-      closeBehindReader(socket, request);
+      halfCloseAfterBody(socket, request);
     });
   });
 }
 
 /** True if nobody reads a body that is not all in; asked when the head is made. */
-function isLeft(request: TakenIn): boolean {
+function isLeft(request: IntakeRequest): boolean {
   return !request.complete && request.readableFlowing !== true && !request.readableDidRead && request.listenerCount('readable') === 0;
 }
 
@@ -65,14 +65,14 @@ function isLeft(request: TakenIn): boolean {
  * a client that writes before it reads would lose the answer.
  */
 class Discard implements Intake {
-  readonly #request: TakenIn;
+  readonly #request: IntakeRequest;
   readonly #socket: Socket;
   readonly #limit: number;
   #count: number;
   #closing = false;
   readonly #letClose: () => void;
 
-  constructor(request: TakenIn, limit: number) {
+  constructor(request: IntakeRequest, limit: number) {
     this.#request = request;
     this.#socket = request.socket;
     this.#limit = limit;
@@ -104,6 +104,6 @@ class Discard implements Intake {
     if (this.#closing) return;
     this.#closing = true;
     endReadingWith(this.#socket, this.#request);
-    closeByHalves(this.#socket);
+    halfClose(this.#socket);
   }
 }

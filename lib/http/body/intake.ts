@@ -6,7 +6,7 @@ import { hasForbiddenBody } from './bodiless';
 /** Taker of the bytes as they come off the wire, before the stream; see {@link Intake}. */
 export const kIntake = Symbol('waypost.request.intake');
 /** Marks each `push` that looks at {@link kIntake}. */
-export const kTakesIn = Symbol('waypost.request.takesIn');
+export const kHasIntake = Symbol('waypost.request.hasIntake');
 
 /** Receiver of a body's bytes, between Node's parser and the request's stream. */
 export interface Intake {
@@ -17,12 +17,12 @@ export interface Intake {
 }
 
 /** A request whose bytes can be taken in: its `push` looks at `kIntake`. */
-export interface TakenIn extends IncomingMessage {
+export interface IntakeRequest extends IncomingMessage {
   [kIntake]: Intake | undefined;
 }
 
 /** Pushes a chunk to the intake, or to the stream: one look where no intake is set. */
-export function pushIn(request: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
+export function pushIn(request: IntakeRequest, chunk: unknown, encoding?: BufferEncoding): boolean {
   const intake = request[kIntake];
   if (intake === undefined) return pushOn(request, chunk, encoding);
   return intake.push(chunk === null || Buffer.isBuffer(chunk) ? chunk : bytesOf(chunk as string | Uint8Array, encoding));
@@ -37,25 +37,25 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
  * Gives a request a `push` of its own if its current one ignores intakes. The prototype
  * of an Express application has such a one, and the capture would wait for ever.
  */
-export function letTakeIn(request: TakenIn): void {
-  const { push } = request as { readonly push?: IncomingMessage['push'] & { readonly [kTakesIn]?: boolean } };
-  if (push?.[kTakesIn] !== true && !hasForbiddenBody(request)) Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
+export function ensureIntake(request: IntakeRequest): void {
+  const { push } = request as { readonly push?: IncomingMessage['push'] & { readonly [kHasIntake]?: boolean } };
+  if (push?.[kHasIntake] !== true && !hasForbiddenBody(request)) Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
 }
 
-function pushOf(this: TakenIn, chunk: unknown, encoding?: BufferEncoding): boolean {
+function pushOf(this: IntakeRequest, chunk: unknown, encoding?: BufferEncoding): boolean {
   return pushIn(this, chunk, encoding);
 }
 
-Object.defineProperty(pushOf, kTakesIn, { value: true });
+Object.defineProperty(pushOf, kHasIntake, { value: true });
 
 /** Gives a captured body back to the stream. @param inStream Bytes of it that the stream has already. */
-export function handBack(request: TakenIn, bytes: Buffer, inStream: number): boolean {
+export function handBack(request: IntakeRequest, bytes: Buffer, inStream: number): boolean {
   if (inStream === 0) return giveBack(request, bytes);
-  handOnFrom(request, bytes, inStream);
+  pushRest(request, bytes, inStream);
   return pushOn(request, null);
 }
 
 /** Hands on what is behind the first so many bytes. */
-export function handOnFrom(request: TakenIn, bytes: Buffer, start: number): void {
+export function pushRest(request: IntakeRequest, bytes: Buffer, start: number): void {
   if (start < bytes.length) pushOn(request, bytes.subarray(start));
 }

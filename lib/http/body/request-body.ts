@@ -2,7 +2,7 @@ import { statusOf } from '../../errors';
 import { late } from '../../packages';
 import { tracing } from '../../tracing/tracing';
 import { assign } from '../assignable';
-import { closeBehind } from '../connection';
+import { closeAfter } from '../connection';
 import type { Request } from '../request';
 import { watches } from '../request-state';
 import type { ParseOptions } from './body';
@@ -112,7 +112,7 @@ export class RequestBody {
     const request = this.#request;
     if (isTaken(request)) return undefined;
     // The rest of a too large body would precede the next request on the wire.
-    if (statusOf(error) === 413 && !request.complete && request.res !== undefined) closeBehind(request, request.res);
+    if (statusOf(error) === 413 && !request.complete && request.res !== undefined) closeAfter(request, request.res);
     return error;
   }
 }

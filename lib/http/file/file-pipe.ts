@@ -10,41 +10,26 @@ import { types } from 'node:util';
  */
 export function guardPipe(file: Readable, res: ServerResponse, failed: (error: Error) => void): void {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called by Reflect.apply
-  const own: Methods = { write: res.write, end: res.end };
-  const fail = (error: unknown): void => {
-    leave();
-    failed(asError(error));
-  };
-  const stand = (name: keyof Methods, none: unknown) => (...given: readonly unknown[]): unknown => {
+  const { write, end } = res;
+  const guarded = (method: (...given: never[]) => unknown, none: unknown) => (...given: readonly unknown[]): unknown => {
     try {
-      return Reflect.apply(own[name], res, given) as unknown;
+      return Reflect.apply(method, res, given) as unknown;
     } catch (error) {
-      fail(error);
+      leave();
+      failed(asError(error));
       return none;
     }
   };
-  const guarded = { write: stand('write', false), end: stand('end', res) } as Methods;
+  const guards = { write: guarded(write, false), end: guarded(end, res) } as Pick<ServerResponse, 'end' | 'write'>;
   const leave = (): void => {
-    for (const name of ['write', 'end'] as const) if (res[name] === guarded[name]) Object.assign(res, { [name]: own[name] });
+    if (res.write === guards.write) res.write = write;
+    if (res.end === guards.end) res.end = end;
   };
-  Object.assign(res, guarded);
+  Object.assign(res, guards);
   // A pipe resumes after `drain` in another async context: the socket's, or the former response's.
-  const emit = AsyncResource.bind(file.emit.bind(file), 'waypost.file');
-  Object.assign(file, {
-    emit(...given: Parameters<Readable['emit']>): boolean {
-      try {
-        return emit(...given);
-      } catch (error) {
-        fail(error);
-        return true;
-      }
-    },
-  });
+  file.emit = AsyncResource.bind(file.emit.bind(file), 'waypost.file');
   file.once('close', leave);
 }
-
-/** Methods that write a file. */
-type Methods = Pick<ServerResponse, 'end' | 'write'>;
 
 /** Makes an Error of anything thrown. `String` would throw for an object that can't become text. */
 export function asError(thrown: unknown): Error {

@@ -39,13 +39,10 @@ function sayClosed(res: ServerResponse): void {
 export function idleLimit(socket: Socket): number | undefined {
   const { server } = socket as Working;
   if (server === undefined || server === null) return undefined;
-  const { keepAliveTimeout: limit, keepAliveTimeoutBuffer: more = 0 } = server as Partial<Server> & { readonly keepAliveTimeoutBuffer?: number };
+  const { keepAliveTimeout = 0, keepAliveTimeoutBuffer = 0 } = server as Partial<Server> & { readonly keepAliveTimeoutBuffer?: number };
+  const limit = keepAliveTimeout + keepAliveTimeoutBuffer;
   // Node takes an invalid value, such as the text of an environment variable, for 0.
-  return isTime(limit) && limit > 0 ? limit + (isTime(more) ? more : 0) : 0;
-}
-
-function isTime(given: unknown): given is number {
-  return Number.isFinite(given) && (given as number) >= 0;
+  return keepAliveTimeout > 0 && Number.isFinite(limit) ? limit : 0;
 }
 
 /** Placeholder response of a connection that has none yet. */

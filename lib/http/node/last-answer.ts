@@ -1,8 +1,12 @@
 import type { ServerResponse } from 'node:http';
 
-/** Has a response whose head is not made yet end its connection. A `Connection` field would go with all others where an error handler removes them. */
-export function endConnection(res: Pick<ServerResponse, 'shouldKeepAlive'>): void {
+/**
+ * Has a response end its connection. A `Connection` field would go with all others where an error handler removes them.
+ * The fact: where its head is out, Node looks at `_last` behind it.
+ */
+export function endConnection(res: ServerResponse): void {
   res.shouldKeepAlive = false;
+  if (res.headersSent) (res as { _last?: boolean })._last = true;
 }
 
 /** True if the connection ends behind a response. The fact: Node keeps in `_last` whether a head, even one that was refused, has said so. */
