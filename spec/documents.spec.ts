@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DRILLS } from './drills/drills';
-import { read, ROOT } from './support/document';
+import { examples, read, ROOT } from './support/document';
 
 const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith('.md'));
 
@@ -33,6 +33,20 @@ describe('README', () => {
     expect([...readme.matchAll(/\*\*(\d+\.\d\d)\*\*/g)].map(([, number]) => number)).toEqual(['express', 'fastify', 'node'].map(printed));
     const [, node] = /Node (\d+\.\d+\.\d+)/.exec(results) ?? [];
     expect(readme).toContain(`Node.js ${node ?? 'of the results'}`);
+  });
+});
+
+describe('the guides from other frameworks', () => {
+  const rows = [...read('lib/application/foreign-method.ts').matchAll(/^ {2}(\w+): \['(\w+)'/gm)];
+
+  test.each(rows.map(([, method, framework]) => [method ?? '', framework ?? '']))('app.%s is in the tables from %s', (method, framework) => {
+    const page = read(`docs/from-${framework.toLowerCase()}.md`);
+    expect(page.split('\n').filter((line) => line.startsWith('|') && line.split(' | ')[0]?.match(/\w+/g)?.includes(method))).not.toEqual([]);
+  });
+
+  test('the two programs from Hono answer the same requests alike', () => {
+    const [mounted, moved, ...others] = examples(read('docs/from-hono.md')).map(({ exchanges }) => exchanges.map(({ text }) => text));
+    expect([moved, others]).toEqual([mounted, []]);
   });
 });
 
