@@ -2,7 +2,6 @@
 import * as core from 'express-serve-static-core';
 import theirs = require('express');
 import { IncomingMessage } from 'node:http';
-import { StandardSchemaV1 } from '@standard-schema/spec';
 import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, ResponseSchemas, Response, RouteOptions, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
 
 // Members that waypost adds; one that a program or another package declares goes by their type.
@@ -10,8 +9,9 @@ type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | '
 type AddedToRequest = Omit<Pick<Request, 'rawBody' | 'signal' | 'signatureKeyId' | 'id' | 'log'>, keyof Express.Request | keyof IncomingMessage>;
 type AddedToResponse = Omit<Pick<Response, 'events' | 'stream' | 'xJson'>, keyof Express.Response>;
 
+type InputOf<Given> = Given extends { readonly '~standard': { readonly types?: { readonly input: infer Input } | undefined } } ? Input : any;
 type ParsedHandler<Captured, Params, Query, Body, Replies extends ResponseSchemas> = core.RequestHandler<
-  unknown extends Params ? Captured : Omit<Captured, keyof Params> & Params, StandardSchemaV1.InferInput<Replies[keyof Replies & number]>, unknown extends Body ? any : Body, unknown extends Query ? core.Query : Query>;
+  unknown extends Params ? Captured : Omit<Captured, keyof Params> & Params, InputOf<Replies[keyof Replies & number]>, unknown extends Body ? any : Body, unknown extends Query ? core.Query : Query>;
 
 declare module 'express-serve-static-core' {
   interface IRouterMatcher<T, Method extends 'all' | 'get' | 'post' | 'put' | 'delete' | 'patch' | 'options' | 'head' | 'query' = any> {

@@ -52,3 +52,31 @@ test.each(['createServer', 'express'])('applications of Hono and h3 answer in an
     [200, expect.stringMatching(/^\{\s*"hello": ?"h3"\s*\}$/), []], [200, expect.stringMatching(/^\{\s*"got": ?\{\s*"b": ?2\s*\}\s*\}$/), []], [200, '"own"', []], [200, '{"id":"7","query":"x"}', []],
   ]);
 });
+
+/** A router of tRPC, which its own client calls. */
+const services = (make: string): string => `
+  import { createTRPCClient, httpBatchLink } from '@trpc/client';
+  import { initTRPC } from '@trpc/server';
+  import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
+  import waypost from './dist/index.js';
+
+  const { ${make} } = waypost;
+  const app = ${make}({ logging: { level: 'silent' } });
+  ${make === 'express' ? 'app.use(waypost.json());' : ''}
+  const { procedure, router: routerOf } = initTRPC.create();
+  const router = routerOf({
+    greet: procedure.input((given) => given).query(({ input }) => 'hello ' + input.name),
+    add: procedure.input((given) => given).mutation(({ input }) => input.a + input.b),
+  });
+  app.mount('/trpc', (req) => fetchRequestHandler({ endpoint: '/trpc', req, router, createContext: () => ({}) }));
+  const { port } = (await app.start(0, '127.0.0.1')).address();
+  const client = createTRPCClient({ links: [httpBatchLink({ url: 'http://127.0.0.1:' + port + '/trpc' })] });
+  const answers = await Promise.all([client.greet.query({ name: 'Ada' }), client.add.mutate({ a: 1, b: 2 }), client.none.query().catch(({ message }) => message)]);
+  console.log(JSON.stringify(answers));
+  await app.close();
+`;
+
+test.each(['createServer', 'express'])('tRPC answers in an application of %s', async (make) => {
+  const { output, errors } = await ChildProgram.run(['--input-type=module', '-e', services(make)]);
+  expect(output === '' ? errors : JSON.parse(output)).toEqual(['hello Ada', 3, 'No procedure found on path "none"']);
+});
