@@ -50,6 +50,11 @@ describe('the guides from other frameworks', () => {
   });
 });
 
+test('findings/README.md lists each finding once', () => {
+  const scripts = readdirSync(resolve(ROOT, 'findings')).filter((file) => file.endsWith('.sh')).sort();
+  expect([...read('findings/README.md').matchAll(/\]\(([\w-]+\.sh)\) \|$/gm)].map(([, file]) => file).sort()).toEqual(scripts);
+});
+
 describe('SECURITY.md', () => {
   const [, , , table = ''] = read('SECURITY.md').split(/^## /m);
   const threats = table.split('\n').filter((line) => line.startsWith('| ')).slice(1).map((line) => line.split(' | '));
