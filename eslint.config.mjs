@@ -162,9 +162,9 @@ export default tseslint.config(
     rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
   },
   {
-    files: ['demo/console/*.mjs'],
+    files: ['demo/console/*.mjs', 'demo/signers/*.mjs'],
     languageOptions: {
-      globals: Object.fromEntries(['AbortController', 'addEventListener', 'crypto', 'document', 'location', 'matchMedia', 'navigator', 'requestAnimationFrame'].map((name) => [name, 'readonly'])),
+      globals: Object.fromEntries(['AbortController', 'addEventListener', 'Blob', 'btoa', 'crypto', 'document', 'location', 'matchMedia', 'navigator', 'requestAnimationFrame', 'Request'].map((name) => [name, 'readonly'])),
     },
   },
 );

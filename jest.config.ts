@@ -18,10 +18,10 @@ const config: Config = {
   testEnvironment: '<rootDir>/spec/support/environment.ts',
   roots: ['<rootDir>/spec'],
   testMatch: ['**/*.spec.ts'],
-  // These need a redis-server (npm run test:redis), Varnish and Squid (npm run test:caches), a browser (npm run test:browser), and time.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/caches/', '<rootDir>/spec/browser/', ...SLOW],
+  // These need a redis-server (npm run test:redis), Varnish and Squid (npm run test:caches), clients of other languages (npm run test:clients), proxies (npm run test:proxies), a browser (npm run test:browser), and time.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/caches/', '<rootDir>/spec/clients/', '<rootDir>/spec/proxies/', '<rootDir>/spec/browser/', ...SLOW],
   // What they install is none of jest's.
-  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
+  modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/proxies/node_modules/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': '<rootDir>/spec/support/transform.cjs' },
   moduleNameMapper: { '^waypost$': '<rootDir>/lib/index.ts', '^fast-check$': '<rootDir>/spec/support/fast-check.cjs' },
   collectCoverageFrom: ['lib/**/*.ts'],

@@ -101,7 +101,7 @@ export const examples = {
   'POST /catalogue': {
     about: 'Adds a map from a JSON body. The body limit of this program is 64 KiB.',
     lines: [
-      { status: 201, text: `curl -i -X POST -H 'Content-Type: application/json' -d '${NEW_MAP}' '{origin}/catalogue'`, about: 'Pasted twice it is answered by 409, until the DELETE below.' },
+      { status: 201, text: `curl -i -X POST -H 'Content-Type: application/json' -d '${NEW_MAP}' '{origin}/catalogue'`, about: 'A second run gets 409, until you run the DELETE below.' },
       { status: 400, text: `curl -i -H 'Content-Type: application/json' -d '{"id":' '{origin}/catalogue'`, about: 'Malformed JSON.' },
       { status: 400, text: `curl -i -H 'Content-Type: application/json' -d '{"id":"lakes"}' '{origin}/catalogue'`, about: 'Well-formed, but no map: refused by the handler.' },
       { status: 413, text: `node -e 'process.stdout.write("x".repeat(70000))' | curl -i -H 'Content-Type: text/plain' --data-binary @- '{origin}/catalogue'`, about: 'Larger than the limit: the handler does not run, and the connection closes.' },
@@ -109,14 +109,14 @@ export const examples = {
   },
   'PUT /catalogue/:id': {
     about: 'Adds or replaces a map.',
-    lines: [{ status: 201, text: `curl -i -X PUT -H 'Content-Type: application/json' -d '{"title":"The Marshes","region":"east"}' '{origin}/catalogue/marsh'`, about: 'Pasted again it is answered by 200.' }],
+    lines: [{ status: 201, text: `curl -i -X PUT -H 'Content-Type: application/json' -d '{"title":"The Marshes","region":"east"}' '{origin}/catalogue/marsh'`, about: 'A second run gets 200.' }],
   },
   'PATCH /catalogue/:id': {
     about: 'Changes a map. A form is parsed as well as JSON.',
     lines: [{ status: 200, text: "curl -i -X PATCH -d 'title=The+Higher+Moor' '{origin}/catalogue/moor'" }],
   },
   'DELETE /catalogue/:id': {
-    about: 'Removes a map; one that is gone already is as good as removed.',
+    about: 'Removes a map. Removing it again succeeds too.',
     lines: [
       { status: 204, text: "curl -i -X DELETE '{origin}/catalogue/lakes'" },
       { status: 204, text: "curl -i -X DELETE '{origin}/catalogue/marsh'" },

@@ -32,11 +32,11 @@ errors.use((error, req, res, next) => {
 
 export const examples = {
   'GET /errors/thrown': {
-    about: 'An error nobody answers: 500, and no word about the inside. The log has it.',
+    about: 'An error that no handler answers: 500, without details. The log has them.',
     lines: [{ status: 500, text: "curl -i '{origin}/errors/thrown'" }],
   },
   'GET /errors/rejected': {
-    about: 'An async handler that fails is no different.',
+    about: 'The same for an async handler.',
     lines: [{ status: 500, text: "curl -i '{origin}/errors/rejected'" }],
   },
   'GET /errors/http': {

@@ -61,7 +61,7 @@ export function startPage({ routes, examples, origin, secret }) {
 <img src="/console/icon.svg" alt="" width="40" height="40">
 <div>
 <h1>waypost demo</h1>
-<p>Every route of this server, with a form to try it and lines to paste into a shell.</p>
+<p>All routes of this server, each with a form to try it and commands to paste into a shell.</p>
 </div>
 </header>
 <nav aria-label="Routes">
@@ -78,8 +78,8 @@ ${[...areas].map(([name, listed]) => renderArea(name, listed, origin)).join('\n'
 ${WORKBENCH}</template>
 </main>
 <footer>
-<p>Run the lines in the repository’s directory: the signed ones call a script there. Where the server was given a secret in DEMO_SECRET, give the scripts the same.</p>
-<p>The secret of this demo is public and guards nothing. Keep those of your own out of browsers: whoever reads the page reads them.</p>
+<p>Run the commands in the repository’s directory: those for signed routes call a script there. If you started the server with DEMO_SECRET, set it for the scripts too.</p>
+<p>The secret of this demo is public and protects nothing. Keep your own secrets out of browsers: everyone who can read the page can read them.</p>
 </footer>
 </body>
 </html>
@@ -130,6 +130,6 @@ function renderSigned({ signed }) {
 
 function renderLine({ status, text, about }, origin) {
   const note = about === undefined ? '' : `${escape(about)} `;
-  return `<li><p>${note}Answers <data class="status" value="${status}">${status}</data>.</p>
+  return `<li><p>${note}Response: <data class="status" value="${status}">${status}</data></p>
 <pre tabindex="0"><code>${escape(text.replaceAll('{origin}', origin))}</code></pre></li>`;
 }

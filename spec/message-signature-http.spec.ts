@@ -69,6 +69,12 @@ describe('a server of version 2', () => {
     expect((await ask(port, '/a', { headers: { ...sign({ url: '/a' }), 'X-Key-Id': 'alice' } })).status).toBe(401);
   });
 
+  test('prefix is put before the target', async () => {
+    const port = await serve({ prefix: '/api', covers: ['@request-target'] });
+    expect((await ask(port, '/a?b', { headers: sign({ url: '/api/a?b', covers: ['@request-target'] }) })).status).toBe(200);
+    expect((await ask(port, '/a?b', { headers: sign({ url: '/a?b', covers: ['@request-target'] }) })).status).toBe(401);
+  });
+
   test('a compressed body is signed as it travels', async () => {
     const port = await serve();
     const [plain, body] = ['{"a":1}', gzipSync('{"a":1}')];

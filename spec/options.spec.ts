@@ -52,7 +52,7 @@ describe('defaults', () => {
     expect(typed({ security: { requestSignature: { secret: SECRET } } }).security).toEqual({
       requestSignature: {
         secret: [SECRET], keys: undefined, nonce: 'required', tag: undefined, label: undefined, webBotAuth: undefined, keyIdHeaderName: 'X-Key-Id', version: 1, replay: undefined, debug: false, algorithm: 'sha256', maxAge: 300_000,
-        clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, ambiguousBody: 'accept', covers: [],
+        clockSkew: 30_000, headerName: 'Svc-Request-Sig', timestampHeaderName: 'X-Timestamp', includeBody: true, includeQuery: true, prefix: '', ambiguousBody: 'accept', covers: [],
         timeout: 5000,
       },
       includeRoutes: [],
@@ -173,6 +173,9 @@ describe('a wrong value', () => {
     ['timeout', 0, 'an integer of milliseconds from 1 to 2147483647, got 0'],
     ['timeout', 2 ** 31, 'an integer of milliseconds from 1 to 2147483647, got 2147483648'],
     ['timeout', Infinity, 'an integer of milliseconds from 1 to 2147483647, got Infinity'],
+    ...['api', '/', '/api/', '/api?', '/a#b', '/a b', '/ä', '', 5].map((value): [string, unknown, string] => (
+      ['prefix', value, `a path of visible ASCII that begins with "/" and has no "/" at its end, no "?" and no "#", such as "/api", got ${value === '' ? 'an empty string' : JSON.stringify(value)}`]
+    )),
     ['covers', ['X-A'], 'left out with version: 1, which signs no headers; write version: 2, got an array'],
   ];
 
@@ -241,6 +244,28 @@ describe('version 2 of the signature', () => {
 
   test.each([0, 3, '2', null])('is not %p', (version) => {
     expect(messageOf(signed({ secret: SECRET, version }))).toMatch(/^security\.requestSignature\.version must be one of 1, 2, got /);
+  });
+});
+
+describe('a header that proxies change', () => {
+  const warningsOf = (changes: object): readonly string[] => resolve(signed({ secret: SECRET, ...changes })).warnings;
+
+  test.each([
+    ['headerName', { headerName: 'X_Sig' }, '"X_Sig"'],
+    ['timestampHeaderName', { timestampHeaderName: 'x_time' }, '"x_time"'],
+    ['keyIdHeaderName', { secret: () => SECRET, keyIdHeaderName: 'Key_Id' }, '"Key_Id"'],
+    ['covers[1]', { version: 2, covers: ['x-a', 'X_B;sf'] }, '"x_b;sf"'],
+  ])('is warned of where nginx drops it: %s', (name, changes, shown) => {
+    expect(warningsOf(changes)).toEqual([`security.requestSignature.${name} is ${shown}, and nginx drops a header with "_" in its name, unless underscores_in_headers is on; write "-"`]);
+  });
+
+  test('is warned of where it is written anew', () => {
+    expect(warningsOf({ version: 2, covers: ['X-Forwarded-Proto'] })).toEqual(['security.requestSignature.covers[0] is "x-forwarded-proto", which proxies write anew: behind one the signature would not match']);
+  });
+
+  test('is no other', () => {
+    expect(warningsOf({ headerName: 'X-Sig', timestampHeaderName: 'X-Time' })).toEqual([]);
+    expect(warningsOf({ version: 2, covers: ['@query-param;name="a_b"', 'x-a;key="a_b"', '@authority', 'forwarded', 'x-tenant'] })).toEqual([]);
   });
 });
 

@@ -78,6 +78,13 @@ describe('signResponses and signedFetch', () => {
     expect(plain.headers.get('signature-input')).toMatch(/^sig1=\("@status" .*"@method";req "@path";req "@query";req "signature";req\);created=\d+;alg="ed25519";keyid="server"$/);
   });
 
+  test('the answer is bound to the URL that the client calls, behind a proxy that takes its prefix off', async () => {
+    const url = await serve({ requestSignature: { version: 2, secret: SECRET, prefix: '/api' } });
+    const proxied: typeof fetch = (input, init) => fetch((input as string).replace('/api/', '/'), init);
+    const call = signedFetch({ version: 2, secret: SECRET, responseKeys: publicKey, fetch: proxied });
+    expect(await (await call(`${url}/api/json`)).json()).toEqual({ a: 'ä' });
+  });
+
   test('HEAD, 304, redirects, bodies and refusals of the check are signed too', async () => {
     const url = await serve(v2);
     expect((await client()(`${url}/json`, { method: 'HEAD' })).status).toBe(200);

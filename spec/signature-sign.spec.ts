@@ -181,15 +181,15 @@ describe('requestTarget', () => {
     }).listen(0);
     await once(server, 'listening');
     const origin = `http://localhost:${(server.address() as AddressInfo).port}`;
-    const tails = ['', '/', '?a=1', '/a b/ü?q=ü "x"#f', '/a/../b/%2e/c', '/a?', '/a\\b?c\\d', "/{x}|[y]^`z`?{x}|[y]^`z`'"];
+    const tails = ['', '/', '?a=1', '/a b/ü?q=ü "x"#f', '/a/../b/%2e/c', '/a?', '/a?#f', '/a??', '/a#?', '/a\\b?c\\d', "/{x}|[y]^`z`?{x}|[y]^`z`'"];
     for (const tail of tails) {
       const url = origin + tail;
-      // An empty query's `?` is what they differ in, and fetch by the version of Node.
-      await (await fetch(url.replace(/\?$/, ''))).text();
+      await (await fetch(url)).text();
       const [response] = (await once(request(url, { agent: false }).end(), 'response')) as [NodeJS.ReadableStream];
       response.resume();
       await once(response, 'end');
-      expect(urls.splice(0)).toEqual([requestTarget(url), requestTarget(new URL(url))]);
+      // An empty query's `?` is what they differ in, and fetch by the version of Node.
+      expect(urls.splice(0)).toEqual([requestTarget(url), requestTarget(new URL(url)).replace(/^([^?]*)\?$/, '$1')]);
     }
     server.closeAllConnections();
     await once(server.close(), 'close');

@@ -243,6 +243,21 @@ describe('settings', () => {
     }
   });
 
+  test('prefix is put before the target, and not before what is no path', async () => {
+    const port = await serve({ prefix: '/api', include: ['/a/**'] });
+    for (const target of ['/a', '/a?', '/a//b?c=/', '/a%2Fb']) {
+      expect((await get(port, target, sign('GET', `/api${target}`))).status).toBe(200);
+      expect((await get(port, target)).json).toEqual(INVALID);
+    }
+    expect((await get(port, '/open', {})).status).toBe(200);
+    expect(await Wire.tell(port, head('GET http://h/a', { Connection: 'close', ...sign('GET', '/apihttp://h/a') }))).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await Wire.tell(await serve({ prefix: '/api' }), head('OPTIONS *', { Connection: 'close', ...sign('OPTIONS', '/api*') }))).toMatch(/^HTTP\/1\.1 401 /);
+    const upgrade = { Connection: 'Upgrade', Upgrade: 'websocket' };
+    const app = createServer(guarded({ prefix: '/api' }, { logging: { level: 'silent' } }));
+    app.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n'));
+    expect(await Wire.tell(await running.start(app), head('GET /ws', { ...upgrade, ...sign('GET', '/api/ws') }))).toMatch(/^HTTP\/1\.1 101 /);
+  });
+
   test('an array of secrets: each signs, another does not', async () => {
     const [one, two] = ['first secret of at least 32 bytes!!', 'second secret of at least 32 bytes!'];
     const port = await serve({ secret: [one, two] });

@@ -29,7 +29,7 @@ export class AnswerView {
 
   /** Shows what an exchange has come to while it goes on. */
   update(result) {
-    if (result.pieces === 0) this.#summarize('The head has come; reading the body.');
+    if (result.pieces === 0) this.#summarize('Headers received; reading the body.');
     this.#live.update(result);
   }
 
@@ -37,7 +37,7 @@ export class AnswerView {
   show(request, result) {
     const { response, failure, bytes, head, total, text } = result;
     if (response === undefined) {
-      this.#summarize(failure.name === 'AbortError' ? 'Stopped before an answer came.' : `No answer came: ${failure.message}. Is the server running?`, 'failed');
+      this.#summarize(failure.name === 'AbortError' ? 'Stopped before a response came.' : `No response: ${failure.message}. Is the server running?`, 'failed');
       return;
     }
     const outcome = failure === undefined ? '' : failure.name === 'AbortError' ? '; stopped' : '; cut off';

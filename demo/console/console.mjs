@@ -27,7 +27,7 @@ function choose(article) {
   form.busy = false;
   article.querySelector('.lines').before(formElement, answerElement);
   form.show(article.dataset);
-  answer.reset('Nothing sent yet.');
+  answer.reset('No request sent yet.');
   const first = article.querySelector('.try');
   if (first !== null) form.fill(requests.get(first));
   menu.open = !narrow.matches;
@@ -47,7 +47,7 @@ async function send(request) {
   sending.abort();
   const controller = new AbortController();
   sending = controller;
-  answer.reset('Sent; waiting for the answer.');
+  answer.reset('Sent; waiting for the response.');
   form.busy = true;
   reveal(answerElement);
   const result = await exchange(request, (soFar) => sending === controller && answer.update(soFar), controller.signal);

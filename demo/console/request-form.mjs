@@ -24,7 +24,9 @@ export class RequestForm {
     this.#part('#secret-note').textContent = secretNote(secret);
     form.addEventListener('input', (event) => this.#changed(event.target));
     form.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey || event.target.name === 'target')) return;
+      event.preventDefault();
+      form.requestSubmit();
     });
     form.addEventListener('submit', async (event) => {
       event.preventDefault();
@@ -84,6 +86,7 @@ export class RequestForm {
       const values = readParameters(this.#pattern, target.value);
       for (const [index, each] of parameters.entries()) each.value = values?.[index] ?? '';
     }
+    target.setCustomValidity(/^\/[^\n]*$/.test(target.value) ? '' : 'Enter a path, which begins with /');
     // A browser sends no body with these.
     this.#part('.body').hidden = method.value === 'GET' || method.value === 'HEAD';
     this.#inputs.secret.required = this.#signs;
@@ -129,7 +132,7 @@ function changed(request) {
 }
 
 function secretNote(secret) {
-  if (!canSign) return 'This browser signs for https and localhost only: open the page there.';
-  if (secret === undefined) return 'This server has a secret of its own. What you enter stays in this page.';
-  return 'The demo’s own secret, which everybody knows: it guards nothing.';
+  if (!canSign) return 'This browser can sign on https and localhost only: open the page there.';
+  if (secret === undefined) return 'This server has its own secret. What you enter stays in this page.';
+  return 'The secret of the demo is public: it protects nothing.';
 }

@@ -370,7 +370,7 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const classes = ownClasses(shared, (other) => (other instanceof Application ? other[kShared] : undefined));
   if (options.logging.requestId !== false) giveRequestIds(classes.Request.prototype as object, options.logging.requestId, own, logger);
   const { requestSignature, webhooks, signResponses } = options.security;
-  if (signResponses !== undefined) responseHook().signResponses(classes.Response.prototype, signResponses);
+  if (signResponses !== undefined) responseHook().signResponses(classes.Response.prototype, signResponses, requestSignature?.prefix);
   const hooks = requestSignature === undefined && webhooks.length === 0 ? [] : configuredHooks().signatureHooks(options, logger);
   const upgrades = late(() => new (upgrading().Upgrades)(hooks, options.errors, logger, () => app.rawListeners('upgrade') as UpgradeListener[]));
   const listener = new Listener(options.server, logger, app, {

@@ -217,6 +217,8 @@ export interface RequestSignatureConfig {
   includeBody?: boolean | undefined;
   /** Includes the query in the signature. @default true */
   includeQuery?: boolean | undefined;
+  /** Path such as `'/api'` that a proxy in front takes off, and clients sign: it is put before the target that is checked. @default none */
+  prefix?: string | undefined;
   /** Greatest lead of the sender's clock, in milliseconds. @default 30000 (30 seconds) */
   clockSkew?: number | undefined;
   /** Treatment of a body that could have ended the URL; GET, HEAD and DELETE always refuse it. @default 'accept' */

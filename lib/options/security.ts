@@ -65,10 +65,22 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   // Node joins these in another way, or acts on them.
   'connection', 'cookie', 'expect', 'set-cookie', 'trailer', 'transfer-encoding', 'upgrade',
 ]);
-const headerName = matching<string>(
-  'a header name (RFC 9110 section 5.1) that nothing else uses',
-  // Names that every object has would be found in any request.
-  (given) => isHeaderName(given) && !RESERVED_HEADERS.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
+
+/** Warns of a header that proxies change. */
+function throughProxies(given: string, name: string, warnings: Warning[]): string {
+  const [header = ''] = given.split(';', 1);
+  if (header.includes('_')) warnings.push(`${name} is ${describe(given)}, and nginx drops a header with "_" in its name, unless underscores_in_headers is on; write "-"`);
+  if (/^x-forwarded-/i.test(header)) warnings.push(`${name} is ${describe(given)}, which proxies write anew: behind one the signature would not match`);
+  return given;
+}
+
+const headerName = refined(
+  matching<string>(
+    'a header name (RFC 9110 section 5.1) that nothing else uses',
+    // Names that every object has would be found in any request.
+    (given) => isHeaderName(given) && !RESERVED_HEADERS.has(String(given).toLowerCase()) && !(String(given).toLowerCase() in Object.prototype),
+  ),
+  throughProxies,
 );
 const maxAge = matching<number>('a positive number of milliseconds', (given) => Number.isFinite(given) && Number(given) > 0);
 const clockSkew = matching<number>('a number of milliseconds, 0 or more', (given) => Number.isFinite(given) && Number(given) >= 0);
@@ -85,8 +97,10 @@ const component = refined(
     'the name of a header other than Content-Digest, Signature and Signature-Input, or "@authority", "@scheme", "@target-uri", "@request-target" or "@query-param;name=…"',
     (given) => DERIVED.has(given as string) || (typeof given === 'string' && (/^@query-param;name="[^"\\]*"$/.test(given) || (isHeaderName(given.replace(PARAMETER, '')) && !UNCOVERABLE.has(given.replace(PARAMETER, '').toLowerCase())))),
   ),
-  (given) => given.replace(/^[^;]*/, (name) => name.toLowerCase()),
+  (given, name, warnings) => throughProxies(given.replace(/^[^;]*/, (header) => header.toLowerCase()), name, warnings),
 );
+
+const prefix = matching<string>('a path of visible ASCII that begins with "/" and has no "/" at its end, no "?" and no "#", such as "/api"', (given) => typeof given === 'string' && /^\/[\x21-\x7e]+$/.test(given) && !/[?#]|\/$/.test(given));
 
 const store = matching<ReplayOptions['store']>(
   'an object with a method claim(digest, expires), such as a MemoryReplayStore',
@@ -113,6 +127,7 @@ const SIGNATURE: Fields<ResolvedSignature> = {
   timestampHeaderName: otherwise('X-Timestamp', headerName),
   includeBody: otherwise(true, flag),
   includeQuery: otherwise(true, flag),
+  prefix: otherwise('', prefix),
   clockSkew: otherwise(30_000, clockSkew),
   ambiguousBody: otherwise('accept' as const, oneOf('accept', 'reject')),
   covers: otherwise(Object.freeze([]), listOf(component, 'an array of what must be signed, such as ["@authority"]')),

@@ -24,7 +24,7 @@ import type { SignatureScope } from './scope/scope';
 import { hintForSignature } from '../hints';
 
 /** The options of a hook. */
-type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'>> & Pick<ResolvedOptions, 'errors' | 'hints'>;
+type HookConfig = Pick<ResolvedSignature, 'debug' | 'replay' | 'timeout'> & Partial<Pick<ResolvedWebhook, 'limit'> & Pick<ResolvedSignature, 'prefix'>> & Pick<ResolvedOptions, 'errors' | 'hints'>;
 
 /** Method and target as received. */
 export type SentTarget = Pick<Request, 'method' | 'url'>;
@@ -63,7 +63,7 @@ export class SignatureHook {
 
   /** Runs the checks that need no body; undefined for a refused request. */
   begin(req: Request, res: Response): object | undefined {
-    const pending = this.#begun(receivedRequest(req));
+    const pending = this.#begun(receivedRequest(req, this.#config.prefix));
     if (!isRefused(pending)) return pending;
     this.#conclude(req, res, pending);
     return undefined;
@@ -85,7 +85,7 @@ export class SignatureHook {
 
   /** Checks an upgrade request, and answers a refused one on its socket. @param sent Method and target as received. */
   admitsUpgrade(req: Request, socket: Duplex, sent: SentTarget): Admission {
-    let pending = this.#begun(receivedRequest(req, sent));
+    let pending = this.#begun(receivedRequest(req, this.#config.prefix, sent));
     // Node gives a body to the upgrade listener unread, since 26 as the request's own.
     if (!isRefused(pending) && this.readsBody && (hasBody(req) || !forbidBody(req))) pending = rejection('invalid', 'a request to upgrade has a body');
     return this.#admission(req, socket, isRefused(pending) ? pending : this.#judge(req, pending, undefined, socket));
@@ -225,8 +225,10 @@ function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
   return verdict;
 }
 
-/** A request as its signature is checked against. */
-export function receivedRequest(req: Request, sent: SentTarget = req): ReceivedRequest {
+/** A request as its client signs it. @param prefix Path that a proxy has taken off. */
+export function receivedRequest(req: Request, prefix = '', sent: SentTarget = req): ReceivedRequest {
   const { headers, rawHeaders } = req;
-  return { method: req[kOriginalMethod] ?? sent.method, target: req[kOriginalUrl] ?? sent.url, headers, rawHeaders, client: req };
+  const target = req[kOriginalUrl] ?? sent.url;
+  // Only the origin form is a path.
+  return { method: req[kOriginalMethod] ?? sent.method, target: target.startsWith('/') ? prefix + target : target, headers, rawHeaders, client: req };
 }

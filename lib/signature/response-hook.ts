@@ -11,9 +11,10 @@ type End = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
  * Has the responses of a prototype signed when they end. A response whose head
  * is sent before its body has come, such as a stream or a file, is not signed.
  *
+ * @param prefix Path that a proxy has taken off the target.
  * @throws TypeError for a key that can't sign.
  */
-export function signResponses(prototype: ServerResponse, { key: given, keyId }: ResponseSigningOptions): void {
+export function signResponses(prototype: ServerResponse, { key: given, keyId }: ResponseSigningOptions, prefix: string | undefined): void {
   const key = signingKey(given);
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the response as `this`
   const end = prototype.end as unknown as End;
@@ -23,7 +24,7 @@ export function signResponses(prototype: ServerResponse, { key: given, keyId }: 
       const isBodiless = this.req.method === 'HEAD' || typeof chunk === 'function' || chunk === undefined || chunk === null;
       const body = isBodiless ? Buffer.alloc(0) : Buffer.from(chunk as string, typeof encoding === 'string' ? encoding as BufferEncoding : undefined);
       const headers = Object.fromEntries(['content-type', 'content-encoding', 'location'].map((name) => [name, this.hasHeader(name) ? String(this.getHeader(name)) : undefined]));
-      const message = { method: '', target: '', status: this.statusCode, headers, request: receivedRequest(this.req as Request) };
+      const message = { method: '', target: '', status: this.statusCode, headers, request: receivedRequest(this.req as Request, prefix) };
       for (const [name, value] of Object.entries(signResponse(message, body, key, keyId ?? key.id))) this.setHeader(name, value);
     }
     return end.apply(this, chunks);

@@ -14,10 +14,10 @@ export interface SignRequestOptions {
   /**
    * The target or URL of the request. A target (`/users?page=2`) is signed as
    * written, so it must be sent unchanged. Of an absolute http(s) URL the path
-   * and query are signed as a URL serializer writes them and as `fetch(url)` and
-   * `http.request(url)` send them. A final `?` without a query is dropped, though
-   * `fetch` of later Nodes sends it: leave it out of the URL. A fragment is never
-   * sent and is dropped. A character that no server accepts there throws.
+   * and query are signed as a URL serializer writes them and as `fetch(url)` of
+   * this Node sends them: with a final `?` from undici 7.23 on (Node 24 and 26),
+   * which `http.request(url)` drops. A fragment is never sent and is dropped. A
+   * character that no server accepts there throws.
    */
   url: string | URL;
   /** The body exactly as it is sent: text (as UTF-8) or bytes. No body by default. */

@@ -35,6 +35,9 @@ export function signRequest(options: SignRequestOptions): Record<string, string>
   return headers;
 }
 
+/** True where `fetch` sends the `?` of an empty query: undici 7.23 or later. */
+const keepsEmptyQuery = ((major = 0, minor = 0) => major > 7 || (major === 7 && minor >= 23))(...(process.versions['undici']?.split('.').map(Number) ?? []));
+
 /** The target (path and query) of a request for `url`; see {@link SignRequestOptions.url}. */
 export function requestTarget(url: string | URL): string {
   if (typeof url === 'string') {
@@ -44,7 +47,7 @@ export function requestTarget(url: string | URL): string {
     }
     if (/^https?:/i.test(url) && URL.canParse(url)) return requestTarget(new URL(url));
   } else if (url instanceof URL) {
-    return url.pathname + url.search;
+    return url.pathname + (url.search === '' && keepsEmptyQuery && /^[^#]*\?/.test(url.href) ? '?' : url.search);
   }
   throw new TypeError(
     `signRequest: url must be a target that starts with "/" or an absolute http(s) URL, and was ${describe(url)}; ` +

@@ -22,13 +22,13 @@ afterAll(async () => {
 });
 
 it.each([
-  ['as it is sent', /^200/, /"maps": 3/],
-  ['then changed on its way', /^401/, /Invalid signature/],
-  ['an hour ago', /^401/, /Signature expired/],
-  ['not at all', /^401/, /Missing signature header/],
+  ['correctly', /^200/, /"maps": 3/],
+  ['and change it afterwards', /^401/, /Invalid signature/],
+  ['with a time an hour old', /^401/, /Signature expired/],
+  ['no', /^401/, /Missing signature header/],
 ])('%s', async (how, status, body) => {
   const page = await chromium.open('GET/signed/report');
-  await page.getByLabel('How it is signed').selectOption({ label: how });
+  await page.getByLabel('Sign the request').selectOption({ label: how });
   await send(page);
   await summary(page, status);
   expect(await bodyOf(page)).toMatch(body);
@@ -84,7 +84,7 @@ it('asks for a secret that only the server has', async () => {
 it('says where browsers do not sign, and sends unsigned there', async () => {
   const page = await chromium.open('GET/signed/report', {}, `http://${ELSEWHERE}:${chromium.server.port}`);
   await page.getByText('This browser signs for https and localhost only').waitFor();
-  expect(await page.getByLabel('How it is signed').inputValue()).toBe('none');
+  expect(await page.getByLabel('Sign the request').inputValue()).toBe('none');
   await send(page);
   await summary(page, '401');
 });

@@ -18,7 +18,7 @@ afterAll(async () => {
 it('is shown while it comes, to its last element', async () => {
   const page = await chromium.open('GET/numbers/stream');
   await page.getByLabel('Path and query').fill('/numbers/stream?rows=20000');
-  await page.getByLabel('Read the answer').selectOption('a piece every 20 ms');
+  await page.getByLabel('Read the response').selectOption('a chunk every 20 ms');
   await send(page);
   const live = page.getByRole('figure', { name: 'Live' });
   await summary(page, '200');
@@ -32,7 +32,7 @@ it('is shown while it comes, to its last element', async () => {
 
 it('can be stopped', async () => {
   const page = await chromium.open('GET/numbers/stream');
-  await page.getByLabel('Read the answer').selectOption('a piece every 100 ms');
+  await page.getByLabel('Read the response').selectOption('a chunk every 100 ms');
   await send(page);
   await page.locator('.elements').filter({ hasText: /\d/ }).waitFor();
   expect(await page.locator('.summary').innerText()).toBe('The head has come; reading the body.');
@@ -43,7 +43,7 @@ it('can be stopped', async () => {
 
 it('is left behind when another route is chosen', async () => {
   const page = await chromium.open('GET/numbers/stream');
-  await page.getByLabel('Read the answer').selectOption('a piece every 100 ms');
+  await page.getByLabel('Read the response').selectOption('a chunk every 100 ms');
   await send(page);
   await page.getByRole('figure', { name: 'Live' }).waitFor();
   await page.getByRole('link', { name: 'GET /numbers/bigint', exact: true }).click();

@@ -61,7 +61,7 @@ it('gets by each line that it can send the status that the page says', async () 
 it('shows head, timing and body of an answer, and the request that it is for', async () => {
   const page = await chromium.open('POST/catalogue');
   await page.getByLabel('Body', { exact: true }).fill('{"id": 7}');
-  await page.getByLabel('Header fields, one a line').fill('Content-Type: application/json\nX-Trail: north');
+  await page.getByLabel('Headers, one per line').fill('Content-Type: application/json\nX-Trail: north');
   await send(page);
   expect(await summary(page, '400')).toMatch(/^400\s+Bad Request, \d+ B in [\d.]+ ms$/);
   // Read out when it changes.

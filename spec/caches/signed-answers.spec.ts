@@ -2,7 +2,8 @@ import { createServer, type CreateServerOptions, express, type Handler, signRequ
 import { Folder } from '../support/folder';
 import { Running } from '../support/running';
 import { type Answer, ask } from '../support/wire';
-import { CACHE_NAMES, SharedCache } from './shared-cache';
+import type { ProxyProcess } from '../support/proxy-process';
+import { CACHE_NAMES, startCache } from './shared-cache';
 
 const SECRET = 'correct horse battery staple 0123456789';
 
@@ -51,7 +52,7 @@ afterAll(async () => {
 
 describe.each(CACHE_NAMES)('%s', (cacheName) => {
   describe.each([['createServer', createServer, 1], ['express', express, 1], ['createServer, version 2', createServer, 2]] as const)('before an application of %s', (_name, make, version) => {
-    let cache: SharedCache;
+    let cache: ProxyProcess;
     /** Requests that have come to the application itself. */
     let came: string[] = [];
     /** Each test has targets of its own, which nothing is stored of. */
@@ -69,7 +70,7 @@ describe.each(CACHE_NAMES)('%s', (cacheName) => {
       });
       app.use(['/files', '/open/files'], express.static(folder.path, { maxAge: '1m' }));
       Object.values(ROUTES).forEach((handler, index) => app.get([`/${index}`, `/open/${index}`] as string[], handler));
-      cache = await SharedCache.start(cacheName, await running.start(app));
+      cache = await startCache(cacheName, await running.start(app));
     });
 
     afterAll(() => cache.close());
