@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DRILLS } from './drills/drills';
-import { read, ROOT } from './support/document';
+import { examples, read, ROOT } from './support/document';
 
 const PAGES = readdirSync(resolve(ROOT, 'docs')).filter((file) => file.endsWith('.md'));
 
@@ -36,6 +36,25 @@ describe('README', () => {
   });
 });
 
+describe('the guides from other frameworks', () => {
+  const rows = [...read('lib/application/foreign-method.ts').matchAll(/^ {2}(\w+): \['(\w+)'/gm)];
+
+  test.each(rows.map(([, method, framework]) => [method ?? '', framework ?? '']))('app.%s is in the tables from %s', (method, framework) => {
+    const page = read(`docs/from-${framework.toLowerCase()}.md`);
+    expect(page.split('\n').filter((line) => line.startsWith('|') && line.split(' | ')[0]?.match(/\w+/g)?.includes(method))).not.toEqual([]);
+  });
+
+  test('the two programs from Hono answer the same requests alike', () => {
+    const [mounted, moved, ...others] = examples(read('docs/from-hono.md')).map(({ exchanges }) => exchanges.map(({ text }) => text));
+    expect([moved, others]).toEqual([mounted, []]);
+  });
+});
+
+test('findings/README.md lists each finding once', () => {
+  const scripts = readdirSync(resolve(ROOT, 'findings')).filter((file) => file.endsWith('.sh')).sort();
+  expect([...read('findings/README.md').matchAll(/\]\(([\w-]+\.sh)\) \|$/gm)].map(([, file]) => file).sort()).toEqual(scripts);
+});
+
 describe('SECURITY.md', () => {
   const [, , , table = ''] = read('SECURITY.md').split(/^## /m);
   const threats = table.split('\n').filter((line) => line.startsWith('| ')).slice(1).map((line) => line.split(' | '));
@@ -50,6 +69,14 @@ describe('SECURITY.md', () => {
     const names = DRILLS.map(({ name }) => name);
     expect(shown.flat().flatMap(([, drill]) => drill ?? []).filter((drill) => !names.includes(drill))).toEqual([]);
   });
+});
+
+/** Phrases that a hurried reader reads twice. */
+const HARD = /\bbut for\b|\b(?:its|their) (?:like|kin)\b|\bwhatever\b|\bwho(?:so)?ever\b|\bby then\b|\bin the place of\b|\bwhat stands\b|\b(?:do|does|did|is|are|read|reads|one|routed) otherwise\b|\botherwise than\b/gi;
+
+test.each(['README.md', 'CONTRIBUTING.md', 'findings/README.md', ...PAGES.map((page) => `docs/${page}`)])('%s uses plain words', (file) => {
+  const prose = read(file).replace(/^ *```[^]*?^ *```$/gm, '').replace(/`[^`\n]*`/g, '');
+  expect(prose.match(HARD) ?? []).toEqual([]);
 });
 
 describe.each(PAGES)('docs/%s', (page) => {

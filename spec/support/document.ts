@@ -81,7 +81,7 @@ function parseExchange(text: string): Exchange {
 }
 
 /** The requests of a block of curl lines, each with what comes back beneath it. */
-function curlExchanges(text: string): Exchange[] {
+export function curlExchanges(text: string): Exchange[] {
   return text.split(/^\$ /m).slice(1).map((each) => {
     const [command = '', ...answer] = each.trimEnd().split('\n');
     return parseCurl(command, answer);
