@@ -72,7 +72,7 @@ async function serving(file: string, use: (origin: string) => Promise<void>): Pr
 async function ask(origin: string, { text }: Step): Promise<number> {
   const exchanges = fences(text).filter(({ language }) => language === 'console').flatMap((fence) => curlExchanges(fence.text));
   for (const { method, target, headers, body, status, answerHeaders, answerBody } of exchanges) {
-    const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    const type: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
     const answer = await fetch(origin + target, { method, headers: { ...type, ...Object.fromEntries(headers) }, ...(body === undefined ? {} : { body }) });
     if (status !== undefined) expect([target, answer.status]).toEqual([target, status]);
     for (const [name, value] of answerHeaders) expect([name, answer.headers.get(name)]).toEqual([name, value]);
