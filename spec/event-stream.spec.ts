@@ -52,6 +52,13 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
     expect(body).toBe('retry: 3000\n\ndata: text\n\ndata: {"a":"18446744073709551616"}\n\ndata: [1]\n\ndata: null\n\ndata: 7\n\nevent: tick\nid: 1\nretry: 9\ndata: x\n\nid: \ndata: {"b":1}\n\ndata: {"data":1,"other":2}\n\ndata: {"id":4}\n\n');
   });
 
+  test.each<[string, () => Iterable<unknown> & object]>([['an array', () => ['a', { id: 1, data: 'b' }]], ['a generator', function* () { yield 'a'; yield { id: 1, data: 'b' }; }], ['a Set', () => new Set(['a', { id: 1, data: 'b' }])]])('sends what %s holds', async (_kind, source) => {
+    for (const options of [undefined, { retry: 5 }]) {
+      const { port } = await started(make, (_req, res) => void (options === undefined ? res.events(source()) : res.events(source(), options)));
+      expect((await ask(port, '/')).body.replace(/^retry: 5\n+/, '')).toBe('data: a\n\nid: 1\ndata: b\n\n');
+    }
+  });
+
   test('sends the head at once, and events by send()', async () => {
     let given: EventStream | undefined;
     const { port } = await started(make, (_req, res) => void (given = res.events()));
@@ -264,7 +271,7 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
   test('throws for what is no source, for wrong options, and behind an answer', async () => {
     const thrown: unknown[] = [];
     const { port } = await started(make, (_req, res) => {
-      for (const act of [() => res.events('text' as never), () => res.events([1] as never, {}), () => res.events({ heartbeat: -1 }), () => res.events({ retry: 0.5 }), () => res.events(undefined, { heartbeat: '1' as never })]) {
+      for (const act of [() => res.events('text' as never), () => res.events(7 as never, {}), () => res.events({ heartbeat: -1 }), () => res.events({ retry: 0.5 }), () => res.events(undefined, { heartbeat: '1' as never })]) {
         try { act(); } catch (error) { thrown.push((error as Error).message); }
       }
       res.send('x');
@@ -272,7 +279,7 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
     });
     await ask(port, '/');
     expect(thrown).toEqual([
-      'res.events needs an asynchronous iterable, or nothing, got a string', 'res.events needs an asynchronous iterable, or nothing, got an array', 'res.events: heartbeat must be a whole number of milliseconds from 0, got -1',
+      'res.events needs an iterable, or nothing, got a string', 'res.events needs an iterable, or nothing, got a number', 'res.events: heartbeat must be a whole number of milliseconds from 0, got -1',
       'res.events: retry must be a whole number of milliseconds from 0, got 0.5', 'res.events: heartbeat must be a whole number of milliseconds from 0, got "1"', 'ERR_HTTP_HEADERS_SENT',
     ]);
   });

@@ -5,7 +5,7 @@ import { IncomingMessage } from 'node:http';
 import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, ResponseSchemas, Response, RouteOptions, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
 
 // Members that waypost adds; one that a program or another package declares goes by their type.
-type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | 'inject' | 'log' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
+type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | 'inject' | 'log' | 'openapi' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
 type AddedToRequest = Omit<Pick<Request, 'rawBody' | 'signal' | 'signatureKeyId' | 'id' | 'log'>, keyof Express.Request | keyof IncomingMessage>;
 type AddedToResponse = Omit<Pick<Response, 'events' | 'stream' | 'xJson'>, keyof Express.Response>;
 

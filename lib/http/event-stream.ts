@@ -10,7 +10,7 @@ import { kXJsonOptions } from './xjson-response';
 import type { XJsonOptions } from '../xjson/options';
 
 /** Source of `res.events`: each value is a text, data, or an event. */
-export type EventSource = AsyncIterable<unknown> | {
+export type EventSource = AsyncIterable<unknown> | (Iterable<unknown> & object) | {
   /** Marks a ReadableStream of the web. */
   getReader(): unknown;
 };
@@ -209,12 +209,13 @@ function endWith(app: Emitter, stream: EventStream): void {
 
 /** Returns an iterator whose `return` ends the source at once: that of a stream would wait for the next value. */
 function iteratorOf(source: EventSource): AsyncIterator<unknown> {
-  const { getReader, destroy, [Symbol.asyncIterator]: iterate } = Object(source) as Partial<ReadableStream<unknown> & NodeJS.ReadableStream & { destroy(): unknown }>;
+  const { getReader, destroy, [Symbol.asyncIterator]: iterate, [Symbol.iterator]: iterateNow } = Object(source) as Partial<ReadableStream<unknown> & NodeJS.ReadableStream & Iterable<unknown> & { destroy(): unknown }>;
   if (typeof getReader === 'function') {
     const reader = getReader.call(source) as ReadableStreamDefaultReader<unknown>;
     return { next: () => reader.read() as Promise<IteratorResult<unknown>>, return: () => reader.cancel() as Promise<never> };
   }
-  if (typeof iterate !== 'function') throw new TypeError(`res.events needs an asynchronous iterable, or nothing, got ${describeKind(source)}`);
+  if (typeof iterate !== 'function' && typeof iterateNow === 'function' && typeof source === 'object') return (async function* () { yield* source as Iterable<unknown>; })();
+  if (typeof iterate !== 'function') throw new TypeError(`res.events needs an iterable, or nothing, got ${describeKind(source)}`);
   const iterator = iterate.call(source) as AsyncIterator<unknown>;
   // eslint-disable-next-line @typescript-eslint/require-await -- a throw is to be a rejection
   return typeof destroy === 'function' ? { next: () => iterator.next(), return: async () => destroy.call(source) as never } : iterator;

@@ -351,7 +351,7 @@ makeAssignable(Response.prototype, ['app']);
 
 /** True for options that are given without a source. */
 function isPlainObject(given: unknown): given is EventOptions {
-  return typeof given === 'object' && given !== null && !(Symbol.asyncIterator in given) && !('getReader' in given);
+  return typeof given === 'object' && given !== null && !(Symbol.asyncIterator in given) && !(Symbol.iterator in given) && !('getReader' in given);
 }
 
 /** The Content-Type that was set, where it is one that can be used. */

@@ -161,8 +161,8 @@ function requirements({ hooks, options: { security }, outer }: DescribedApplicat
   return outer === null ? names : [...new Set([...requirements(outer.application, method, [...outer.segments, ...segments], components), ...names])];
 }
 
-function signatureHeaders({ version, algorithm, headerName, timestampHeaderName, keyIdHeaderName, secret }: ResolvedSignature): [name: string, header: string, description: string][] {
-  if (version === 2) return [['signature', 'Signature', 'HTTP Message Signature (RFC 9421), HMAC'], ['signatureInput', 'Signature-Input', 'Components and parameters of the signature (RFC 9421)']];
+function signatureHeaders({ version, algorithm, headerName, timestampHeaderName, keyIdHeaderName, secret, keys }: ResolvedSignature): [name: string, header: string, description: string][] {
+  if (version === 2) return [['signature', 'Signature', `HTTP Message Signature (RFC 9421), by ${keys === undefined ? 'HMAC' : 'a private key'}`], ['signatureInput', 'Signature-Input', 'Components and parameters of the signature (RFC 9421)']];
   return [
     ['requestSignature', headerName, `HMAC of the request by ${algorithm}, in hexadecimal; see signRequest and signedFetch of waypost`],
     ['requestTimestamp', timestampHeaderName, 'Time of the signature, in milliseconds since the epoch'],

@@ -75,7 +75,7 @@ function versionOf(options: SignRequestOptions): 1 | 2 {
   const { version = 1, algorithm } = options;
   if (version !== 1 && version !== 2) throw new TypeError(`signRequest: version must be 1 or 2, and was ${describe(version)}`);
   const unsupported = (version === 1 ? VERSION_2_ONLY : VERSION_1_ONLY).find((name) => options[name] !== undefined);
-  if (unsupported !== undefined) throw new TypeError(`signRequest: ${unsupported} means nothing with version ${version}; leave it out`);
+  if (unsupported !== undefined) throw new TypeError(`signRequest: ${unsupported} means nothing with version ${version}; leave it out${version === 1 ? ', or write version: 2' : ''}`);
   if (options.key !== undefined && options.secret !== undefined) throw new TypeError('signRequest: secret must be left out beside key, since one of them signs');
   if (version === 2 && options.key === undefined && algorithm !== undefined && algorithm !== 'sha256') {
     throw new TypeError(`signRequest: algorithm must be "sha256" with version 2 (RFC 9421 section 3.3.3), and was ${describe(algorithm)}`);
