@@ -214,11 +214,16 @@ function iteratorOf(source: EventSource): AsyncIterator<unknown> {
     const reader = getReader.call(source) as ReadableStreamDefaultReader<unknown>;
     return { next: () => reader.read() as Promise<IteratorResult<unknown>>, return: () => reader.cancel() as Promise<never> };
   }
-  if (typeof iterate !== 'function' && typeof iterateNow === 'function' && typeof source === 'object') return (async function* () { yield* source as Iterable<unknown>; })();
+  if (typeof iterate !== 'function' && typeof iterateNow === 'function' && typeof source === 'object') return valuesOf(source as Iterable<unknown>);
   if (typeof iterate !== 'function') throw new TypeError(`res.events needs an iterable, or nothing, got ${describeKind(source)}`);
   const iterator = iterate.call(source) as AsyncIterator<unknown>;
   // eslint-disable-next-line @typescript-eslint/require-await -- a throw is to be a rejection
   return typeof destroy === 'function' ? { next: () => iterator.next(), return: async () => destroy.call(source) as never } : iterator;
+}
+
+/** The values of an iterable, awaited. */
+async function* valuesOf(source: Iterable<unknown>): AsyncGenerator {
+  for (const value of source) yield await value;
 }
 
 function textOf(event: unknown, options: XJsonOptions | undefined): string {

@@ -111,7 +111,7 @@ function keyObject(key: unknown, purpose: Purpose): KeyObject {
     else if (key.kty === 'oct') made = createSecretKey(Buffer.from(key.k ?? '', 'base64url'));
     else made = create({ key, format: 'jwk' });
   } catch (error) {
-    if (purpose === 'sign' && typeof key === 'string' && isPublicText(key)) throw new TypeError('a key to sign by must be a private key, and was a public one');
+    if (purpose === 'sign' && typeof key === 'string' && isPublicText(key)) throw new TypeError('a key to sign by must be a private key, and was a public one', { cause: error });
     throw new TypeError(`a key to ${purpose} by must be a KeyObject, text in PEM or a JWK; write createPublicKey(pem) or createPrivateKey(pem) of node:crypto to see what is wrong with it`, { cause: error });
   }
   if (made.type === 'public' && purpose === 'sign') throw new TypeError('a key to sign by must be a private key, and was a public one');
