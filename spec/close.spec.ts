@@ -28,7 +28,7 @@ class Slow {
   #entered: () => void = () => undefined;
 
   constructor() {
-    this.app = createServer({ logging: { logger: this.log } });
+    this.app = createServer({ logging: { logger: this.log }, server: { keepAliveTimeout: NEVER } });
     this.app.get('/fast', (_req, res) => res.send('fast'));
     this.app.get('/slow', (_req, res) => {
       this.finish = () => res.send('slow');

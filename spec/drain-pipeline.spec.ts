@@ -11,8 +11,8 @@ import { head, Wire } from './support/wire';
 
 /** Longer than any spec may run: that a drain ended was not the timeout's doing. */
 const NEVER = 2_000_000_000;
-/** As many may be pipelined. */
-const ALL = { pipelining: 100 };
+/** As many may be pipelined, and no connection ends for standing still. */
+const ALL = { pipelining: 100, keepAliveTimeout: NEVER };
 
 const running = new Running();
 
