@@ -153,9 +153,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
    * @example
    * app.get('/report', async (req, res) => res.json(await (await fetch(url, { signal: req.signal })).json()));
    */
-  get signal(): AbortSignal {
-    return (this[kAbort] ??= signalling().controllerOf(this)).signal;
-  }
+  declare readonly signal: AbortSignal;
 
   /** The opposite of `fresh`. */
   get stale(): boolean {
@@ -222,6 +220,11 @@ const DEFAULTS: [PropertyKey, unknown][] = [
 // eslint-disable-next-line @typescript-eslint/unbound-method -- it is marked, not called
 Object.defineProperty(Request.prototype.push, kHasIntake, { value: true });
 dropUnreadBy(Request.prototype as Request, (request) => discardRest(request, request[kSettings].discardLimit));
+// Declared as a property, as newer types of Node's declare theirs.
+Object.defineProperty(Request.prototype, 'signal', {
+  get(this: Request) { return (this[kAbort] ??= signalling().controllerOf(this)).signal; },
+  configurable: true,
+});
 makeAssignable(Request.prototype, ['app', 'fresh', 'signal', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
 for (const [name, value] of DEFAULTS) {
