@@ -23,7 +23,7 @@ export interface Machine {
 const ROOT = resolve(__dirname, '..');
 /** What the peers are made of. */
 const PACKAGES = [
-  'fastify', '@fastify/static', '@fastify/etag', '@fastify/helmet', '@fastify/cors', 'express', 'hono', '@hono/node-server', 'koa', '@koa/router', '@koa/bodyparser', '@koa/send', 'koa-etag',
+  'fastify', '@fastify/static', '@fastify/etag', '@fastify/helmet', '@fastify/cors', 'express', 'hono', '@hono/node-server', 'h3', 'srvx', 'koa', '@koa/router', '@koa/bodyparser', '@koa/send', 'koa-etag',
   'koa-conditional-get', 'koa-helmet', '@koa/cors', 'polka', 'restana', 'body-parser', 'serve-static', 'sirv', 'etag', 'fresh', 'helmet', 'cors',
 ];
 

@@ -9,7 +9,7 @@ export const SUBJECT = 'waypost';
 /** The server that writes what waypost answers and looks at no request: what it takes no framework can save. */
 export const BARE = 'bare';
 /** All peers; each is a file in peers/. `base` is another checkout of waypost, given by `--base`. */
-export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'restana'] as const;
+export const PEERS = ['node', 'fastify', 'express', 'hono', 'koa', 'polka', 'restana', 'h3'] as const;
 /** Peers of which growth is drawn unless others are asked for: more lines could not be told apart. */
 const GROWTH_PEERS = ['node', 'fastify', 'express'];
 

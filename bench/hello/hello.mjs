@@ -69,6 +69,14 @@ const programs = {
     const server = await app.start(0, '127.0.0.1');
     ready(server.address());
   },
+
+  async h3(ready) {
+    const { H3, serve } = await import('h3');
+    const app = new H3();
+    app.get('/', () => BODY);
+    const server = await serve(app, { port: 0, hostname: '127.0.0.1', silent: true }).ready();
+    ready(server.node.server.address());
+  },
 };
 
 await programs[process.argv[2]](({ port }) => console.log(port));
