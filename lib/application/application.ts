@@ -376,7 +376,7 @@ function partsOf(app: Application, options: ResolvedOptions, own: Logger, logger
   const listener = new Listener(options.server, logger, app, {
     IncomingMessage: classes.Request as unknown as typeof IncomingMessage,
     ServerResponse: classes.Response as unknown as typeof ServerResponse,
-  });
+  }, () => adoption.http2);
   const adoption = new Adoption(classes.Request.prototype as object, classes.Response.prototype);
   const mounted = new MountedApplication(app);
   const way = new RequestWay(mounted, { options, logger, listener, adoption, hooks });

@@ -3,7 +3,7 @@ import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
-import { type Adoption, giveOwnProperties, isOfHttp2, replaceRequest, refuseHttp2 } from '../http/adoption';
+import { type Adoption, giveOwnProperties, replaceRequest } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
@@ -11,7 +11,7 @@ import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo } from '../http
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
-import { isOfSignal, kAbort, kOriginalMethod, kOriginalUrl } from '../http/request-state';
+import { isOfSignal, kAbort, kHttp2, kOriginalMethod, kOriginalUrl } from '../http/request-state';
 import type { Response } from '../http/response';
 import { takeOver } from '../http/taken-over';
 import { kAnswering } from '../http/response-state';
@@ -112,7 +112,6 @@ export class RequestWay implements RunHost {
 
   /** Serves a request, as calling the application does; an unhandled one goes to `next`. */
   take(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
-    if (isOfHttp2(req)) return refuseHttp2(res, this.#logger);
     if (res.socket === null && req[kOriginalUrl] === undefined) this.#waitInPipeline(req, res, next);
     else this.#begin(req, res, next);
   }
@@ -131,12 +130,7 @@ export class RequestWay implements RunHost {
     req.res = res;
     if (res.req !== req) replaceRequest(req, res);
     if (req[kOriginalUrl] === undefined) {
-      if (this.#listener.drains(req.socket)) endAfterFirst(req, res);
-      // An ended response is this request's own: a late caller expects `next` even while the connection closes.
-      if ((isClosedTo(req) || isAfterLast(req)) && read(res, 'writableEnded') !== true) {
-        req.resume();
-        return;
-      }
+      if (!req[kHttp2] && this.#isLeftOut(req, res)) return;
       giveOwnProperties(req, res);
       req[kOriginalUrl] = req.originalUrl;
       req[kOriginalMethod] ??= receivedMethod(req, res);
@@ -165,6 +159,15 @@ export class RequestWay implements RunHost {
     // A refusal comes before the body is read, so the close is announced here.
     if (hasBody(req)) announceClose(req, res, this.#options.body.limit);
     this.#ask(run);
+  }
+
+  /** True for a request behind the last of its connection, which is not carried out. */
+  #isLeftOut(req: RoutedRequest, res: Response): boolean {
+    if (this.#listener.drains(req.socket)) endAfterFirst(req, res);
+    // An ended response is this request's own: a late caller expects `next` even while the connection closes.
+    if (!(isClosedTo(req) || isAfterLast(req)) || read(res, 'writableEnded') === true) return false;
+    req.resume();
+    return true;
   }
 
   #ask(run: ApplicationRun): void {

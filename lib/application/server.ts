@@ -11,16 +11,23 @@ import { HostCheck } from '../http/host';
 import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
+import type { Http2Classes } from '../http/http2-classes';
 import type { Response } from '../http/response';
+import type { Http2Sessions } from './http2-sessions';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
 import { hintForListening } from '../hints';
 import type { SafeLog } from '../log/safe-log';
 import { LONGEST_DELAY } from '../options/field';
-import { https as nodeHttps } from '../packages';
+import { https as nodeHttps, late } from '../packages';
 import type { ResolvedServer } from '../options/resolved';
 import { WriteTimeout } from './write-timeout';
 import { clearTimeout, setImmediate, setTimeout } from '../timers';
+
+const http2Sessions = late(() => require('./http2-sessions') as typeof import('./http2-sessions'));
+
+/** The protocols that TLS offers beside HTTP/1.1. */
+const OFFERED = { ALPNProtocols: ['h2', 'http/1.1'] };
 
 /** The application of a server. */
 type ServedApplication = RequestListener & Pick<EventEmitter, 'emit' | 'rawListeners'>;
@@ -49,6 +56,7 @@ export class Listener {
   readonly #logger: SafeLog;
   readonly #listener: ServedApplication;
   readonly #classes: ServerOptions;
+  readonly #http2Classes: () => Http2Classes;
   /** With TLS both sockets of a connection: a response knows its own, and during the handshake there is the one beneath alone. */
   readonly #sockets = new Set<Connection>();
   readonly #forget = forgetting(this.#sockets);
@@ -56,18 +64,21 @@ export class Listener {
   readonly #writeTimeout: WriteTimeout;
   /** Servers, with true once one has emitted `listening`; `server.listening` is set a turn earlier. */
   readonly #servers = new Map<NodeServer, boolean>();
+  /** Those of HTTP/2, by their servers. */
+  readonly #sessions = new Map<NodeServer, Http2Sessions>();
   #closing: Promise<void> | null = null;
   /** True if they were called since the last server was made. */
   #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;
 
-  /** @param listener The application. @param classes Those of its requests and responses. */
-  constructor(settings: ResolvedServer, logger: SafeLog, listener: ServedApplication, classes: ServerOptions) {
+  /** @param listener The application. @param classes Those of its requests and responses. @param http2Classes Those of HTTP/2. */
+  constructor(settings: ResolvedServer, logger: SafeLog, listener: ServedApplication, classes: ServerOptions, http2Classes: () => Http2Classes) {
     this.#settings = settings;
     this.#logger = logger;
     this.#listener = listener;
     this.#classes = classes;
+    this.#http2Classes = http2Classes;
     this.#writeTimeout = new WriteTimeout(settings.writeTimeout, this.#sockets);
   }
 
@@ -104,6 +115,7 @@ export class Listener {
     });
     server.once('close', () => {
       this.#servers.delete(server);
+      this.#sessions.delete(server);
       if (this.#servers.size > 0) return;
       this.#writeTimeout.stop();
       this.#unhookSignals();
@@ -128,11 +140,11 @@ export class Listener {
   }
 
   #make(listener: RequestListener): NodeServer {
-    const { http, https, properties } = this.#settings;
+    const { http, https, http2, properties } = this.#settings;
     const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
     const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
-      : nodeHttps().createServer({ ...https, ...options }, listener);
+      : nodeHttps().createServer({ ...(http2 && OFFERED), ...https, ...options }, listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
@@ -151,6 +163,7 @@ export class Listener {
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
     for (const event of https === undefined ? ['connection'] : ['connection', 'secureConnection']) server.on(event, (socket: Socket) => this.#welcome(socket));
+    if (http2 !== undefined) this.#sessions.set(server, new (http2Sessions().Http2Sessions)(server, this.#settings, this.#http2Classes(), this.#logger));
     return server;
   }
 
@@ -224,6 +237,7 @@ export class Listener {
         if (server.listening) server.close();
       }
     });
+    for (const server of running) this.#sessions.get(server)?.close();
     for (const socket of this.#sockets) {
       drainConnection(socket);
       destroyUnused(socket);
@@ -239,6 +253,7 @@ export class Listener {
   #cutOff(): void {
     const { length: connections } = [...this.#sockets].filter((socket) => this.#settings.https === undefined || 'encrypted' in socket);
     if (connections > 0) this.#logger.warn({ connections }, 'Connections were cut off at the end of the close timeout');
+    for (const sessions of this.#sessions.values()) sessions.cutOff();
     for (const socket of this.#sockets) cutOffConnection(socket);
   }
 }

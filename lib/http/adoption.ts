@@ -1,11 +1,14 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { type BodyStream, kCaptured } from './body/capture';
 import { READS } from './node/injected-message';
+import type { Http2Classes } from './http2-classes';
 import { forgetQuery, Request } from './request';
-import { kQuery, kSettings as kRequestSettings } from './request-state';
+import { kHttp2, kQuery, kSettings as kRequestSettings } from './request-state';
 import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
-import type { SafeLog } from '../log/safe-log';
+import { late } from '../packages';
+
+const http2 = late(() => require('./http2-classes') as typeof import('./http2-classes'));
 
 /** Methods by which a response leaves. */
 const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setHeader', 'appendHeader', 'writeContinue', 'flushHeaders'];
@@ -24,6 +27,7 @@ export class Adoption {
   #request: object;
   #response: object;
   /** Prototypes that its own servers construct by, once the program has replaced them. */
+  #http2: Http2Classes | undefined;
   #replaced: { readonly request: object; readonly response: object } | null = null;
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
@@ -42,11 +46,17 @@ export class Adoption {
     return this.#response;
   }
 
+  /** The classes of its requests and responses of HTTP/2. */
+  get http2(): Http2Classes {
+    return (this.#http2 ??= new (http2().Http2Classes)(this.#request, this.#response));
+  }
+
   /** From now on requests and responses get these prototypes. */
   replace(request: object, response: object): void {
     this.#replaced ??= { request: this.#request, response: this.#response };
     this.#request = request;
     this.#response = response;
+    this.#http2?.inherit(request, response);
     for (const prototype of [request, response]) Reflect.defineProperty(prototype, kApplications, { value: true });
   }
 
@@ -101,6 +111,11 @@ export class Adoption {
   }
 
   #put(req: Request, res: Response): void {
+    if (isOfHttp2(req)) {
+      Object.setPrototypeOf(req, this.http2.Request.prototype);
+      Object.setPrototypeOf(res, this.http2.Response.prototype);
+      return;
+    }
     const isCopy = isPlain(req);
     Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // The bytes of its body go to the request that it is a copy of.
@@ -121,15 +136,8 @@ function isOfFramework(prototype: object): boolean {
 }
 
 /** True for a request of Node's HTTP/2. The version in the first line of HTTP/1 tells nothing: Node takes `GET / HTTP/2.0` there. */
-export function isOfHttp2(req: IncomingMessage): boolean {
-  return req.httpVersionMajor === 2 && !(req instanceof IncomingMessage);
-}
-
-/** Answers it. A client chooses HTTP/2 where a server offers it: by a throw it would end the process (RFC 9110 section 15.6.6). */
-export function refuseHttp2(res: ServerResponse, logger: Pick<SafeLog, 'error'>): void {
-  logger.error('A request came by HTTP/2, which waypost does not speak: hand the application to http.createServer or https.createServer');
-  res.statusCode = 505;
-  res.end();
+function isOfHttp2(req: IncomingMessage & { readonly [kHttp2]?: boolean }): boolean {
+  return req[kHttp2] === true || (req.httpVersionMajor === 2 && !(req instanceof IncomingMessage));
 }
 
 /**

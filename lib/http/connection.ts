@@ -7,6 +7,7 @@ import { closeUnassigned, currentResponse, idleLimit, lastRequest } from './node
 import { closeBy } from './node/destroy-soon';
 import { endConnection, endsConnection } from './node/last-answer';
 import { Pipeline } from './pipeline';
+import { isHttp2 } from './request-state';
 
 /** Set on a connection that ends, or may end, behind a request. */
 const kEnd = Symbol('waypost.socket.end');
@@ -32,18 +33,24 @@ const certainly = (): boolean => true;
 export interface Connection extends Socket {
   [kEnd]?: End | undefined;
   [kPipeline]?: Pipeline;
+}
+
+/** What a server can cut off: a socket, or a session of HTTP/2. */
+interface Severable {
   [kCutOff]?: boolean;
+  destroy(): void;
 }
 
 /** Destroys a connection whose server has no more time for it. */
-export function cutOffConnection(socket: Connection): void {
-  socket[kCutOff] = true;
-  socket.destroy();
+export function cutOffConnection(connection: Severable): void {
+  connection[kCutOff] = true;
+  connection.destroy();
 }
 
-/** True for a connection that its server has cut off. */
-export function isCutOff(socket: Connection | null | undefined): boolean {
-  return socket?.[kCutOff] === true;
+/** Returns a test whether the server has cut off the connection of a request. */
+export function cutOffTest(req: Pick<IncomingMessage, 'socket'>): () => boolean {
+  const connection: Severable | null | undefined = isHttp2(req) ? req.stream.session : req.socket;
+  return () => connection?.[kCutOff] === true;
 }
 
 /**
@@ -127,7 +134,7 @@ export function endAfterFirst(req: IncomingMessage, res: ServerResponse): void {
 
 /** Has a response whose head is not sent end its connection, by halves; what the client has sent behind is not carried out. */
 export function closeAfter(req: IncomingMessage, res: ServerResponse): void {
-  if (res.headersSent) return;
+  if (res.headersSent || isHttp2(req)) return;
   // A request made by the program has no socket.
   const socket = req.socket as Connection | null | undefined;
   if (socket === null || socket === undefined) return endConnection(res);

@@ -1,6 +1,7 @@
 import { ServerResponse } from 'node:http';
 import { forgetHead } from './node/head-marks';
 import { endsConnection } from './node/last-answer';
+import { kOwn, type OwnMethods } from './response-state';
 import { isTakenOver } from './taken-over';
 import { destroyInTurn } from './turn';
 import { setImmediate } from '../timers';
@@ -61,7 +62,7 @@ function send<R extends ServerResponse>(res: R, { status, body, type, isHead, fi
   res.statusMessage = '';
   // The handler still has it: a replaced `end` may take its time.
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called as the response's own
-  const end = (isTakenOver(res) ? ServerResponse.prototype : res).end as (body?: string | Buffer, encoding?: BufferEncoding) => unknown;
+  const end = (isTakenOver(res) ? (res as { readonly [kOwn]?: OwnMethods })[kOwn] ?? ServerResponse.prototype : res).end as (body?: string | Buffer, encoding?: BufferEncoding) => unknown;
   if (body === undefined) return void end.call(res);
   const length = Buffer.byteLength(body);
   res.setHeader('Content-Type', type);

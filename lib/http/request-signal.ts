@@ -1,17 +1,19 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HttpError } from '../errors';
-import { isCutOff } from './connection';
+import { cutOffTest } from './connection';
 import { isTakenOver } from './taken-over';
 
 /** Makes the controller of `req.signal`. It aborts when the connection closes before the response is whole. */
-export function controllerOf({ res, socket }: Pick<IncomingMessage, 'socket'> & { readonly res: ServerResponse | undefined }): AbortController {
+export function controllerOf(req: Pick<IncomingMessage, 'socket'> & { readonly res: ServerResponse | undefined }): AbortController {
+  const { res } = req;
+  const isCutOff = cutOffTest(req);
   const controller = new AbortController();
   // Only one in a handler's place was taken over, for the time limit.
   if (res !== undefined && isTakenOver(res)) controller.abort(HttpError.of('HANDLER_TIMEOUT'));
   if (res === undefined || res.writableFinished) return controller;
   // Listeners of the signal run in the async context of its first reader.
-  const abort = AsyncResource.bind(() => controller.abort(isCutOff(socket) ? HttpError.of('SERVER_CLOSING') : HttpError.of('CLIENT_GONE')), 'waypost.signal');
+  const abort = AsyncResource.bind(() => controller.abort(isCutOff() ? HttpError.of('SERVER_CLOSING') : HttpError.of('CLIENT_GONE')), 'waypost.signal');
   if (res.destroyed) {
     abort();
   } else {

@@ -1,3 +1,4 @@
+import type { Http2ServerRequest } from 'node:http2';
 import { read } from '../errors';
 import type { TrustFunction } from '../options/options';
 import { type HostApplication, NO_APPLICATION } from './host-application';
@@ -19,6 +20,8 @@ export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
 export const kBodyLimit = Symbol('waypost.request.bodyLimit');
 /** Controller of `req.signal`, once that was asked for. */
 export const kAbort = Symbol('waypost.request.abort');
+/** True for a request of HTTP/2: its connection is shared, and nothing that answers it may end that. */
+export const kHttp2 = Symbol('waypost.request.http2');
 /** Value of `req.query`, once it was asked for. */
 export const kQuery = Symbol('waypost.request.query');
 /** Target that the query was made of. */
@@ -30,6 +33,11 @@ export const kQueryText = Symbol('waypost.request.queryText');
 export interface AnsweredRequest {
   [kExpectsContinue]?: boolean;
   next?: ((error?: unknown) => void) | undefined;
+}
+
+/** True for a request of HTTP/2. */
+export function isHttp2(request: object): request is Http2ServerRequest {
+  return (request as { readonly [kHttp2]?: boolean })[kHttp2] === true;
 }
 
 /** True for an error that `req.signal` has raised: its reason, or an AbortError of Node's that the reason has caused. */

@@ -147,6 +147,40 @@ export interface ServerSettings extends HttpServerOptions {
   trustProxy?: TrustProxy | undefined;
   /** Serves HTTPS with these. @default none: plain HTTP */
   https?: HttpsOptions | undefined;
+  /** Serves HTTP/2 beside HTTP/1.1, on the same port: `true` with `https`, `'cleartext'` without TLS, by prior knowledge; or the limits of it. @default false */
+  http2?: boolean | 'cleartext' | Http2Options | undefined;
+}
+
+/** `server.http2`: limits of each session of HTTP/2 (RFC 9113). Those that Node has go by its names. */
+export interface Http2Options {
+  /** Serves it without TLS, to clients that know. @default false */
+  cleartext?: boolean | undefined;
+  /** Most streams that are open at once; more are refused. @default 100 */
+  maxConcurrentStreams?: number | undefined;
+  /** Bytes of a body that a client may send before anybody reads it. @default 65535 */
+  initialWindowSize?: number | undefined;
+  /** Most header fields of a request. @default 128 */
+  maxHeaderListPairs?: number | undefined;
+  /** Most streams that a client may reset at once, from Node 22 on; then the session ends. @default 200 */
+  streamResetBurst?: number | undefined;
+  /** Most streams that a client may reset in a second, for long. @default 10 */
+  streamResetRate?: number | undefined;
+  /** Most PING and SETTINGS frames of a client in a minute; then the session ends. @default 600 */
+  maxControlFrames?: number | undefined;
+  /** Most PINGs of the server that wait for their answer. @default 10 */
+  maxOutstandingPings?: number | undefined;
+  /** Most SETTINGS of the server that wait for their answer. @default 10 */
+  maxOutstandingSettings?: number | undefined;
+  /** Most entries of a SETTINGS frame. @default 32 */
+  maxSettings?: number | undefined;
+  /** Most invalid frames; then the session ends. @default 100 */
+  maxSessionInvalidFrames?: number | undefined;
+  /** Most streams beyond `maxConcurrentStreams` that a client may begin; then the session ends. @default 100 */
+  maxSessionRejectedStreams?: number | undefined;
+  /** Most memory of a session, in megabytes; then new streams are refused. @default 10 */
+  maxSessionMemory?: number | undefined;
+  /** Time that a session is kept without a frame, in milliseconds; what has begun is still answered. 0 is for ever. @default 60000 */
+  idleTimeout?: number | undefined;
 }
 
 /** `server.https`: the contents of key and certificate in PEM, and Node's other TLS options by their own names. */

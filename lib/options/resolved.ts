@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorFormat } from '../errors';
 import type { LineLevel, Logger, LogLevel } from '../log/logger';
 import type {
-  HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, ResponseSigningOptions, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
+  Http2Options, HttpServerOptions, HttpsOptions, ReplayOptions, RequestSignatureConfig, ResponseSigningOptions, RoutingOptions, ScopeEntry, SecretLookup, SignatureKeys, TrustFunction, TrustProxy, WebBotAuthOptions, WebhookConfig,
 } from './options';
 
 /** The options with every blank filled in: frozen throughout, but for the logger, functions and bytes that were given. */
@@ -55,10 +55,19 @@ export interface ResolvedServer {
   /** `trustProxy` as a test. */
   readonly trusts: TrustFunction;
   readonly https: Readonly<HttpsOptions> | undefined;
+  readonly http2: ResolvedHttp2 | undefined;
   /** Options of `http.createServer` that were given. */
   readonly http: Readonly<Omit<HttpServerOptions, ServerProperty>>;
   /** Properties of the server that were given; its constructor doesn't take them. */
   readonly properties: Readonly<Pick<HttpServerOptions, ServerProperty>>;
+}
+
+/** `server.http2`, resolved. */
+export interface ResolvedHttp2 extends Readonly<Required<Pick<Http2Options, 'cleartext' | 'idleTimeout' | 'maxControlFrames'>>> {
+  /** What its sessions tell their clients. */
+  readonly settings: Readonly<Required<Pick<Http2Options, 'initialWindowSize' | 'maxConcurrentStreams'>>> & { readonly enablePush: false };
+  /** Options of `http2.createServer`. */
+  readonly limits: Readonly<Required<Omit<Http2Options, 'cleartext' | 'idleTimeout' | 'initialWindowSize' | 'maxConcurrentStreams' | 'maxControlFrames'>>>;
 }
 
 /** `security`, resolved. */

@@ -5,9 +5,11 @@ import {
 } from './field';
 import type { Sections } from './hint';
 import type { HttpsOptions, TrustFunction, TrustProxy } from './options';
-import type { ResolvedServer } from './resolved';
+import type { ResolvedHttp2, ResolvedServer } from './resolved';
 
-const httpsOptions = late(() => require('./https') as typeof import('./https'));
+const
+  httpsOptions = late(() => require('./https') as typeof import('./https')),
+  http2Options = late(() => require('./http2') as typeof import('./http2'));
 
 /** Options that http.createServer ignores and the server takes as properties. */
 const PROPERTIES: Fields<ResolvedServer['properties']> = {
@@ -68,6 +70,7 @@ const SERVER = {
   handleSignals: otherwise(false, flag),
   trustProxy: optional(trustProxy),
   https: optional<Readonly<HttpsOptions>>((given, name, warnings) => httpsOptions().https(given, name, warnings)),
+  http2: optional<ResolvedHttp2 | undefined>((given, name, warnings) => http2Options().http2(given, name, warnings)),
 };
 
 /** `server`; its port is undefined where none is given. */
@@ -77,9 +80,10 @@ export const server = refined(section(SERVER, strayHome), (given, name) => {
   if (requestTimeout > 0 && headersTimeout > requestTimeout) {
     refuse(`${name}.headersTimeout`, `at most ${name}.requestTimeout (${requestTimeout})`, describe(headersTimeout));
   }
-  const { host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls } = given;
+  const { host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls, http2 } = given;
+  if (http2 !== undefined && http2.cleartext === (tls !== undefined)) throw new TypeError(http2.cleartext ? `${name}.http2 is cleartext, and ${name}.https asks for TLS: write http2: true` : `${name}.http2 needs ${name}.https: give it key and cert, or write http2: 'cleartext'`);
   return {
-    host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls,
+    host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls, http2,
     trustsByDefault: given.trustProxy === undefined,
     trusts: trustFunction(trusted, `${name}.trustProxy`),
     http: onlyGiven(given, HTTP),
@@ -88,4 +92,4 @@ export const server = refined(section(SERVER, strayHome), (given, name) => {
 });
 
 /** `server` and its sections, for the hint of an unknown option. */
-export const serverSections = (): Sections => ({ 'server.': SERVER, 'server.https.': httpsOptions().HTTPS });
+export const serverSections = (): Sections => ({ 'server.': SERVER, 'server.https.': httpsOptions().HTTPS, 'server.http2.': http2Options().HTTP2 });

@@ -3,6 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { bufferedOf, hasEnd } from '../node/buffered-body';
 import { askForMore, askForRest, givesWhenRead, isHeldElsewhere, noteReader } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
+import { isHttp2 } from '../request-state';
 import { bytesOf, handBack, pushRest, type Intake, kIntake, ensureIntake, type IntakeRequest } from './intake';
 
 /** The body as it was captured: the very bytes received, before any inflating. Nothing but a capture writes it. */
@@ -28,11 +29,12 @@ export interface BodyStream extends IntakeRequest {
 export type CaptureListener<T extends BodyStream> = (request: T, outcome: CaptureOutcome) => void;
 
 /**
- * True if the headers announce a body (RFC 9112 section 6.3). Reads `rawHeaders`:
+ * True if a request has a body: by its headers (RFC 9112 section 6.3), or in HTTP/2 by its stream. Reads `rawHeaders`:
  * Node makes the object `headers` on demand, without fields past
  * `maxHeadersCount`.
  */
 export function hasBody(request: IncomingMessage): boolean {
+  if (isHttp2(request)) return !request.stream.endAfterHeaders;
   const { rawHeaders } = request;
   // No raw headers mean no body, unless the program filled `headers` alone.
   if (rawHeaders.length === 0) return Object.entries(request.headers).some(([name, value]) => announcesBody(name, value as string | undefined));
@@ -83,9 +85,9 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   if (comesWhenRead) request.read(0);
 }
 
-/** True for a request that no server received, so that no parser pushes its body. An adapter, such as those of AWS Lambda, gives it when it is read. */
+/** True for a request whose body comes when it is read: of HTTP/2, or of an adapter, such as those of AWS Lambda. No parser pushes it. */
 function isMade(request: IncomingMessage): boolean {
-  return !(request instanceof IncomingMessage) || givesWhenRead(request);
+  return isHttp2(request) || !(request instanceof IncomingMessage) || givesWhenRead(request);
 }
 
 /** The outcome where no byte needs to be looked at. */

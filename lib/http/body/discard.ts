@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { acceptLater, halfCloseAfterBody, halfClose, ignoreLaterIf, endReadingWith } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
+import { isHttp2 } from '../request-state';
 import { dropUnreadOf, endUnread } from '../node/unread-request';
 import { pushOn } from '../node/parser-push';
 import { type Intake, kIntake, ensureIntake, type IntakeRequest } from './intake';
@@ -33,7 +34,7 @@ export function discardRest(request: IntakeRequest, limit: number): void {
  */
 export function announceClose(request: IntakeRequest, res: ServerResponse, limit: number): void {
   // Messages made by tests or adapters have no connection, and may be no emitters.
-  if (!(request.socket instanceof EventEmitter && res instanceof EventEmitter)) return;
+  if (isHttp2(request) || !(request.socket instanceof EventEmitter && res instanceof EventEmitter)) return;
   const length = request.headers['content-length'];
   if (request.complete || (length !== undefined && !(Number(length) > limit))) return;
   const isAnnounced = endConnectionIf(res, () => isLeft(request));

@@ -1,0 +1,372 @@
+import { EventEmitter } from 'node:events';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { hearLateWrite, isHead } from './answer';
+import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
+import { answersFirst } from './first-answer';
+import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
+import { type ConfiguredResponse, kOwn } from './response-state';
+
+/** Header fields of a request, without those of a colon, once they were asked for. */
+const kFields = Symbol('waypost.http2.fields');
+/** The same as a list of names and values. */
+const kRawFields = Symbol('waypost.http2.rawFields');
+/** True once a request has told of its close. */
+const kClosed = Symbol('waypost.http2.closed');
+
+type Callback = (error?: Error | null) => void;
+type Members = Record<PropertyKey, PropertyDescriptor>;
+
+interface Http2Request extends Http2ServerRequest {
+  [kFields]: IncomingHttpHeaders | undefined;
+  [kRawFields]: string[] | undefined;
+  [kClosed]: boolean;
+}
+
+type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'writeHead'> & Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'>;
+
+/** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
+const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
+const COLON = 58;
+
+const [OF_REQUESTS, OF_RESPONSES] = [membersOf(Http2ServerRequest.prototype), membersOf(Http2ServerResponse.prototype)];
+const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
+const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
+/** Node's own way of each. */
+const node = Http2ServerResponse.prototype as unknown as {
+  appendHeader(name: string, value: string | readonly string[]): void;
+  end(callback?: Callback): void;
+  getHeaderNames(): string[];
+  getHeaders(): Record<string, string>;
+  removeHeader(name: string): void;
+  setHeader(name: string, value: number | string | readonly string[]): void;
+  setTimeout(delay: number, callback?: () => void): void;
+  writeContinue(): void;
+  writeEarlyHints(hints: Record<string, string | string[]>): void;
+  writeHead(status: number): void;
+};
+
+/** The members of requests where they are others than waypost's and Node's. */
+const REQUEST = membersOf<Http2Request>({
+  [kHttp2]: true,
+  [kFields]: undefined,
+  [kRawFields]: undefined,
+  [kClosed]: false,
+
+  /** The fields of the head, and `host` by `:authority`. */
+  get headers(): IncomingHttpHeaders {
+    return (this[kFields] ??= fieldsOf(givenHeaders.call(this)));
+  },
+
+  set headers(fields: IncomingHttpHeaders) {
+    this[kFields] = fields;
+  },
+
+  get rawHeaders(): string[] {
+    return (this[kRawFields] ??= rawFieldsOf(givenRawHeaders.call(this)));
+  },
+
+  set rawHeaders(fields: string[]) {
+    this[kRawFields] = fields;
+  },
+
+  get headersDistinct() {
+    return distinct(this.rawHeaders);
+  },
+
+  get trailersDistinct() {
+    return distinct(this.rawTrailers);
+  },
+
+  /** True once all of the request is in. */
+  get complete() {
+    return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
+  },
+
+  /** As that of waypost's requests. Node ends a stream that was reset like one that is in: a part of a body must not pass for it. */
+  push: Object.defineProperty(function push(this: Http2Request, chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (chunk !== null || !this.stream.aborted) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
+    if (!this.destroyed) this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    return false;
+  }, kHasIntake, { value: true }),
+
+  /** Ends the stream of a request that is not in, as on HTTP/1.1 its connection. Only listeners hear of the error. */
+  _destroy(error: Error | null, callback: Callback): void {
+    (this as unknown as IntakeRequest)[kIntake]?.abort();
+    if (!this.complete && !this.stream.closed) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
+    process.nextTick(() => callback(this.listenerCount('error') === 0 ? null : error));
+  },
+
+  /** Says `close` once: Node says it of the stream, and a destroyed request of itself. */
+  emit(name: string | symbol, ...given: unknown[]): boolean {
+    if (name === 'close') {
+      if (this[kClosed]) return false;
+      this[kClosed] = true;
+    }
+    return EventEmitter.prototype.emit.call(this, name, ...given);
+  },
+});
+
+const RESPONSE = membersOf<Http2Response>({
+  get destroyed() {
+    return this.stream.destroyed || this.stream.closed;
+  },
+
+  get closed() {
+    return this.stream.destroyed;
+  },
+
+  get writableNeedDrain() {
+    return this.stream.writableNeedDrain;
+  },
+
+  /** Empty: HTTP/2 has no reason phrases. */
+  get statusMessage() {
+    return '';
+  },
+
+  set statusMessage(_text: string) {
+    // Dropped.
+  },
+
+  getHeaders() {
+    const { ':status': _, ...fields } = node.getHeaders.call(this);
+    return fields;
+  },
+
+  getHeaderNames() {
+    return node.getHeaderNames.call(this).filter((name) => name.charCodeAt(0) !== COLON);
+  },
+
+  setHeader(name: string, value: number | string | readonly string[]): unknown {
+    checkHead(this);
+    validateHeaderName(name);
+    validateHeaderValue(name, value as string);
+    if (!OF_CONNECTIONS.has(name.toLowerCase())) node.setHeader.call(this, name, value);
+    return this;
+  },
+
+  appendHeader(name: string, value: string | readonly string[]): unknown {
+    checkHead(this);
+    validateHeaderName(name);
+    validateHeaderValue(name, value as string);
+    if (!OF_CONNECTIONS.has(name.toLowerCase())) node.appendHeader.call(this, name, value);
+    return this;
+  },
+
+  setHeaders(fields: Headers | ReadonlyMap<string, string>): unknown {
+    for (const [name, value] of fields) this.setHeader(name, value);
+    return this;
+  },
+
+  removeHeader(name: string): void {
+    checkHead(this);
+    node.removeHeader.call(this, name);
+  },
+
+  /** As Node's on HTTP/1.1, without the reason. */
+  writeHead(status: number, second?: unknown, third?: unknown): unknown {
+    if (this.stream.destroyed || this.stream.closed) return this;
+    checkHead(this);
+    setFields(this, typeof second === 'string' ? third : second ?? third);
+    this.statusCode = status;
+    node.writeHead.call(this, this.statusCode);
+    return this;
+  },
+
+  writeContinue(callback?: Callback): void {
+    const { req } = this as { req?: AnsweredRequest };
+    if (req !== undefined) req[kExpectsContinue] = false;
+    node.writeContinue.call(this);
+    callback?.();
+  },
+
+  writeProcessing(callback?: Callback): void {
+    if (!this.headersSent && !this.destroyed) this.stream.additionalHeaders({ ':status': 102 });
+    callback?.();
+  },
+
+  writeEarlyHints(hints: Record<string, string | string[]>, callback?: Callback): void {
+    node.writeEarlyHints.call(this, hints);
+    callback?.();
+  },
+
+  write(chunk: unknown, second?: unknown, third?: unknown): boolean {
+    const encoding = typeof second === 'string' ? second as BufferEncoding : 'utf8';
+    const callback = (typeof second === 'function' ? second : third) as Callback | undefined;
+    answersFirst(this as never);
+    if (this.writableEnded) return refuseLate(this, callback);
+    if (!this.headersSent) this.writeHead(this.statusCode);
+    if (this.destroyed || isBodiless(this)) {
+      if (callback !== undefined) process.nextTick(callback, this.destroyed ? gone() : null);
+      return !this.destroyed;
+    }
+    return this.stream.write(chunk, encoding, callback);
+  },
+
+  end(first?: unknown, second?: unknown, third?: unknown): unknown {
+    const callback = (typeof first === 'function' ? first : typeof second === 'function' ? second : third) as Callback | undefined;
+    const hasChunk = typeof first !== 'function' && Boolean(first);
+    answersFirst(this as never);
+    if (this.writableEnded) {
+      if (hasChunk) refuseLate(this, callback);
+      else if (callback !== undefined) process.nextTick(callback);
+      return this;
+    }
+    if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
+    else if (!this.headersSent && !this.hasHeader('Content-Length') && !isBodiless(this)) this.setHeader('Content-Length', '0');
+    node.end.call(this, callback);
+    const { stream } = this;
+    if (stream.endAfterHeaders || stream.readableEnded) return this;
+    if (stream.writableFinished) closeUnread.call(stream);
+    else stream.once('finish', closeUnread);
+    return this;
+  },
+
+  /** Ends the stream. The client sees that the response is not whole: by itself Node would say that there was no error. */
+  destroy(): unknown {
+    if (!this.destroyed) this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    return this;
+  },
+
+  setTimeout(delay: number, callback?: () => void): unknown {
+    node.setTimeout.call(this, delay, callback);
+    return this;
+  },
+
+  /** Leaves out `finish` for a stream that was reset, of which Node says it, too. */
+  emit(name: string | symbol, ...given: unknown[]): boolean {
+    return name === 'finish' && !isWhole(this.stream) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
+  },
+});
+RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPONSE['write']?.value as unknown }, configurable: true };
+
+/** The classes of an application's requests and responses of HTTP/2: Node's two, with all that the application's others have. */
+export class Http2Classes {
+  readonly Request: typeof Http2ServerRequest;
+  readonly Response: typeof Http2ServerResponse;
+  /** The responses that their servers have made, and that are not over. */
+  readonly open = new Set<Http2ServerResponse>();
+
+  /** @param request Prototype of the application's requests. @param response Of its responses. */
+  constructor(request: object, response: object) {
+    const { open } = this;
+    this.Request = class extends Http2ServerRequest {};
+    this.Response = class extends Http2ServerResponse {
+      constructor(stream: ServerHttp2Stream) {
+        super(stream);
+        open.add(this);
+        this.once('close', forget);
+      }
+    } as typeof Http2ServerResponse;
+    function forget(this: Http2ServerResponse): void {
+      open.delete(this);
+    }
+    layer(this.Request.prototype, REQUEST, OF_REQUESTS);
+    layer(this.Response.prototype, RESPONSE, OF_RESPONSES);
+    this.inherit(request, response);
+  }
+
+  /** From now on its requests and responses inherit from these prototypes. */
+  inherit(request: object, response: object): void {
+    Object.setPrototypeOf(this.Request.prototype, request);
+    Object.setPrototypeOf(this.Response.prototype, response);
+  }
+}
+
+function membersOf<T>(prototype: object & ThisType<T>): Members {
+  return Object.getOwnPropertyDescriptors(prototype) as Members;
+}
+
+/** Gives a prototype the members, the first of a name. */
+function layer(prototype: object, ...all: readonly Members[]): void {
+  for (const members of all) {
+    for (const key of Reflect.ownKeys(members)) {
+      if (!Object.hasOwn(prototype, key)) Object.defineProperty(prototype, key, members[key] as PropertyDescriptor);
+    }
+  }
+}
+
+
+/** True once the client was sent all of a response. */
+function isWhole(stream: ServerHttp2Stream): boolean {
+  return stream.writableFinished && !stream.aborted && (stream.rstCode as number | undefined ?? 0) === constants.NGHTTP2_NO_ERROR;
+}
+
+/** True for a response without a body: Node ends its stream with the head (RFC 9110 section 6.4.1). */
+function isBodiless(res: Http2Response): boolean {
+  const { statusCode } = res;
+  return isHead(res as never) || statusCode === 204 || statusCode === 205 || statusCode === 304;
+}
+
+/** Sends the last of a body, with its length where that is all of it, as Node does on HTTP/1.1. */
+function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEncoding): void {
+  const { stream } = res;
+  if (!res.headersSent) {
+    if (!res.hasHeader('Content-Length')) res.setHeader('Content-Length', typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength);
+    res.writeHead(res.statusCode);
+  }
+  if (!res.destroyed && !isBodiless(res)) stream.end(chunk, encoding);
+}
+
+/** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
+function closeUnread(this: ServerHttp2Stream): void {
+  if (this.readableFlowing === true || this.closed) return;
+  this.close(constants.NGHTTP2_NO_ERROR);
+  // With bytes left in it Node would wait for a reader.
+  this.destroy();
+}
+
+function refuseLate(res: Http2Response, callback: Callback | undefined): boolean {
+  hearLateWrite(res as never);
+  const error = Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
+  process.nextTick(() => {
+    callback?.(error);
+    if (!res.destroyed) res.emit('error', error);
+  });
+  return false;
+}
+
+function gone(): Error {
+  return Object.assign(new Error('The stream has been closed'), { code: 'ERR_STREAM_DESTROYED' });
+}
+
+/** @throws Error as on HTTP/1.1, once the head is out. */
+function checkHead(res: Http2Response): void {
+  if (res.headersSent) throw Object.assign(new Error('Cannot set headers after they are sent to the client'), { code: 'ERR_HTTP_HEADERS_SENT' });
+}
+
+/** Sets the fields that `writeHead` is given: an object, a list of names and values, or one of pairs. */
+function setFields(res: Http2Response, given: unknown): void {
+  if (!Array.isArray(given)) {
+    for (const [name, value] of Object.entries((given ?? {}) as Record<string, string>)) res.setHeader(name, value);
+    return;
+  }
+  const pairs = Array.isArray(given[0]) ? given as [string, string][] : Array.from({ length: given.length / 2 }, (_, i) => [given[2 * i], given[2 * i + 1]] as [string, string]);
+  for (const [name] of pairs) res.removeHeader(name);
+  for (const [name, value] of pairs) res.appendHeader(name, value);
+}
+
+function fieldsOf(given: IncomingHttpHeaders): IncomingHttpHeaders {
+  const { [':authority']: authority } = given;
+  const fields: IncomingHttpHeaders = authority === undefined ? {} : { host: authority };
+  for (const name in given) if (name.charCodeAt(0) !== COLON) fields[name] = given[name];
+  return fields;
+}
+
+/** A `host` that names another than `:authority` stands beside it, and is refused as a second Host (RFC 9113 section 8.3.1). */
+function rawFieldsOf(given: readonly string[]): string[] {
+  const fields: string[] = [];
+  for (let i = 0; i < given.length; i += 2) {
+    const [name, value] = [given[i] as string, given[i + 1] as string];
+    if (name === ':authority') fields.unshift('host', value);
+    else if (name.charCodeAt(0) !== COLON && !(name === 'host' && fields[0] === 'host' && fields[1] === value)) fields.push(name, value);
+  }
+  return fields;
+}
+
+function distinct(fields: readonly string[]): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (let i = 0; i < fields.length; i += 2) (found[(fields[i] as string).toLowerCase()] ??= []).push(fields[i + 1] as string);
+  return found;
+}
