@@ -139,18 +139,12 @@ const RESPONSE = membersOf<Http2Response>({
   },
 
   setHeader(name: string, value: number | string | readonly string[]): unknown {
-    checkHead(this);
-    validateHeaderName(name);
-    validateHeaderValue(name, value as string);
-    if (!OF_CONNECTIONS.has(name.toLowerCase())) node.setHeader.call(this, name, value);
+    if (isSendable(this, name, value)) node.setHeader.call(this, name, value);
     return this;
   },
 
   appendHeader(name: string, value: string | readonly string[]): unknown {
-    checkHead(this);
-    validateHeaderName(name);
-    validateHeaderValue(name, value as string);
-    if (!OF_CONNECTIONS.has(name.toLowerCase())) node.appendHeader.call(this, name, value);
+    appendField(this, name, value);
     return this;
   },
 
@@ -214,7 +208,6 @@ const RESPONSE = membersOf<Http2Response>({
       return this;
     }
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
-    else if (!this.headersSent && !this.hasHeader('Content-Length') && !isBodiless(this)) this.setHeader('Content-Length', '0');
     node.end.call(this, callback);
     const { stream } = this;
     if (stream.endAfterHeaders || stream.readableEnded) return this;
@@ -299,14 +292,9 @@ function isBodiless(res: Http2Response): boolean {
   return isHead(res as never) || statusCode === 204 || statusCode === 205 || statusCode === 304;
 }
 
-/** Sends the last of a body, with its length where that is all of it, as Node does on HTTP/1.1. */
 function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEncoding): void {
-  const { stream } = res;
-  if (!res.headersSent) {
-    if (!res.hasHeader('Content-Length')) res.setHeader('Content-Length', typeof chunk === 'string' ? Buffer.byteLength(chunk, encoding) : chunk.byteLength);
-    res.writeHead(res.statusCode);
-  }
-  if (!res.destroyed && !isBodiless(res)) stream.end(chunk, encoding);
+  if (!res.headersSent) res.writeHead(res.statusCode);
+  if (!res.destroyed && !isBodiless(res)) res.stream.end(chunk, encoding);
 }
 
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
@@ -331,6 +319,18 @@ function gone(): Error {
   return Object.assign(new Error('The stream has been closed'), { code: 'ERR_STREAM_DESTROYED' });
 }
 
+/** False for a field that is dropped. @throws Error as on HTTP/1.1, for a head that is out, and a name or value that cannot be sent. */
+function isSendable(res: Http2Response, name: string, value: unknown): boolean {
+  checkHead(res);
+  validateHeaderName(name);
+  validateHeaderValue(name, value as string);
+  return !OF_CONNECTIONS.has(name.toLowerCase());
+}
+
+function appendField(res: Http2Response, name: string, value: string | readonly string[]): void {
+  if (isSendable(res, name, value)) node.appendHeader.call(res, name, value);
+}
+
 /** @throws Error as on HTTP/1.1, once the head is out. */
 function checkHead(res: Http2Response): void {
   if (res.headersSent) throw Object.assign(new Error('Cannot set headers after they are sent to the client'), { code: 'ERR_HTTP_HEADERS_SENT' });
@@ -343,8 +343,8 @@ function setFields(res: Http2Response, given: unknown): void {
     return;
   }
   const pairs = Array.isArray(given[0]) ? given as [string, string][] : Array.from({ length: given.length / 2 }, (_, i) => [given[2 * i], given[2 * i + 1]] as [string, string]);
-  for (const [name] of pairs) res.removeHeader(name);
-  for (const [name, value] of pairs) res.appendHeader(name, value);
+  for (const [name] of pairs) node.removeHeader.call(res, name);
+  for (const [name, value] of pairs) appendField(res, name, value);
 }
 
 function fieldsOf(given: IncomingHttpHeaders): IncomingHttpHeaders {

@@ -8,7 +8,7 @@ let oracle: ExpressOracle;
 
 async function start(etag: 'weak' | false): Promise<void> {
   oracle = await ExpressOracle.start((app, side) => {
-    const stream = { write: (line: string) => side.note(line.trim()) };
+    const stream = { write: (line: string) => side.note(line.trim().replace(' 2.0 ', ' 1.1 ')) };
     app.use(morgan(FORMAT, { stream, skip: (req) => req.headers['x-quiet'] !== undefined }));
     app.use('/early', morgan('early :method :url', { stream, immediate: true }));
     app.use('/late', (req, _res, next) => {

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -234,7 +234,8 @@ describe('middleware that replaces nothing', () => {
             names: [...names].sort(),
             found: names.map((name) => [name.toUpperCase(), res.getHeader(name.toUpperCase()), res.hasHeader(name)]).sort(),
             length: res.get('Content-Length'),
-            sent: [res.headersSent, res.statusCode, res.statusMessage, res.writableEnded],
+            // HTTP/2 has no reason phrases.
+            sent: [res.headersSent, res.statusCode, side.isHttp2 ? STATUS_CODES[res.statusCode] : res.statusMessage, res.writableEnded],
           });
         });
         next();

@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttp2Server } from 'node:http2';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { createServer, type CreateServerOptions, express as wayExpress } from 'waypost';
 import { strongFileTag } from './file-tag';
+import { askHttp2, withoutConnection } from './http2-client';
 import { portOf } from './running';
 import { type Answer, ask, type Question } from './wire';
 
@@ -31,10 +33,13 @@ export class Side {
   readonly #ready: ((server: Server) => void)[] = [];
   readonly #ends: (() => unknown)[] = [];
   port = 0;
+  /** True if it was asked since its notes were compared. */
+  isAsked = false;
   #server: Server | null = null;
   #heard: () => void = () => undefined;
 
-  constructor(readonly name: string) {}
+  /** @param isHttp2 True for one that is asked by HTTP/2. */
+  constructor(readonly name: string, readonly isHttp2 = false) {}
 
   /** Keeps what a program saw, to be compared. */
   note(value: unknown): void {
@@ -68,7 +73,7 @@ export class Side {
   async close(): Promise<void> {
     for (const end of this.#ends) await end();
     const server = this.#server;
-    server?.closeAllConnections();
+    server?.closeAllConnections?.();
     if (server?.listening === true) await new Promise((resolve) => server.close(resolve));
   }
 }
@@ -104,7 +109,18 @@ export class ExpressOracle {
       outer.listens(await listen(createHttpServer(theirs))),
       sides[0].listens((await own.start(0, '127.0.0.1')) as Server),
       sides[1].listens(await listen(createHttpServer(adopted))),
+      ...(process.env['SPEC_HTTP2'] === undefined ? [] : await ExpressOracle.#overHttp2(program, settings)),
     ], masks);
+  }
+
+  /** The same for a server of waypost's own, and for one of Node's HTTP/2 that calls an application. */
+  static async #overHttp2(program: Program, settings: CreateServerOptions): Promise<readonly Side[]> {
+    const [own, adopted] = [createServer({ ...settings, server: { ...settings.server, http2: 'cleartext' } }), wayExpress(settings)];
+    const sides = [new Side('waypost over HTTP/2', true), new Side('express() of waypost over HTTP/2', true)] as const;
+    program(own as unknown as Express, sides[0]);
+    program(adopted as unknown as Express, sides[1]);
+    sides[0].onClose(() => own.close({ timeout: 0 }));
+    return [sides[0].listens((await own.start(0, '127.0.0.1')) as Server), sides[1].listens(await listen(createHttp2Server(adopted as never) as unknown as Server))];
   }
 
   /** Of programs that run already, by their names and ports; the first is what the others are held to. */
@@ -112,18 +128,43 @@ export class ExpressOracle {
     return new ExpressOracle(Object.entries(ports).map(([name, port]) => Object.assign(new Side(name), { port })), masks);
   }
 
-  /** Does the same with every server, one after the other, and answers what came of all. */
-  async each<T>(act: (port: number, side: Side) => Promise<T>): Promise<T> {
+  /** Does the same with every server of HTTP/1.1, one after the other, and answers what came of all. */
+  each<T>(act: (port: number, side: Side) => Promise<T>): Promise<T> {
+    for (const side of this.#sides) side.isAsked = false;
+    return this.#each(this.#sides.filter(({ isHttp2 }) => !isHttp2), act);
+  }
+
+  async #each<T>(sides: readonly Side[], act: (port: number, side: Side) => Promise<T>): Promise<T> {
     const results = new Map<string, T>();
-    for (const side of this.#sides) results.set(side.name, await act(side.port, side));
+    for (const side of sides) results.set(side.name, await act(side.port, side));
     const expected = [...results.values()][0] as T;
     for (const [name, result] of results) expect({ [name]: result }).toEqual({ [name]: expected });
     return expected;
   }
 
   /** Sends one request to every server; answers what all of them answered. */
-  ask(path: string, question: Question = {}): Promise<Portrait> {
-    return this.each(async (port) => this.portrait(await ask(port, path, question)));
+  async ask(path: string, question: Question = {}): Promise<Portrait> {
+    return this.compare((side) => this.answer(side, path, question));
+  }
+
+  /** Asks every server; over HTTP/2 an answer has no fields of the connection. */
+  async compare(act: (side: Side) => Promise<Portrait>): Promise<Portrait> {
+    const [first, ...others] = this.#sides as [Side, ...Side[]];
+    const expected = await act(first);
+    for (const side of others) {
+      const actual = await act(side);
+      expect({ [side.name]: actual }).toEqual({ [side.name]: side.isHttp2 ? asHttp2(expected, actual) : expected });
+    }
+    return expected;
+  }
+
+  answerOf(side: Side, path: string, question: Question): Promise<Answer> {
+    side.isAsked = true;
+    return (side.isHttp2 ? askHttp2 : ask)(side.port, path, question);
+  }
+
+  async answer(side: Side, path: string, question: Question): Promise<Portrait> {
+    return this.portrait(await this.answerOf(side, path, question));
   }
 
   /** Sends a body of that type by POST. */
@@ -131,9 +172,16 @@ export class ExpressOracle {
     return this.ask(path, { method: 'POST', body, headers: { 'content-type': type, 'content-length': String(Buffer.byteLength(body)), ...headers } });
   }
 
+  /** How many servers run the program. */
+  get size(): number {
+    return this.#sides.length;
+  }
+
   /** What the programs noted, once each has that many notes. */
   notes(count: number): Promise<unknown[]> {
-    return this.each((_port, side) => side.noted(count));
+    const sides = this.#sides.filter(({ isHttp2, isAsked }) => !isHttp2 || isAsked);
+    for (const side of sides) side.isAsked = false;
+    return this.#each(sides, (_port, side) => side.noted(count));
   }
 
   /** A client that keeps the cookies it is given, a jar for each server. */
@@ -163,11 +211,11 @@ export class Visitor {
   }
 
   ask(path: string, question: Question = {}): Promise<Portrait> {
-    return this.#oracle.each(async (port, { name }) => {
-      const jar = this.jar(name);
+    return this.#oracle.compare(async (side) => {
+      const jar = this.jar(side.name);
       const cookie = [...jar].map(([key, value]) => `${key}=${value}`).join('; ');
       const headers = { ...(question.headers as Record<string, string>), ...(cookie === '' ? {} : { cookie }) };
-      const answer = await ask(port, path, { ...question, headers });
+      const answer = await this.#oracle.answerOf(side, path, { ...question, headers });
       for (const line of answer.headers['set-cookie'] ?? []) keep(jar, line);
       return this.#oracle.portrait(answer);
     });
@@ -183,6 +231,12 @@ export class Visitor {
     if (jar === undefined) this.#jars.set(side, (jar = new Map<string, string>()));
     return jar;
   }
+}
+
+/** An answer as it comes over HTTP/2: without fields of the connection, and where nobody has set it without Content-Length, which frames tell. */
+function asHttp2({ headers, ...rest }: Portrait, actual: Portrait): Portrait {
+  const { 'content-length': length, ...same } = withoutConnection(headers);
+  return { ...rest, headers: 'content-length' in actual.headers ? { ...same, 'content-length': length } : same };
 }
 
 function keep(jar: Map<string, string>, line: string): void {
