@@ -18,8 +18,8 @@ const config: Config = {
   testEnvironment: '<rootDir>/spec/support/environment.ts',
   roots: ['<rootDir>/spec'],
   testMatch: ['**/*.spec.ts'],
-  // These need a redis-server (npm run test:redis), Varnish and Squid (npm run test:caches), clients of other languages (npm run test:clients), proxies (npm run test:proxies), a browser (npm run test:browser), and time.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/caches/', '<rootDir>/spec/clients/', '<rootDir>/spec/proxies/', '<rootDir>/spec/browser/', ...SLOW],
+  // These need a redis-server (npm run test:redis), Varnish and Squid (npm run test:caches), clients of other languages (npm run test:clients), proxies (npm run test:proxies), nghttp2 (npm run test:http2), a browser (npm run test:browser), and time.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/spec/redis/', '<rootDir>/spec/caches/', '<rootDir>/spec/clients/', '<rootDir>/spec/proxies/', '<rootDir>/spec/browser/', '<rootDir>/spec/http2/', ...SLOW],
   // What they install is none of jest's.
   modulePathIgnorePatterns: ['<rootDir>/spec/programs/', '<rootDir>/spec/proxies/node_modules/', '<rootDir>/spec/package/', '<rootDir>/spec/runtimes/', '<rootDir>/spec/tracers/'],
   transform: { '^.+\\.ts$': '<rootDir>/spec/support/transform.cjs' },

@@ -53,9 +53,13 @@ const REQUEST = membersOf<Http2Request>({
   [kRawFields]: undefined,
   [kClosed]: false,
 
-  /** The fields of the head, and `host` by `:authority`. */
+  /** The fields of the head, `host` by `:authority`, and of a body without a length what tells on HTTP/1.1 that there is one: packages look for it. */
   get headers(): IncomingHttpHeaders {
-    return (this[kFields] ??= fieldsOf(givenHeaders.call(this)));
+    const { [kFields]: known } = this;
+    if (known !== undefined) return known;
+    const fields = (this[kFields] = fieldsOf(givenHeaders.call(this)));
+    if (!this.stream.endAfterHeaders && !('content-length' in fields)) fields['transfer-encoding'] = 'chunked';
+    return fields;
   },
 
   set headers(fields: IncomingHttpHeaders) {

@@ -6,6 +6,9 @@ import { Answer, type Question } from './wire';
 /** Fields of the connection, which HTTP/2 has none of (RFC 9113 section 8.2.2). */
 const OF_CONNECTIONS = ['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'];
 
+/** Methods of which a request has a body, if an empty one, as the client of HTTP/1.1 sends it. */
+const WITH_BODIES = ['PATCH', 'POST', 'PUT'];
+
 /** Opens a session of HTTP/2 without TLS. */
 export async function openSession(port: number): Promise<ClientHttp2Session> {
   const session = connect(`http://127.0.0.1:${port}`);
@@ -18,8 +21,8 @@ export async function openSession(port: number): Promise<ClientHttp2Session> {
 export async function askOn(session: ClientHttp2Session, path: string, { method = 'GET', headers = {}, body }: Question = {}): Promise<Answer> {
   const fields = Object.entries(headers as OutgoingHttpHeaders).filter(([name]) => !OF_CONNECTIONS.includes(name.toLowerCase()) && name.toLowerCase() !== 'host');
   const { host } = headers as { host?: string };
-  const stream = session.request({ ':method': method, ':path': path, ...(host === undefined ? {} : { ':authority': host }), ...Object.fromEntries(fields) });
-  stream.end(body);
+  const stream = session.request({ ':method': method, ':path': path, ...(host === undefined ? {} : { ':authority': host }), ...Object.fromEntries(fields) }, { endStream: body === undefined && !WITH_BODIES.includes(method) });
+  if (!stream.writableEnded) stream.end(body);
   const [{ ':status': status, ...received }] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }];
   const bytes = await buffer(stream);
   if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error(`the stream was reset by ${stream.rstCode}`);
