@@ -1,3 +1,4 @@
+import { holdHttp2 } from '../http/adoption';
 import { parseQuery } from '../http/query';
 import { setOwnQuery, type Request } from '../http/request';
 import type { QueryParser } from '../http/request-state';
@@ -32,6 +33,7 @@ export function mounting(app: MountableApplication): Handler {
     // An application of waypost restores them by itself.
     if (kMounted in app) return void app.handle(req, res, next);
     const [requestPrototype, responsePrototype] = [prototypeOf(req), prototypeOf(res)];
+    holdHttp2(req, res);
     const restoreQuery = isOfExpress4(app) ? giveQuery(app, req) : undefined;
     app.handle(req, res, (error: unknown) => {
       restoreQuery?.();
@@ -47,6 +49,7 @@ export function mounting(app: MountableApplication): Handler {
 /** Calls another framework's application as fallback. */
 export function handling(app: MountableApplication): FallbackListener {
   return (req, res) => {
+    holdHttp2(req, res);
     if (isOfExpress4(app)) giveQuery(app, req as Request);
     app.handle(req, res);
   };

@@ -3,7 +3,7 @@ import { type BodyStream, kCaptured } from './body/capture';
 import { READS } from './node/injected-message';
 import type { Http2Classes } from './http2-classes';
 import { forgetQuery, Request } from './request';
-import { kHttp2, kQuery, kSettings as kRequestSettings } from './request-state';
+import { isHttp2, kHttp2, kQuery, kSettings as kRequestSettings } from './request-state';
 import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
 import { late } from '../packages';
@@ -175,6 +175,11 @@ export function giveOwnTarget(req: Request): void {
 /** `req.body` where there is none, as behind a parser of Express. For each application that parses: one that has the request before may not. */
 export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
+}
+
+/** Has a request of HTTP/2 outlive the prototype that another framework's application puts on it. */
+export function holdHttp2(req: IncomingMessage, res: ServerResponse): void {
+  if (isHttp2(req)) http2().giveOwnMembers(req, res);
 }
 
 function give(req: Request, name: string, value: object): void {

@@ -271,6 +271,14 @@ export class Http2Classes {
   }
 }
 
+/** Gives a request and its response the members of HTTP/2 as their own: an application of Express puts prototypes of HTTP/1.1 on them. */
+export function giveOwnMembers(...messages: readonly object[]): void {
+  for (const message of messages) {
+    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(message) as object) as Members;
+    for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key] as PropertyDescriptor);
+  }
+}
+
 function membersOf<T>(prototype: object & ThisType<T>): Members {
   return Object.getOwnPropertyDescriptors(prototype) as Members;
 }

@@ -20,6 +20,8 @@ export async function openSession(port: number): Promise<ClientHttp2Session> {
 /** Sends one request on a session. */
 export async function askOn(session: ClientHttp2Session, path: string, { method = 'GET', headers = {}, body }: Question = {}): Promise<Answer> {
   const fields = Object.entries(headers as OutgoingHttpHeaders).filter(([name]) => !OF_CONNECTIONS.includes(name.toLowerCase()) && name.toLowerCase() !== 'host');
+  // The client of HTTP/1.1 writes a head with a body of text as UTF-8.
+  if (typeof body === 'string') for (const field of fields) field[1] = Buffer.from(String(field[1])).toString('latin1');
   const { host } = headers as { host?: string };
   const stream = session.request({ ':method': method, ':path': path, ...(host === undefined ? {} : { ':authority': host }), ...Object.fromEntries(fields) }, { endStream: body === undefined && !WITH_BODIES.includes(method) });
   if (!stream.writableEnded) stream.end(body);
