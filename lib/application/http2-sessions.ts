@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { constants, createServer, type Http2Server, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { cutOffConnection } from '../http/connection';
@@ -34,6 +34,7 @@ export class Http2Sessions {
   readonly #logger: SafeLog;
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
+  #isClosing = false;
   readonly #stalled = new WeakMap<ServerHttp2Stream, Progress>();
   /** When the streams of requests that are not in were first seen. */
   readonly #arriving = new WeakMap<ServerHttp2Stream, number>();
@@ -60,6 +61,7 @@ export class Http2Sessions {
 
   /** Ends the sessions, each when what it has begun is answered; the client is told (RFC 9113 section 6.8). */
   close(): void {
+    this.#isClosing = true;
     for (const session of this.#sessions) session.close();
   }
 
@@ -116,6 +118,8 @@ export class Http2Sessions {
     };
     session.on('ping', bound);
     session.on('remoteSettings', bound);
+    // Of a connection that was there before.
+    if (this.#isClosing) session.close();
   }
 
   /** Resets streams whose client takes nothing, or takes its time with the request. */
@@ -125,7 +129,7 @@ export class Http2Sessions {
     if (!Number.isFinite(shortest)) return;
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const { stream } of this.#classes.open as Set<Http2ServerResponse>) if (this.#isStalled(stream, now, writeTimeout) || this.#isLate(stream, now, requestTimeout)) stream.close(constants.NGHTTP2_CANCEL);
+      for (const stream of this.#classes.open) if (this.#isStalled(stream, now, writeTimeout) || this.#isLate(stream, now, requestTimeout)) stream.close(constants.NGHTTP2_CANCEL);
     }, Math.ceil(shortest / CHECKS_PER_TIMEOUT)).unref();
     outer.once('close', () => clearInterval(timer));
   }

@@ -177,9 +177,9 @@ export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
 }
 
-/** Has a request of HTTP/2 outlive the prototype that another framework's application puts on it. */
-export function holdHttp2(req: IncomingMessage, res: ServerResponse): void {
-  if (isHttp2(req)) http2().giveOwnMembers(req, res);
+/** Has a request of HTTP/2 outlive the prototype that another framework's application puts on it; returns what is to be called when that is gone. */
+export function holdHttp2(req: IncomingMessage, res: ServerResponse): (() => void) | undefined {
+  return isHttp2(req) ? http2().giveOwnMembers(req, res) : undefined;
 }
 
 function give(req: Request, name: string, value: object): void {

@@ -14,6 +14,9 @@ const kRawFields = Symbol('waypost.http2.rawFields');
 /** True once a request has told of its close. */
 const kClosed = Symbol('waypost.http2.closed');
 
+/** True once Node has ended a request. */
+const kEnded = Symbol('waypost.http2.ended');
+
 type Callback = (error?: Error | null) => void;
 type Members = Record<PropertyKey, PropertyDescriptor>;
 
@@ -21,6 +24,7 @@ interface Http2Request extends Http2ServerRequest {
   [kFields]: IncomingHttpHeaders | undefined;
   [kRawFields]: string[] | undefined;
   [kClosed]: boolean;
+  [kEnded]: boolean;
 }
 
 type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'writeHead'> & Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'>;
@@ -29,7 +33,10 @@ type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredReque
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
 const COLON = 58;
 
-const [OF_REQUESTS, OF_RESPONSES] = [membersOf(Http2ServerRequest.prototype), membersOf(Http2ServerResponse.prototype)];
+const OF_REQUESTS = membersOf(Http2ServerRequest.prototype);
+/** Those of responses: `res.stream` is waypost's, and Node's stream is `req.stream`. */
+const { stream: givenStream, ...OF_RESPONSES } = membersOf(Http2ServerResponse.prototype);
+const streamOf = Function.prototype.call.bind(givenStream?.get as () => unknown) as (res: Http2Response) => ServerHttp2Stream;
 const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
 const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
 /** Node's own way of each. */
@@ -52,6 +59,7 @@ const REQUEST = membersOf<Http2Request>({
   [kFields]: undefined,
   [kRawFields]: undefined,
   [kClosed]: false,
+  [kEnded]: false,
 
   /** The fields of the head, `host` by `:authority`, and of a body without a length what tells on HTTP/1.1 that there is one: packages look for it. */
   get headers(): IncomingHttpHeaders {
@@ -89,8 +97,10 @@ const REQUEST = membersOf<Http2Request>({
 
   /** As that of waypost's requests. Node ends a stream that was reset like one that is in: a part of a body must not pass for it. */
   push: Object.defineProperty(function push(this: Http2Request, chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (chunk === null && this[kEnded]) return false;
+    if (chunk === null) this[kEnded] = true;
     if (chunk !== null || !this.stream.aborted) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
-    if (!this.destroyed) this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     return false;
   }, kHasIntake, { value: true }),
 
@@ -113,15 +123,15 @@ const REQUEST = membersOf<Http2Request>({
 
 const RESPONSE = membersOf<Http2Response>({
   get destroyed() {
-    return this.stream.destroyed || this.stream.closed;
+    return streamOf(this).destroyed || streamOf(this).closed;
   },
 
   get closed() {
-    return this.stream.destroyed;
+    return streamOf(this).destroyed;
   },
 
   get writableNeedDrain() {
-    return this.stream.writableNeedDrain;
+    return streamOf(this).writableNeedDrain;
   },
 
   /** Empty: HTTP/2 has no reason phrases. */
@@ -164,7 +174,7 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** As Node's on HTTP/1.1, without the reason. */
   writeHead(status: number, second?: unknown, third?: unknown): unknown {
-    if (this.stream.destroyed || this.stream.closed) return this;
+    if (streamOf(this).destroyed || streamOf(this).closed) return this;
     checkHead(this);
     setFields(this, typeof second === 'string' ? third : second ?? third);
     this.statusCode = status;
@@ -180,7 +190,7 @@ const RESPONSE = membersOf<Http2Response>({
   },
 
   writeProcessing(callback?: Callback): void {
-    if (!this.headersSent && !this.destroyed) this.stream.additionalHeaders({ ':status': 102 });
+    if (!this.headersSent && !this.destroyed) streamOf(this).additionalHeaders({ ':status': 102 });
     callback?.();
   },
 
@@ -199,7 +209,7 @@ const RESPONSE = membersOf<Http2Response>({
       if (callback !== undefined) process.nextTick(callback, this.destroyed ? gone() : null);
       return !this.destroyed;
     }
-    return this.stream.write(chunk, encoding, callback);
+    return streamOf(this).write(chunk, encoding, callback);
   },
 
   end(first?: unknown, second?: unknown, third?: unknown): unknown {
@@ -213,7 +223,7 @@ const RESPONSE = membersOf<Http2Response>({
     }
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
     node.end.call(this, callback);
-    const { stream } = this;
+    const stream = streamOf(this);
     if (stream.endAfterHeaders || stream.readableEnded) return this;
     if (stream.writableFinished) closeUnread.call(stream);
     else stream.once('finish', closeUnread);
@@ -222,7 +232,7 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** Ends the stream. The client sees that the response is not whole: by itself Node would say that there was no error. */
   destroy(): unknown {
-    if (!this.destroyed) this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.destroyed) streamOf(this).close(constants.NGHTTP2_INTERNAL_ERROR);
     return this;
   },
 
@@ -233,7 +243,7 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** Leaves out `finish` for a stream that was reset, of which Node says it, too. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
-    return name === 'finish' && !isWhole(this.stream) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
+    return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });
 RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPONSE['write']?.value as unknown }, configurable: true };
@@ -242,8 +252,8 @@ RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPO
 export class Http2Classes {
   readonly Request: typeof Http2ServerRequest;
   readonly Response: typeof Http2ServerResponse;
-  /** The responses that their servers have made, and that are not over. */
-  readonly open = new Set<Http2ServerResponse>();
+  /** The streams of the responses that their servers have made, while they are open. */
+  readonly open = new Set<ServerHttp2Stream>();
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
@@ -252,11 +262,11 @@ export class Http2Classes {
     this.Response = class extends Http2ServerResponse {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
-        open.add(this);
-        this.once('close', forget);
+        open.add(stream);
+        stream.once('close', forget);
       }
     } as typeof Http2ServerResponse;
-    function forget(this: Http2ServerResponse): void {
+    function forget(this: ServerHttp2Stream): void {
       open.delete(this);
     }
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);
@@ -271,12 +281,17 @@ export class Http2Classes {
   }
 }
 
-/** Gives a request and its response the members of HTTP/2 as their own: an application of Express puts prototypes of HTTP/1.1 on them. */
-export function giveOwnMembers(...messages: readonly object[]): void {
-  for (const message of messages) {
+/**
+ * Gives a request and its response the members of HTTP/2 as their own: an application of Express puts prototypes of HTTP/1.1 on them.
+ * Returns what takes back Node's `stream` of the response, in whose place waypost has another.
+ */
+export function giveOwnMembers(req: object, res: object): () => void {
+  Object.defineProperty(res, 'stream', givenStream as PropertyDescriptor);
+  for (const message of [req, res]) {
     const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(message) as object) as Members;
     for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key] as PropertyDescriptor);
   }
+  return () => void Reflect.deleteProperty(res, 'stream');
 }
 
 function membersOf<T>(prototype: object & ThisType<T>): Members {
@@ -306,7 +321,7 @@ function isBodiless(res: Http2Response): boolean {
 
 function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEncoding): void {
   if (!res.headersSent) res.writeHead(res.statusCode);
-  if (!res.destroyed && !isBodiless(res)) res.stream.end(chunk, encoding);
+  if (!res.destroyed && !isBodiless(res)) streamOf(res).end(chunk, encoding);
 }
 
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
