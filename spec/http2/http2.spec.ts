@@ -97,7 +97,8 @@ describe('requests', () => {
     const stream = session.request({ ':path': '/', ':authority': 'a.example', host: 'b.example' });
     expect(await outcome(stream)).toMatchObject({ status: 400 });
     expect(await outcome(session.request({ ':path': '/', ':authority': 'a.example', host: 'a.example' }))).toMatchObject({ status: 200 });
-    expect(await outcome(session.request({ ':path': '/', ':authority': 'user@a.example' }))).toMatchObject({ status: 400 });
+    // From Node 22 on nghttp2 resets the stream before.
+    expect((await outcome(session.request({ ':path': '/', ':authority': 'user@a.example' }))).body).not.toBe('reached');
   });
 
   test.each<[string, string | Buffer, Record<string, string>, unknown]>([
