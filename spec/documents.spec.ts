@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DRILLS } from './drills/drills';
@@ -77,6 +78,16 @@ const HARD = /\bbut for\b|\b(?:its|their) (?:like|kin)\b|\bwhatever\b|\bwho(?:so
 test.each(['README.md', 'CONTRIBUTING.md', 'findings/README.md', ...PAGES.map((page) => `docs/${page}`)])('%s uses plain words', (file) => {
   const prose = read(file).replace(/^ *```[^]*?^ *```$/gm, '').replace(/`[^`\n]*`/g, '');
   expect(prose.match(HARD) ?? []).toEqual([]);
+});
+
+describe('the Flesch reading ease', () => {
+  const files = PAGES.map((page) => `docs/${page}`);
+  const scores = JSON.parse(execFileSync(process.execPath, [resolve(__dirname, 'documents-reading-ease.mjs'), ...files], { cwd: ROOT, encoding: 'utf8' })) as [string, number][];
+
+  // 50 to 60 is "fairly difficult", 60 to 70 "plain English".
+  test.each(scores)('of %s is at least 60', (_, score) => {
+    expect(score).toBeGreaterThanOrEqual(60);
+  });
 });
 
 describe.each(PAGES)('docs/%s', (page) => {
