@@ -75,7 +75,7 @@ describe('SECURITY.md', () => {
 /** Phrases that a hurried reader reads twice. */
 const HARD = /\bbut for\b|\b(?:its|their) (?:like|kin)\b|\bwhatever\b|\bwho(?:so)?ever\b|\bby then\b|\bin the place of\b|\bwhat stands\b|\b(?:do|does|did|is|are|read|reads|one|routed) otherwise\b|\botherwise than\b/gi;
 
-test.each(['README.md', 'CONTRIBUTING.md', 'findings/README.md', ...PAGES.map((page) => `docs/${page}`)])('%s uses plain words', (file) => {
+test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'findings/README.md', ...PAGES.map((page) => `docs/${page}`)])('%s uses plain words', (file) => {
   const prose = read(file).replace(/^ *```[^]*?^ *```$/gm, '').replace(/`[^`\n]*`/g, '');
   expect(prose.match(HARD) ?? []).toEqual([]);
 });
