@@ -36,7 +36,7 @@ const COLON = 58;
 const OF_REQUESTS = membersOf(Http2ServerRequest.prototype);
 /** Those of responses: `res.stream` is waypost's, and Node's stream is `req.stream`. */
 const { stream: givenStream, ...OF_RESPONSES } = membersOf(Http2ServerResponse.prototype);
-const streamOf = Function.prototype.call.bind(givenStream?.get as () => unknown) as (res: Http2Response) => ServerHttp2Stream;
+const nodesStream = (givenStream as { readonly get: (this: unknown) => ServerHttp2Stream }).get;
 const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
 const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
 /** Node's own way of each. */
@@ -61,7 +61,7 @@ const REQUEST = membersOf<Http2Request>({
   [kClosed]: false,
   [kEnded]: false,
 
-  /** The fields of the head, `host` by `:authority`, and of a body without a length what tells on HTTP/1.1 that there is one: packages look for it. */
+  /** The fields of the head, with `host`. A body without a length has a coding, as on HTTP/1.1: packages look for it. */
   get headers(): IncomingHttpHeaders {
     const { [kFields]: known } = this;
     if (known !== undefined) return known;
@@ -91,7 +91,7 @@ const REQUEST = membersOf<Http2Request>({
   },
 
   /** True once all of the request is in. */
-  get complete() {
+  get complete(): boolean {
     return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
   },
 
@@ -288,14 +288,14 @@ export class Http2Classes {
 export function giveOwnMembers(req: object, res: object): () => void {
   Object.defineProperty(res, 'stream', givenStream as PropertyDescriptor);
   for (const message of [req, res]) {
-    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(message) as object) as Members;
+    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors<object>(Object.getPrototypeOf(message) as object);
     for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key] as PropertyDescriptor);
   }
   return () => void Reflect.deleteProperty(res, 'stream');
 }
 
 function membersOf<T>(prototype: object & ThisType<T>): Members {
-  return Object.getOwnPropertyDescriptors(prototype) as Members;
+  return Object.getOwnPropertyDescriptors<object>(prototype);
 }
 
 /** Gives a prototype the members, the first of a name. */
@@ -307,6 +307,11 @@ function layer(prototype: object, ...all: readonly Members[]): void {
   }
 }
 
+
+/** The stream of a response. Its own property is `res.stream` of waypost's. */
+function streamOf(res: Http2Response): ServerHttp2Stream {
+  return nodesStream.call(res);
+}
 
 /** True once the client was sent all of a response. */
 function isWhole(stream: ServerHttp2Stream): boolean {
@@ -381,7 +386,7 @@ function fieldsOf(given: IncomingHttpHeaders): IncomingHttpHeaders {
   return fields;
 }
 
-/** A `host` that names another than `:authority` stands beside it, and is refused as a second Host (RFC 9113 section 8.3.1). */
+/** Lists the fields. A `host` that differs from `:authority` is a second Host, and refused (RFC 9113 section 8.3.1). */
 function rawFieldsOf(given: readonly string[]): string[] {
   const fields: string[] = [];
   for (let i = 0; i < given.length; i += 2) {
