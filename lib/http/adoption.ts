@@ -111,11 +111,7 @@ export class Adoption {
   }
 
   #put(req: Request, res: Response): void {
-    if (isOfHttp2(req)) {
-      Object.setPrototypeOf(req, this.http2.Request.prototype);
-      Object.setPrototypeOf(res, this.http2.Response.prototype);
-      return;
-    }
+    if (isOfHttp2(req)) return this.http2.adopt(req, res);
     const isCopy = isPlain(req);
     Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // The bytes of its body go to the request that it is a copy of.
