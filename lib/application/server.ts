@@ -144,7 +144,7 @@ export class Listener {
     const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
     const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
-      : nodeHttps().createServer({ ...(http2 && OFFERED), ...https, ...options }, listener);
+      : nodeHttps().createServer({ ...(http2 && https.ALPNCallback === undefined ? OFFERED : {}), ...https, ...options }, listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
