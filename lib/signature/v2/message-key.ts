@@ -1,5 +1,6 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto';
 import { describe } from '../../options/field';
+import { nearestOf } from '../../options/hint';
 import type { MessageAlgorithm, NamedKey, SignatureKey } from '../../options/options';
 import { isPublicText } from '../../options/security';
 import { crypto } from '../../packages';
@@ -18,6 +19,9 @@ const HASHES: Readonly<Record<MessageAlgorithm, string | null>> = {
 /** Shortest RSA modulus, in bits (NIST SP 800-131A). */
 const MODULUS_LENGTH = 2048;
 
+/** Members of a {@link NamedKey}. */
+const MEMBERS: readonly string[] = ['key', 'id', 'algorithm'];
+
 type Purpose = 'verify' | 'sign';
 
 /**
@@ -32,7 +36,7 @@ export class MessageKey {
 
   /** @throws TypeError for what is no such key; it shows nothing of the key. */
   constructor(given: SignatureKey, purpose: Purpose) {
-    const { key, id, algorithm } = isNamed(given) ? given : { key: given };
+    const { key, id, algorithm } = namedKey(given);
     const jwk = isJwk(key) ? key : undefined;
     if (jwk !== undefined) checkUse(jwk, purpose);
     this.#key = keyObject(key, purpose);
@@ -87,8 +91,12 @@ export function thumbprint(jwk: JsonWebKey): string {
   return crypto().createHash('sha256').update(JSON.stringify(Object.fromEntries(names.map((name) => [name, jwk[name]])))).digest('base64url');
 }
 
-function isNamed(given: SignatureKey): given is NamedKey {
-  return typeof given === 'object' && given !== null && 'key' in given && !('kty' in given);
+/** A key by its members. @throws TypeError for a member that is none: without its name or algorithm a key would verify more. */
+function namedKey(given: SignatureKey): NamedKey {
+  if (typeof given !== 'object' || given === null || isJwk(given) || given instanceof crypto().KeyObject) return { key: given };
+  const unknown = Object.keys(given).find((member) => !MEMBERS.includes(member));
+  if (unknown !== undefined) throw new TypeError(`a key must be { key, id, algorithm }, a KeyObject, text in PEM or a JWK with kty, and had the member ${describe(unknown)}; did you mean ${describe(nearestOf(unknown, MEMBERS).name)}?`);
+  return given;
 }
 
 function isJwk(key: unknown): key is JsonWebKey {
