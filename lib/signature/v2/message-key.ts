@@ -1,6 +1,5 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto';
 import { describe } from '../../options/field';
-import { nearestOf } from '../../options/hint';
 import type { MessageAlgorithm, NamedKey, SignatureKey } from '../../options/options';
 import { isPublicText } from '../../options/security';
 import { crypto } from '../../packages';
@@ -19,9 +18,6 @@ const HASHES: Readonly<Record<MessageAlgorithm, string | null>> = {
 /** Shortest RSA modulus, in bits (NIST SP 800-131A). */
 const MODULUS_LENGTH = 2048;
 
-/** Members of a {@link NamedKey}. */
-const MEMBERS: readonly string[] = ['key', 'id', 'algorithm'];
-
 type Purpose = 'verify' | 'sign';
 
 /**
@@ -36,7 +32,9 @@ export class MessageKey {
 
   /** @throws TypeError for what is no such key; it shows nothing of the key. */
   constructor(given: SignatureKey, purpose: Purpose) {
-    const { key, id, algorithm } = namedKey(given);
+    const { key, id, algorithm, ...rest } = isNamed(given) ? given : { key: given };
+    // A misspelt id would make it everybody's key.
+    for (const name of Object.keys(rest)) throw new TypeError(`a key may have the names "key", "id" and "algorithm" only, and had ${describe(name)}`);
     const jwk = isJwk(key) ? key : undefined;
     if (jwk !== undefined) checkUse(jwk, purpose);
     this.#key = keyObject(key, purpose);
@@ -91,12 +89,8 @@ export function thumbprint(jwk: JsonWebKey): string {
   return crypto().createHash('sha256').update(JSON.stringify(Object.fromEntries(names.map((name) => [name, jwk[name]])))).digest('base64url');
 }
 
-/** A key by its members. @throws TypeError for a member that is none: without its name or algorithm a key would verify more. */
-function namedKey(given: SignatureKey): NamedKey {
-  if (typeof given !== 'object' || given === null || isJwk(given) || given instanceof crypto().KeyObject) return { key: given };
-  const unknown = Object.keys(given).find((member) => !MEMBERS.includes(member));
-  if (unknown !== undefined) throw new TypeError(`a key must be { key, id, algorithm }, a KeyObject, text in PEM or a JWK with kty, and had the member ${describe(unknown)}; did you mean ${describe(nearestOf(unknown, MEMBERS).name)}?`);
-  return given;
+function isNamed(given: SignatureKey): given is NamedKey {
+  return typeof given === 'object' && given !== null && 'key' in given && !('kty' in given);
 }
 
 function isJwk(key: unknown): key is JsonWebKey {
