@@ -263,7 +263,7 @@ const FIELD_TABLE: ProxyHandler<Http2Response> = {
     return true;
   },
 };
-/** Where there is `res.set`, `cookies` calls the methods of `OutgoingMessage.prototype`, which look for the table. */
+/** The table, for packages that call methods of `OutgoingMessage.prototype`: `cookies` does where there is `res.set`. */
 if (kNodeFields !== undefined) RESPONSE[kNodeFields] = { get(this: Http2Response) { return new Proxy(this, FIELD_TABLE); }, configurable: true };
 RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPONSE['write']?.value as unknown }, configurable: true };
 
