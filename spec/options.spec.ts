@@ -41,7 +41,7 @@ describe('defaults', () => {
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
-        host: undefined, port: 3000, pipelining: 8, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
+        host: undefined, port: 3000, pipelining: 8, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http2: false, http: {}, properties: {},
       },
       security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [], signResponses: undefined },
       warnings: [],
@@ -445,6 +445,14 @@ describe('an unknown key', () => {
     [scoped({ include: ['/a'] }), 'security.routeConfig.requestSignature.include', 'security.routeConfig.requestSignature.includeRoutes'],
   ])('that is a guard named by a part of its name throws: %j', (given, key, meant) => {
     expect(messageOf(given)).toBe(`unknown option ${JSON.stringify(key)}; did you mean ${JSON.stringify(meant)}? A misspelt guard does not start`);
+  });
+
+  test.each([
+    [signed({ version: 2, key: PEM }), 'did you mean "security.requestSignature.keys" or "security.requestSignature.secret"?'],
+    [signed({ token: SECRET }), 'did you mean "security.requestSignature.secret"?'],
+    [{ security: { webhooks: [{ path: '/hooks', preset: 'stripe', key: SECRET }] } }, 'did you mean "security.webhooks[0].secret"?'],
+  ])('that another package has throws: %j', (given, expected) => {
+    expect(messageOf(given)).toContain(expected);
   });
 
   test.each([

@@ -17,10 +17,10 @@ const REQUESTS = ['request', 'checkContinue', 'checkExpectation'] as const;
 const WINDOW = 60_000;
 /** Checks of the open streams within one timeout. */
 const CHECKS_PER_TIMEOUT = 4;
-/** Time for the first bytes of a connection without TLS, in milliseconds, where no `headersTimeout` is given. */
+/** Milliseconds for the first bytes of a connection without TLS, where no `headersTimeout` is given. */
 const FIRST_BYTES = 60_000;
 
-/** What a stream had left to send when it was last looked at, and since when. */
+/** Bytes that a stream has left to send, and since when. */
 interface Progress {
   readonly left: number;
   readonly since: number;
@@ -118,7 +118,7 @@ export class Http2Sessions {
     };
     session.on('ping', bound);
     session.on('remoteSettings', bound);
-    // Of a connection that was there before.
+    // Its connection was there before.
     if (this.#isClosing) session.close();
   }
 

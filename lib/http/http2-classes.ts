@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
 import { answersFirst } from './first-answer';
-import { kFields as kNodeFields } from './node/header-fields';
+import { isAscii, kFields as kNodeFields, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn } from './response-state';
 
@@ -15,6 +15,14 @@ const kRawFields = Symbol('waypost.http2.rawFields');
 /** True once a request has told of its close. */
 const kClosed = Symbol('waypost.http2.closed');
 
+/** The head of a response: its fields by names in lower case. */
+const kHead = Symbol('waypost.http2.head');
+/** True once a trailer was set. */
+const kHasTrailers = Symbol('waypost.http2.hasTrailers');
+/** True once `end` was called: with its head goes all that there is. */
+const kIsLast = Symbol('waypost.http2.isLast');
+/** The open streams, of which a response's is one. */
+const kOpen = Symbol('waypost.http2.open');
 /** True once Node has ended a request. */
 const kEnded = Symbol('waypost.http2.ended');
 
@@ -28,7 +36,15 @@ interface Http2Request extends Http2ServerRequest {
   [kEnded]: boolean;
 }
 
-type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'writeHead'> & Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'>;
+type FieldValue = number | string | readonly string[];
+type Fields = Record<string, FieldValue | undefined>;
+
+interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'setTrailer' | 'writeHead'>, Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> {
+  [kHead]: Fields | undefined;
+  [kHasTrailers]: boolean;
+  [kIsLast]: boolean;
+  readonly [kOpen]: Set<ServerHttp2Stream> | undefined;
+}
 
 /** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
@@ -37,21 +53,17 @@ const COLON = 58;
 const OF_REQUESTS = membersOf(Http2ServerRequest.prototype);
 /** Those of responses: `res.stream` is waypost's, and Node's stream is `req.stream`. */
 const { stream: givenStream, ...OF_RESPONSES } = membersOf(Http2ServerResponse.prototype);
-const streamOf = Function.prototype.call.bind(givenStream?.get as () => unknown) as (res: Http2Response) => ServerHttp2Stream;
+const nodesStream = (givenStream as { readonly get: (this: unknown) => ServerHttp2Stream }).get;
 const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
 const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
 /** Node's own way of each. */
 const node = Http2ServerResponse.prototype as unknown as {
-  appendHeader(name: string, value: string | readonly string[]): void;
   end(callback?: Callback): void;
-  getHeaderNames(): string[];
-  getHeaders(): Record<string, string>;
-  removeHeader(name: string): void;
-  setHeader(name: string, value: number | string | readonly string[]): void;
+  getHeaders(): Fields;
   setTimeout(delay: number, callback?: () => void): void;
+  setTrailer(name: string, value: string): void;
   writeContinue(): void;
   writeEarlyHints(hints: Record<string, string | string[]>): void;
-  writeHead(status: number): void;
 };
 
 /** The members of requests where they are others than waypost's and Node's. */
@@ -62,7 +74,7 @@ const REQUEST = membersOf<Http2Request>({
   [kClosed]: false,
   [kEnded]: false,
 
-  /** The fields of the head, `host` by `:authority`, and of a body without a length what tells on HTTP/1.1 that there is one: packages look for it. */
+  /** The fields of the head, with `host`. A body without a length has a coding, as on HTTP/1.1: packages look for it. */
   get headers(): IncomingHttpHeaders {
     const { [kFields]: known } = this;
     if (known !== undefined) return known;
@@ -92,7 +104,7 @@ const REQUEST = membersOf<Http2Request>({
   },
 
   /** True once all of the request is in. */
-  get complete() {
+  get complete(): boolean {
     return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
   },
 
@@ -123,6 +135,11 @@ const REQUEST = membersOf<Http2Request>({
 });
 
 const RESPONSE = membersOf<Http2Response>({
+  [kHead]: undefined,
+  [kHasTrailers]: false,
+  [kIsLast]: false,
+  [kOpen]: undefined,
+
   get destroyed() {
     return streamOf(this).destroyed || streamOf(this).closed;
   },
@@ -144,17 +161,26 @@ const RESPONSE = membersOf<Http2Response>({
     // Dropped.
   },
 
+  getHeader(name: string) {
+    return this[kHead]?.[name.toLowerCase()];
+  },
+
   getHeaders() {
-    const { ':status': _, ...fields } = node.getHeaders.call(this);
+    const { ':status': _, ...fields } = this[kHead] ?? {};
     return fields;
   },
 
   getHeaderNames() {
-    return node.getHeaderNames.call(this).filter((name) => name.charCodeAt(0) !== COLON);
+    return Object.keys(this[kHead] ?? {}).filter((name) => name.charCodeAt(0) !== COLON);
   },
 
-  setHeader(name: string, value: number | string | readonly string[]): unknown {
-    if (isSendable(this, name, value)) node.setHeader.call(this, name, value);
+  hasHeader(name: string) {
+    return this[kHead] !== undefined && name.toLowerCase() in this[kHead];
+  },
+
+  setHeader(name: string, value: FieldValue): unknown {
+    const lower = sendableName(this, name, value);
+    if (lower !== undefined) fieldsIn(this)[lower] = value;
     return this;
   },
 
@@ -170,7 +196,14 @@ const RESPONSE = membersOf<Http2Response>({
 
   removeHeader(name: string): void {
     checkHead(this);
-    node.removeHeader.call(this, name);
+    const lower = name.toLowerCase();
+    if (lower === 'date') this.sendDate = false;
+    else if (this[kHead] !== undefined) Reflect.deleteProperty(this[kHead], lower);
+  },
+
+  setTrailer(name: string, value: string): void {
+    this[kHasTrailers] = true;
+    node.setTrailer.call(this, name, value);
   },
 
   /** As Node's on HTTP/1.1, without the reason. */
@@ -179,7 +212,9 @@ const RESPONSE = membersOf<Http2Response>({
     checkHead(this);
     setFields(this, typeof second === 'string' ? third : second ?? third);
     this.statusCode = status;
-    node.writeHead.call(this, this.statusCode);
+    const head = fieldsIn(this);
+    head[':status'] = this.statusCode;
+    streamOf(this).respond(head, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers: this[kHasTrailers] || !this[kIsLast] } as ServerStreamResponseOptions);
     return this;
   },
 
@@ -222,6 +257,7 @@ const RESPONSE = membersOf<Http2Response>({
       else if (callback !== undefined) process.nextTick(callback);
       return this;
     }
+    this[kIsLast] = true;
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
     node.end.call(this, callback);
     const stream = streamOf(this);
@@ -244,6 +280,7 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** Leaves out `finish` for a stream that was reset, of which Node says it, too. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
+    if (name === 'close') this[kOpen]?.delete(streamOf(this));
     return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });
@@ -282,15 +319,20 @@ export class Http2Classes {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
         open.add(stream);
-        stream.once('close', forget);
       }
     } as typeof Http2ServerResponse;
-    function forget(this: ServerHttp2Stream): void {
-      open.delete(this);
-    }
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);
     layer(this.Response.prototype, RESPONSE, OF_RESPONSES);
+    Object.defineProperty(this.Response.prototype, kOpen, { value: open, configurable: true });
     this.inherit(request, response);
+  }
+
+  /** Makes a request and a response of Node's the application's own, with the fields that were set before. */
+  adopt(req: object, res: object): void {
+    const fields = res instanceof Http2ServerResponse ? node.getHeaders.call(res) : undefined;
+    Object.setPrototypeOf(req, this.Request.prototype as object);
+    Object.setPrototypeOf(res, this.Response.prototype as object);
+    if (fields !== undefined) Object.assign(fieldsIn(res as Http2Response), fields);
   }
 
   /** From now on its requests and responses inherit from these prototypes. */
@@ -307,14 +349,14 @@ export class Http2Classes {
 export function giveOwnMembers(req: object, res: object): () => void {
   Object.defineProperty(res, 'stream', givenStream as PropertyDescriptor);
   for (const message of [req, res]) {
-    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(message) as object) as Members;
+    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors<object>(Object.getPrototypeOf(message) as object);
     for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key] as PropertyDescriptor);
   }
   return () => void Reflect.deleteProperty(res, 'stream');
 }
 
 function membersOf<T>(prototype: object & ThisType<T>): Members {
-  return Object.getOwnPropertyDescriptors(prototype) as Members;
+  return Object.getOwnPropertyDescriptors<object>(prototype);
 }
 
 /** Gives a prototype the members, the first of a name. */
@@ -326,6 +368,11 @@ function layer(prototype: object, ...all: readonly Members[]): void {
   }
 }
 
+
+/** The stream of a response. Its own property is `res.stream` of waypost's. */
+function streamOf(res: Http2Response): ServerHttp2Stream {
+  return nodesStream.call(res);
+}
 
 /** True once the client was sent all of a response. */
 function isWhole(stream: ServerHttp2Stream): boolean {
@@ -365,16 +412,29 @@ function gone(): Error {
   return Object.assign(new Error('The stream has been closed'), { code: 'ERR_STREAM_DESTROYED' });
 }
 
-/** False for a field that is dropped. @throws Error as on HTTP/1.1, for a head that is out, and a name or value that cannot be sent. */
-function isSendable(res: Http2Response, name: string, value: unknown): boolean {
+/** The name of a field in lower case; undefined where it is dropped. @throws Error as on HTTP/1.1, for a head that is out, and what cannot be sent. */
+function sendableName(res: Http2Response, name: string, value: unknown): string | undefined {
   checkHead(res);
-  validateHeaderName(name);
-  validateHeaderValue(name, value as string);
-  return !OF_CONNECTIONS.has(name.toLowerCase());
+  let lower = lowerCaseOf(name);
+  if (lower === undefined) {
+    validateHeaderName(name);
+    learnName(name);
+    lower = name.toLowerCase();
+  }
+  if (typeof value !== 'number' && !(typeof value === 'string' && isAscii(value))) validateHeaderValue(name, value as string);
+  return OF_CONNECTIONS.has(lower) ? undefined : lower;
+}
+
+function fieldsIn(res: Http2Response): Fields {
+  return (res[kHead] ??= Object.create(null) as Fields);
 }
 
 function appendField(res: Http2Response, name: string, value: string | readonly string[]): void {
-  if (isSendable(res, name, value)) node.appendHeader.call(res, name, value);
+  const lower = sendableName(res, name, value);
+  if (lower === undefined) return;
+  const fields = fieldsIn(res);
+  const before = fields[lower];
+  fields[lower] = before === undefined ? value : [before, value].flat().map(String);
 }
 
 /** @throws Error as on HTTP/1.1, once the head is out. */
@@ -389,7 +449,7 @@ function setFields(res: Http2Response, given: unknown): void {
     return;
   }
   const pairs = Array.isArray(given[0]) ? given as [string, string][] : Array.from({ length: given.length / 2 }, (_, i) => [given[2 * i], given[2 * i + 1]] as [string, string]);
-  for (const [name] of pairs) node.removeHeader.call(res, name);
+  for (const [name] of pairs) Reflect.deleteProperty(fieldsIn(res), name.toLowerCase());
   for (const [name, value] of pairs) appendField(res, name, value);
 }
 
@@ -400,7 +460,7 @@ function fieldsOf(given: IncomingHttpHeaders): IncomingHttpHeaders {
   return fields;
 }
 
-/** A `host` that names another than `:authority` stands beside it, and is refused as a second Host (RFC 9113 section 8.3.1). */
+/** Lists the fields. A `host` that differs from `:authority` is a second Host, and refused (RFC 9113 section 8.3.1). */
 function rawFieldsOf(given: readonly string[]): string[] {
   const fields: string[] = [];
   for (let i = 0; i < given.length; i += 2) {

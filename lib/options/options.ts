@@ -167,16 +167,6 @@ export interface Http2Options {
   streamResetRate?: number | undefined;
   /** Most PING and SETTINGS frames of a client in a minute; then the session ends. @default 600 */
   maxControlFrames?: number | undefined;
-  /** Most PINGs of the server that wait for their answer. @default 10 */
-  maxOutstandingPings?: number | undefined;
-  /** Most SETTINGS of the server that wait for their answer. @default 10 */
-  maxOutstandingSettings?: number | undefined;
-  /** Most entries of a SETTINGS frame. @default 32 */
-  maxSettings?: number | undefined;
-  /** Most invalid frames; then the session ends. @default 100 */
-  maxSessionInvalidFrames?: number | undefined;
-  /** Most streams beyond `maxConcurrentStreams` that a client may begin; then the session ends. @default 100 */
-  maxSessionRejectedStreams?: number | undefined;
   /** Most memory of a session, in megabytes; then new streams are refused. @default 10 */
   maxSessionMemory?: number | undefined;
   /** Time that a session is kept without a frame, in milliseconds; what has begun is still answered. 0 is for ever. @default 60000 */
@@ -291,7 +281,7 @@ export interface WebBotAuthOptions {
 export type MessageAlgorithm = 'ed25519' | 'ecdsa-p256-sha256' | 'ecdsa-p384-sha384' | 'rsa-pss-sha512' | 'rsa-v1_5-sha256' | 'hmac-sha256';
 
 /** A key: a KeyObject of node:crypto, text in PEM, or a JWK. Its type says the algorithm; for RSA that is rsa-pss-sha512, unless `alg` of the JWK or `algorithm` beside it says another. */
-export type SignatureKey = KeyObject | string | JsonWebKey | NamedKey;
+export type SignatureKey = KeyObject | string | (JsonWebKey & { readonly [Name in keyof NamedKey]?: never }) | NamedKey;
 
 /** A key with what it does not say itself. */
 export interface NamedKey {
