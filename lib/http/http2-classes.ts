@@ -4,7 +4,7 @@ import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHe
 import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
 import { answersFirst } from './first-answer';
-import { isAscii, learnName, lowerCaseOf } from './node/header-fields';
+import { isAscii, kFields as kNodeFields, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn } from './response-state';
 
@@ -284,6 +284,24 @@ const RESPONSE = membersOf<Http2Response>({
     return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });
+/** Reads and writes as Node's table of fields, by the response's own methods. */
+const FIELD_TABLE: ProxyHandler<Http2Response> = {
+  has: (res, name) => res.hasHeader(name as string),
+  get(res, name) {
+    const value = res.getHeader(name as string) as unknown;
+    return value === undefined ? undefined : [name, value];
+  },
+  set(res, name, [, value]: [string, string | string[]]) {
+    res.setHeader(name as string, value);
+    return true;
+  },
+  deleteProperty(res, name) {
+    res.removeHeader(name as string);
+    return true;
+  },
+};
+/** The table, for packages that call methods of `OutgoingMessage.prototype`: `cookies` does where there is `res.set`. */
+if (kNodeFields !== undefined) RESPONSE[kNodeFields] = { get(this: Http2Response) { return new Proxy(this, FIELD_TABLE); }, configurable: true };
 RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPONSE['write']?.value as unknown }, configurable: true };
 
 /** The classes of an application's requests and responses of HTTP/2: Node's two, with all that the application's others have. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, createServer as createHttp2Server, type IncomingHttpHeaders } from 'node:http2';
+import { OutgoingMessage } from 'node:http';
 import { get as getHttps } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -190,6 +191,21 @@ describe('responses', () => {
     await new Promise((resolve) => void setImmediate(resolve));
     process.off('warning', hear);
     expect(warned).toEqual([]);
+  });
+
+  test('take the fields that packages set by OutgoingMessage.prototype', async () => {
+    const { appendHeader, getHeader, hasHeader, removeHeader, setHeader } = OutgoingMessage.prototype;
+    await start((app) => app.get('/', (_req, res) => {
+      setHeader.call(res, 'Set-Cookie', ['a=1']);
+      appendHeader.call(res, 'Set-Cookie', 'b=2');
+      setHeader.call(res, 'X-Gone', '1');
+      removeHeader.call(res, 'X-Gone');
+      setHeader.call(res, 'Connection', 'close');
+      res.json([hasHeader.call(res, 'set-cookie'), hasHeader.call(res, 'x-gone'), getHeader.call(res, 'Set-Cookie'), res.get('Set-Cookie')]);
+    }));
+    const { headers, json } = await askOn(session, '/');
+    expect([headers['set-cookie'], headers['x-gone'], headers['connection']]).toEqual([['a=1', 'b=2'], undefined, undefined]);
+    expect(json).toEqual([true, false, ['a=1', 'b=2'], ['a=1', 'b=2']]);
   });
 
   test('have early hints, trailers, and no body where there is none', async () => {

@@ -1,7 +1,7 @@
 /**
  * Runs the suite of Express 5, of its router, or of serve-static, with waypost in its place: `npm run test:express -- CHECKOUT`.
  * The checkout's own dependencies must be installed in it; nothing in it is changed. Further arguments are names
- * of its test files, to run no others; `--own` runs it on what it was written for.
+ * of its test files, to run no others; `--own` runs it on what it was written for, and `--http2` over HTTP/2.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -45,8 +45,8 @@ interface ReportLine {
 
 async function main(): Promise<void> {
   const given = process.argv.slice(2);
-  const own = given.includes('--own');
-  const [checkout, ...only] = given.filter((argument) => argument !== '--own');
+  const [own, http2] = [given.includes('--own'), given.includes('--http2')];
+  const [checkout, ...only] = given.filter((argument) => !argument.startsWith('--'));
   if (checkout === undefined) throw new Error('Name the checkout: npm run test:express -- ../express');
   const root = resolve(checkout);
   const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name: string; version: string };
@@ -54,11 +54,11 @@ async function main(): Promise<void> {
   if (suite === undefined) throw new Error(`${root} is a checkout of ${name}: give one of ${Object.keys(SUITES).join(' or ')}`);
   const files = suite.folders.flatMap((folder) => readdirSync(join(root, folder)).filter((file) => file.endsWith('.js')).sort().map((file) => `${folder}/${file}`));
   const chosen = only.length === 0 ? files : files.filter((file) => only.some((part) => file.includes(part)));
-  const outcomes = await runAll(root, name, suite.requires, chosen, own);
+  const outcomes = await runAll(root, name, suite.requires, chosen, { SUITE_OWN: own ? '1' : '', SUITE_HTTP2: http2 ? '1' : '' });
   report(outcomes, `${name} ${version}`);
   // Of what a suite skips it says that this Node can't do it.
   const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed + outcome.pending, 0);
-  const floor = only.length === 0 && !own ? floorOf(name) : 0;
+  const floor = only.length === 0 && !own ? floorOf(name, http2 ? 'suites-http2' : 'suites') : 0;
   if (passed < floor) {
     console.log(`docs/compatibility.md says that ${floor} pass`);
     process.exitCode = 1;
@@ -66,13 +66,13 @@ async function main(): Promise<void> {
 }
 
 /** As many files at once as there are cores, in the order of their names. */
-async function runAll(root: string, name: string, requires: readonly string[], files: readonly string[], own: boolean): Promise<Outcome[]> {
+async function runAll(root: string, name: string, requires: readonly string[], files: readonly string[], environment: NodeJS.ProcessEnv): Promise<Outcome[]> {
   const folder = mkdtempSync(join(tmpdir(), 'waypost-suite-'));
   const outcomes: Outcome[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     for (let index = next++; index < files.length; index = next++) {
-      outcomes[index] = await runFile(root, name, requires, files[index] as string, join(folder, `${index}.jsonl`), own);
+      outcomes[index] = await runFile(root, name, requires, files[index] as string, join(folder, `${index}.jsonl`), environment);
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, work));
@@ -80,13 +80,12 @@ async function runAll(root: string, name: string, requires: readonly string[], f
   return outcomes;
 }
 
-async function runFile(root: string, name: string, requires: readonly string[], file: string, reportFile: string, own: boolean): Promise<Outcome> {
-  const preloaded = own ? [] : ['-r', join(__dirname, 'in-place.cjs')];
+async function runFile(root: string, name: string, requires: readonly string[], file: string, reportFile: string, environment: NodeJS.ProcessEnv): Promise<Outcome> {
   const required = requires.flatMap((each) => ['--require', each]);
   const mocha = join(root, 'node_modules/mocha/bin/_mocha');
-  const child = spawn(process.execPath, [...preloaded, mocha, ...required, '--check-leaks', '--exit', '--reporter', join(__dirname, 'reporter.cjs'), file], {
+  const child = spawn(process.execPath, ['-r', join(__dirname, 'in-place.cjs'), mocha, ...required, '--check-leaks', '--exit', '--reporter', join(__dirname, 'reporter.cjs'), file], {
     cwd: root,
-    env: { ...process.env, SUITE_CHECKOUT: root, SUITE_PACKAGE: name, SUITE_REPORT: reportFile },
+    env: { ...process.env, ...environment, SUITE_CHECKOUT: root, SUITE_PACKAGE: name, SUITE_REPORT: reportFile },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -130,8 +129,8 @@ function report(outcomes: readonly Outcome[], title: string): void {
 }
 
 /** How many pass by docs/compatibility.md. */
-function floorOf(name: string): number {
-  const row = table(read('docs/compatibility.md'), 'suites').find(([suite]) => bare(suite) === name);
+function floorOf(name: string, heading: string): number {
+  const row = table(read('docs/compatibility.md'), heading).find(([suite]) => bare(suite) === name);
   if (row === undefined) throw new Error(`docs/compatibility.md has no row for the suite of ${name}`);
   return Number(row[3]?.replace(/\D/g, ''));
 }

@@ -22,7 +22,7 @@ delete (FieldTable.prototype as { constructor?: unknown }).constructor;
 
 const kSymbol = fieldsSymbol();
 /** Undefined where Node keeps fields otherwise. */
-const kFields = kSymbol !== undefined && holds('header-fields', () => isHeeded(kSymbol)) ? kSymbol : undefined;
+export const kFields = kSymbol !== undefined && holds('header-fields', () => isHeeded(kSymbol)) ? kSymbol : undefined;
 /** Names that Node has taken before, in lower case by how they were written. */
 const known = new Map<string, string>();
 
