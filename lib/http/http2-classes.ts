@@ -1,8 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
+import { isReadOn } from './connection';
 import { answersFirst } from './first-answer';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn } from './response-state';
@@ -13,6 +15,10 @@ const kFields = Symbol('waypost.http2.fields');
 const kRawFields = Symbol('waypost.http2.rawFields');
 /** True once a request has told of its close. */
 const kClosed = Symbol('waypost.http2.closed');
+/** True once the body of a request is in. */
+const kIn = Symbol('waypost.http2.in');
+/** Length of what was written to a response. */
+export const kWritten = Symbol('waypost.http2.written');
 
 type Callback = (error?: Error | null) => void;
 type Members = Record<PropertyKey, PropertyDescriptor>;
@@ -21,9 +27,10 @@ interface Http2Request extends Http2ServerRequest {
   [kFields]: IncomingHttpHeaders | undefined;
   [kRawFields]: string[] | undefined;
   [kClosed]: boolean;
+  [kIn]: boolean;
 }
 
-type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'writeHead'> & Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'>;
+type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'writeHead'> & Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> & { [kWritten]: number };
 
 /** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
@@ -31,6 +38,8 @@ const COLON = 58;
 
 const [OF_REQUESTS, OF_RESPONSES] = [membersOf(Http2ServerRequest.prototype), membersOf(Http2ServerResponse.prototype)];
 const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
+const givenSocket = (OF_REQUESTS['socket'] as { readonly get: (this: unknown) => Socket }).get;
+const givenResponseSocket = (OF_RESPONSES['socket'] as { readonly get: (this: unknown) => Socket }).get;
 const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
 /** Node's own way of each. */
 const node = Http2ServerResponse.prototype as unknown as {
@@ -41,7 +50,6 @@ const node = Http2ServerResponse.prototype as unknown as {
   removeHeader(name: string): void;
   setHeader(name: string, value: number | string | readonly string[]): void;
   setTimeout(delay: number, callback?: () => void): void;
-  writeContinue(): void;
   writeEarlyHints(hints: Record<string, string | string[]>): void;
   writeHead(status: number): void;
 };
@@ -52,6 +60,7 @@ const REQUEST = membersOf<Http2Request>({
   [kFields]: undefined,
   [kRawFields]: undefined,
   [kClosed]: false,
+  [kIn]: false,
 
   /** The fields of the head, `host` by `:authority`, and of a body without a length what tells on HTTP/1.1 that there is one: packages look for it. */
   get headers(): IncomingHttpHeaders {
@@ -74,6 +83,10 @@ const REQUEST = membersOf<Http2Request>({
     this[kRawFields] = fields;
   },
 
+  get socket() {
+    return socketOf(this.stream, givenSocket.call(this));
+  },
+
   get headersDistinct() {
     return distinct(this.rawHeaders);
   },
@@ -87,24 +100,33 @@ const REQUEST = membersOf<Http2Request>({
     return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
   },
 
-  /** As that of waypost's requests. Node ends a stream that was reset like one that is in: a part of a body must not pass for it. */
+  /**
+   * As that of waypost's requests. Node ends a stream that was reset like one that is in, and behind an answer does not call it
+   * aborted: a part of a body must not pass for it. One that is in ends before it is destroyed.
+   */
   push: Object.defineProperty(function push(this: Http2Request, chunk: unknown, encoding?: BufferEncoding): boolean {
-    if (chunk !== null || !this.stream.aborted) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
+    const { stream } = this;
+    if (chunk === null) this[kIn] ||= stream.endAfterHeaders || !(stream.aborted || stream.destroyed);
+    if (chunk !== null || this[kIn]) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
     if (!this.destroyed) this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     return false;
   }, kHasIntake, { value: true }),
 
-  /** Ends the stream of a request that is not in, as on HTTP/1.1 its connection. Only listeners hear of the error. */
+  /** Ends the stream of a request that is not in, or neither read nor answered, as on HTTP/1.1 its connection. Only listeners hear of the error. */
   _destroy(error: Error | null, callback: Callback): void {
     (this as unknown as IntakeRequest)[kIntake]?.abort();
-    if (!this.complete && !this.stream.closed) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.readableEnded && !(this.complete && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
     process.nextTick(() => callback(this.listenerCount('error') === 0 ? null : error));
   },
 
-  /** Says `close` once: Node says it of the stream, and a destroyed request of itself. */
+  /** Says `close` once: Node says it of the stream, and a destroyed request of itself. A body that is in is read to its end first. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
     if (name === 'close') {
       if (this[kClosed]) return false;
+      if (this[kIn] && isReadOn(this as never)) {
+        this.once('end', () => this.emit('close'));
+        return false;
+      }
       this[kClosed] = true;
     }
     return EventEmitter.prototype.emit.call(this, name, ...given);
@@ -112,6 +134,12 @@ const REQUEST = membersOf<Http2Request>({
 });
 
 const RESPONSE = membersOf<Http2Response>({
+  [kWritten]: 0,
+
+  get socket() {
+    return socketOf(this.stream, givenResponseSocket.call(this));
+  },
+
   get destroyed() {
     return this.stream.destroyed || this.stream.closed;
   },
@@ -175,7 +203,7 @@ const RESPONSE = membersOf<Http2Response>({
   writeContinue(callback?: Callback): void {
     const { req } = this as { req?: AnsweredRequest };
     if (req !== undefined) req[kExpectsContinue] = false;
-    node.writeContinue.call(this);
+    if (!this.headersSent && !this.destroyed) this.stream.additionalHeaders({ ':status': 100 });
     callback?.();
   },
 
@@ -185,7 +213,7 @@ const RESPONSE = membersOf<Http2Response>({
   },
 
   writeEarlyHints(hints: Record<string, string | string[]>, callback?: Callback): void {
-    node.writeEarlyHints.call(this, hints);
+    if (!this.destroyed) node.writeEarlyHints.call(this, hints);
     callback?.();
   },
 
@@ -199,6 +227,7 @@ const RESPONSE = membersOf<Http2Response>({
       if (callback !== undefined) process.nextTick(callback, this.destroyed ? gone() : null);
       return !this.destroyed;
     }
+    this[kWritten] += (chunk as string).length;
     return this.stream.write(chunk, encoding, callback);
   },
 
@@ -213,10 +242,10 @@ const RESPONSE = membersOf<Http2Response>({
     }
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
     node.end.call(this, callback);
-    const { stream } = this;
+    const { req, stream } = this;
     if (stream.endAfterHeaders || stream.readableEnded) return this;
-    if (stream.writableFinished) closeUnread.call(stream);
-    else stream.once('finish', closeUnread);
+    if (stream.writableFinished) closeUnread(req);
+    else stream.once('finish', () => closeUnread(req));
     return this;
   },
 
@@ -254,6 +283,8 @@ export class Http2Classes {
         super(stream);
         open.add(this);
         this.once('close', forget);
+        // Node says it of an answer alone: it has ended the stream before.
+        if (this.req.method === 'HEAD') stream.once('close', () => void (open.has(this) && this.emit('close')));
       }
     } as typeof Http2ServerResponse;
     function forget(this: Http2ServerResponse): void {
@@ -306,15 +337,29 @@ function isBodiless(res: Http2Response): boolean {
 
 function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEncoding): void {
   if (!res.headersSent) res.writeHead(res.statusCode);
-  if (!res.destroyed && !isBodiless(res)) res.stream.end(chunk, encoding);
+  if (res.destroyed || isBodiless(res)) return;
+  res[kWritten] += chunk.length;
+  res.stream.end(chunk, encoding);
 }
 
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
-function closeUnread(this: ServerHttp2Stream): void {
-  if (this.readableFlowing === true || this.closed) return;
-  this.close(constants.NGHTTP2_NO_ERROR);
+function closeUnread(req: Http2ServerRequest): void {
+  const { stream } = req;
+  if (stream.closed || stream.readableFlowing === true || isReadOn(req as never)) return;
+  stream.close(constants.NGHTTP2_NO_ERROR);
   // With bytes left in it Node would wait for a reader.
-  this.destroy();
+  stream.destroy();
+}
+
+/** The socket that Node gives a message, whose `destroy` ends the stream: in the midst of a response the client sees that it is not whole. */
+function socketOf(stream: ServerHttp2Stream, socket: Socket): Socket {
+  if (!Object.hasOwn(stream, 'destroy')) stream.destroy = destroyUnfinished;
+  return socket;
+}
+
+function destroyUnfinished(this: ServerHttp2Stream, error?: Error): ServerHttp2Stream {
+  if (!this.writableEnded && !this.destroyed) this.close(constants.NGHTTP2_INTERNAL_ERROR);
+  return (Object.getPrototypeOf(this) as ServerHttp2Stream).destroy.call(this, error);
 }
 
 function refuseLate(res: Http2Response, callback: Callback | undefined): boolean {
@@ -378,7 +423,7 @@ function rawFieldsOf(given: readonly string[]): string[] {
 }
 
 function distinct(fields: readonly string[]): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
+  const found = Object.create(null) as Record<string, string[]>;
   for (let i = 0; i < fields.length; i += 2) (found[(fields[i] as string).toLowerCase()] ??= []).push(fields[i + 1] as string);
   return found;
 }
