@@ -67,6 +67,11 @@ export function pinned(core: number | undefined, command: string, args: readonly
   return core === undefined ? [command, [...args]] : ['taskset', ['-c', String(core), command, ...args]];
 }
 
+/** Runs all threads of this process on that core from now on. */
+export function pinSelf(core: number): void {
+  execFileSync('taskset', ['-apc', String(core), String(process.pid)], { stdio: 'ignore' });
+}
+
 function versionOf(directory: string): string {
   return (JSON.parse(readFileSync(resolve(directory, 'package.json'), 'utf8')) as { version: string }).version.replace(/^v/, '');
 }

@@ -17,8 +17,15 @@ export interface Usage {
   readonly rss: number;
 }
 
+/** Memory after V8 has collected all that it can, in bytes. */
+export interface Memory {
+  readonly rss: number;
+  readonly heapUsed: number;
+  readonly external: number;
+}
+
 /** What {@link PeerProcess.ask} may ask; `sampled` ends what `sample` begins, `profiled` what begins with the process. */
-type Question = 'usage' | 'profiled' | 'sample' | 'sampled';
+type Question = 'usage' | 'collected' | 'profiled' | 'sample' | 'sampled';
 
 /** How a program loads what it uses: ES modules or CommonJS. */
 export type ModuleFormat = 'mjs' | 'cjs';
@@ -40,12 +47,13 @@ export class PeerProcess {
    * @param size how many routes or middleware, where the case has such a number.
    * @throws Error when it ends before it listens.
    */
-  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; deferred: boolean; profiled?: boolean; pins: Pins; semiSpace: number | undefined }): Promise<PeerProcess> {
+  static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; deferred: boolean; profiled?: boolean; keepIdle?: boolean; pins: Pins; semiSpace: number | undefined }): Promise<PeerProcess> {
     const given = [work, ...(size === undefined ? [] : [String(size)])];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
     // restana does so by itself.
     if (setup.deferred && name !== 'restana') env['BENCH_DEFERRED'] = '1';
     if (setup.profiled === true) env['BENCH_PROFILE'] = '1';
+    if (setup.keepIdle === true) env['BENCH_KEEP_IDLE'] = '1';
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });
     return PeerProcess.#spawn(name, `peers/${name === 'base' ? 'waypost' : name}.mjs`, given, env, setup.pins, setup.semiSpace);
   }
@@ -101,6 +109,10 @@ export class PeerProcess {
   async usage(): Promise<Usage> {
     const told = (await this.ask('usage')) as { cpu: NodeJS.CpuUsage; rss: number };
     return { cpu: told.cpu.user + told.cpu.system, rss: told.rss };
+  }
+
+  async collected(): Promise<Memory> {
+    return (await this.ask('collected')) as Memory;
   }
 
   /** Asks what probe.cjs in it answers. */

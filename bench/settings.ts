@@ -156,7 +156,8 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options: OPTIONS });
 }
 
-function list<T extends string>(option: string, given: string | undefined, known: readonly T[]): readonly T[] {
+/** Names of a list that are known. @throws TypeError that names the option. */
+export function list<T extends string>(option: string, given: string | undefined, known: readonly T[]): readonly T[] {
   if (given === undefined) return known;
   const names = given.split(',').filter((name) => name !== '');
   for (const name of names) {
@@ -166,7 +167,8 @@ function list<T extends string>(option: string, given: string | undefined, known
   return [...new Set(names as T[])];
 }
 
-function whole(option: string, given: string | undefined, fallback: number): number {
+/** A whole number above 0. @throws TypeError that names the option. */
+export function whole(option: string, given: string | undefined, fallback: number): number {
   if (given === undefined) return fallback;
   const number = Number(given);
   if (!Number.isInteger(number) || number < 1) throw new TypeError(`${option} must be a whole number above 0, got ${JSON.stringify(given)}`);

@@ -168,6 +168,11 @@ export const CONTENT_SECURITY_POLICY = {
 };
 export const TRANSPORT_SECURITY = 'max-age=31536000; includeSubDomains';
 
+/** Events of a stream that ends. */
+export async function* events(count = 10) {
+  for (let id = 0; id < count; id++) yield { id: String(id), data: { at: id, text: 'a price has changed' } };
+}
+
 /** The key and certificate of the case `https`: those of the demonstration, which are public. */
 export function certificate() {
   const read = (name) => readFileSync(resolve(import.meta.dirname, `../demo/tls/demo-only-${name}.pem`), 'utf8');

@@ -26,7 +26,7 @@ export type { ListenOptions, StartCallback } from './application/listen';
 export type { LineLevel, Logger, LogLevel } from './log/logger';
 export type { BodyEvent, EndEvent, FailureEvent, HandlerEvent, RefusalEvent, RequestEvent, RouteEvent } from './tracing/tracing';
 export type {
-  BodyOptions, CreateServerOptions, HttpServerOptions, HttpsOptions, KeyAnswer, KeyLookup, LoggingOptions, MessageAlgorithm, NamedKey, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig, ResponseSigningOptions,
+  BodyOptions, CreateServerOptions, Http2Options, HttpServerOptions, HttpsOptions, KeyAnswer, KeyLookup, LoggingOptions, MessageAlgorithm, NamedKey, ReplayOptions, ReplayStore, RequestIdOptions, RequestSignatureConfig, ResponseSigningOptions,
   RouteConfig, RoutingOptions, ScopeEntry, SecretAnswer, SecretLookup, SecurityOptions, ServerSettings, SignatureAlgorithm, SignatureKey, SignatureKeys, SignatureRoutes,
   TrustProxy, WebBotAuthOptions, WebhookConfig, WebhookPreset,
 } from './options/options';

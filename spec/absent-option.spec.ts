@@ -44,6 +44,7 @@ describe('createServer and express', () => {
     'no options': {},
     'empty sections': { logging: {}, routing: {}, body: {}, server: {}, security: {} },
     'all sections': { logging: { requestId: {} }, routing: {}, body: {}, server: { https: { key: PEM, cert: PEM } }, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: {} } } },
+    'HTTP/2': { server: { http2: { cleartext: true } } },
     'a pfx': { server: { https: { pfx: 'bytes' } } },
     'version 1': signed({ version: 1, algorithm: 'sha512', replay: { store } }),
     'version 2': signed({ version: 2, replay: { store } }),
@@ -69,7 +70,7 @@ describe('createServer and express', () => {
   });
 
   test('that was each of them, but for what has to be given', () => {
-    expect(names.filter((name) => !tried.has(name))).toEqual(['security.requestSignature.webBotAuth.agents', 'security.requestSignature.replay.store', 'security.signResponses.key']);
+    expect(names.filter((name) => !tried.has(name))).toEqual(['server.http2.cleartext', 'security.requestSignature.webBotAuth.agents', 'security.requestSignature.replay.store', 'security.signResponses.key']);
   });
 
   test.each(['standard', 'stripe', 'github', 'slack'])('a webhook of %s', (preset) => {

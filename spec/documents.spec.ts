@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DRILLS } from './drills/drills';
@@ -74,9 +75,18 @@ describe('SECURITY.md', () => {
 /** Phrases that a hurried reader reads twice. */
 const HARD = /\bbut for\b|\b(?:its|their) (?:like|kin)\b|\bwhatever\b|\bwho(?:so)?ever\b|\bby then\b|\bin the place of\b|\bwhat stands\b|\b(?:do|does|did|is|are|read|reads|one|routed) otherwise\b|\botherwise than\b/gi;
 
-test.each(['README.md', 'CONTRIBUTING.md', 'findings/README.md', ...PAGES.map((page) => `docs/${page}`)])('%s uses plain words', (file) => {
+test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'findings/README.md', ...PAGES.map((page) => `docs/${page}`)])('%s uses plain words', (file) => {
   const prose = read(file).replace(/^ *```[^]*?^ *```$/gm, '').replace(/`[^`\n]*`/g, '');
   expect(prose.match(HARD) ?? []).toEqual([]);
+});
+
+describe('the Flesch reading ease', () => {
+  const files = PAGES.map((page) => `docs/${page}`);
+  const scores = JSON.parse(execFileSync(process.execPath, [resolve(__dirname, 'documents-reading-ease.mjs'), ...files], { cwd: ROOT, encoding: 'utf8' })) as [string, number][];
+
+  test.each(scores)('of %s is at least 50', (_, score) => {
+    expect(score).toBeGreaterThanOrEqual(50);
+  });
 });
 
 describe.each(PAGES)('docs/%s', (page) => {

@@ -127,6 +127,13 @@ describe('keys', () => {
     }
   });
 
+  test('a misspelt name beside a key throws, for the key would be everybody\'s', () => {
+    const { publicKey: key } = pair('ed25519');
+    for (const rest of [{ keyId: 'alice' }, { kid: 'alice' }, { alg: 'EdDSA' }]) {
+      expect(() => scheme({ key, ...rest } as SignatureKeys)).toThrow(`keys: a key may have the names "key", "id" and "algorithm" only, and had "${Object.keys(rest).join()}"`);
+    }
+  });
+
   test('several keys of one id hold while one replaces another, and a key of no id is nobody by name', async () => {
     const [one, two] = [pair('ed25519'), pair('ec', { namedCurve: 'P-256' })];
     for (const { privateKey } of [one, two]) {

@@ -41,7 +41,7 @@ describe('defaults', () => {
       routing: { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, methodNotAllowed: false },
       body: { parse: true, limit: 1_048_576, bigint: false },
       server: {
-        host: undefined, port: 3000, pipelining: 8, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http: {}, properties: {},
+        host: undefined, port: 3000, pipelining: 8, writeTimeout: 60_000, handlerTimeout: 0, handleSignals: false, trustProxy: false, trustsByDefault: true, trusts: expect.any(Function) as unknown, https: undefined, http2: false, http: {}, properties: {},
       },
       security: { requestSignature: undefined, includeRoutes: [], excludeRoutes: [], webhooks: [], signResponses: undefined },
       warnings: [],

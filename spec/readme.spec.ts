@@ -3,6 +3,8 @@ import { createServer as createHttpServer, maxHeaderSize } from 'node:http';
 import { basename, dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import * as waypost from 'waypost';
+import type { Field } from '../lib/options/field';
+import { HTTP2 } from '../lib/options/http2';
 import { resolveOptions } from '../lib/options/resolve';
 import { XJSON_DEFAULTS } from '../lib/xjson/options';
 import { bare, fences, read, ROOT, table, type Example, type Exchange } from './support/document';
@@ -105,7 +107,12 @@ describe('the tables of options', () => {
     for (const [option, , fallback] of rows('CreateServerOptions')) {
       const literal = literalOf(bare(fallback));
       const path = bare(option).split('.');
+      const [, part, limit = ''] = path;
       if (literal === undefined || isNodes(path)) continue;
+      if (part === 'http2' && limit !== '') {
+        expect([option, (HTTP2 as Record<string, Field<unknown>>)[limit]?.(undefined, limit, [])]).toEqual([option, literal]);
+        continue;
+      }
       expect([option, path.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], resolved)]).toEqual([option, literal]);
       compared++;
     }
@@ -138,7 +145,7 @@ describe('the tables of options', () => {
 });
 
 function isNodes(path: readonly string[]): boolean {
-  const own = ['host', 'port', 'pipelining', 'writeTimeout', 'handlerTimeout', 'handleSignals', 'trustProxy', 'https'];
+  const own = ['host', 'port', 'pipelining', 'writeTimeout', 'handlerTimeout', 'handleSignals', 'trustProxy', 'https', 'http2'];
   return path[0] === 'server' && !own.includes(path[1] ?? '');
 }
 
@@ -211,7 +218,7 @@ describe('the public names', () => {
       'AnswerMembers', 'Application', 'BodyEvent', 'BodyOptions', 'BodyParserOptions', 'CloseOptions', 'CookieOptions', 'CreateServerOptions',
       'ERRORS', 'EndEvent', 'Errback', 'ErrorBody', 'ErrorCode', 'ErrorFormat', 'ErrorHandler', 'ErrorRequestHandler', 'EventOptions', 'EventSource',
       'EventStream', 'Express', 'FailureEvent', 'FallbackListener', 'FetchFunction', 'FetchHandler', 'FetchInfo', 'FileCoding', 'ForeignHandler',
-      'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
+      'FormatHandler', 'Handler', 'HandlerEvent', 'Handlers', 'HeaderValue', 'HostApplication', 'Http2Options', 'HttpError', 'HttpServerOptions', 'HttpsOptions',
       'IRouter', 'InjectOptions', 'InjectResponse', 'JsonParserOptions', 'KeyAnswer', 'KeyLookup', 'KnownSettings', 'LineLevel', 'ListenOptions', 'Locals', 'LogLevel', 'Logger',
       'LoggingOptions', 'MatchedRoute', 'MemoryReplayStore', 'MemoryReplayStoreOptions', 'MessageAlgorithm', 'MixedHandlers', 'MountListener', 'NamedKey', 'NextFunction',
       'NodeServer', 'OpenApiDocument', 'OpenApiOptions', 'ParamHandler', 'Params', 'ParsedQuery', 'Path', 'PathParams', 'Paths', 'Presumed', 'ProblemDetails', 'RedisReplayClient', 'RedisReplayStore',

@@ -1,11 +1,10 @@
-import { type IncomingMessage, METHODS, type RequestListener, type ServerResponse } from 'node:http';
-import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import { METHODS, type RequestListener, type ServerResponse } from 'node:http';
 import theirs from 'express';
 import fc from 'fast-check';
 import { createServer, express, Router } from 'waypost';
-import { LogRecorder, Running } from './support/running';
+import { Running } from './support/running';
 import { runs } from './support/runs';
-import { ask, Wire } from './support/wire';
+import { Wire } from './support/wire';
 
 const running = new Running();
 afterAll(() => running.close());
@@ -78,22 +77,4 @@ describe('whatever a client writes in the head', () => {
   test('by chance', async () => {
     await fc.assert(fc.asyncProperty(heads, ({ method, target, version, fields: given }) => same(`${method} ${target} ${version}`, given)), { numRuns: runs(300) });
   });
-});
-
-test('a request of HTTP/2 is answered by 505, and the log says why; HTTP/1 goes on', async () => {
-  const log = new LogRecorder();
-  const app = createServer({ logging: { logger: log } }).use(answer);
-  for (const listener of [app, express({ logging: { logger: log } }).use(app)]) {
-    const server = createHttp2Server(guarded(listener as never) as never);
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    const client = connectHttp2(`http://127.0.0.1:${port}`);
-    const status = await new Promise((resolve) => void client.request({ ':path': '/' }).on('response', (headers) => resolve(headers[':status'])).resume());
-    client.close();
-    await new Promise((resolve) => void server.close(resolve));
-    expect([status, thrown]).toEqual([505, []]);
-  }
-  expect(log.messages('error')).toEqual(Array(2).fill('A request came by HTTP/2, which waypost does not speak: hand the application to http.createServer or https.createServer'));
-  const port = await running.serve((req: IncomingMessage, res: ServerResponse) => app(req, res));
-  expect((await ask(port, '/')).body).toBe('answered');
 });

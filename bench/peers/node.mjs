@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { parse as parseQuery } from 'node:querystring';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, events, FILE_NAME, fileDirectory, GREETING, isSigned, LARGE_BODY_LIMIT, main, manyPaths, notFound, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, summarize, teachBigInt, TOKEN, UNSIGNED, USER } from '../work.mjs';
 
 const METHOD_NOT_ALLOWED = { error: 'Method Not Allowed', message: 'The path is known, the method is not' };
 
@@ -249,5 +249,12 @@ main({
       const body = parseJson(req, res, bytes);
       if (!res.headersSent) sendJson(res, 200, { length: body?.text.length ?? 0 });
     })), ready);
+  },
+  events(ready) {
+    listen(treeOf('GET', '/', async (req, res) => {
+      res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
+      for await (const { id, data } of events()) res.write(`id: ${id}\ndata: ${JSON.stringify(data)}\n\n`);
+      res.end();
+    }), ready);
   },
 });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { compileFunction } from 'node:vm';
-import { BODY_LIMIT, certificate, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
+import { BODY_LIMIT, certificate, events, FILE_NAME, fileDirectory, GREETING, LARGE_BODY_LIMIT, main, manyPaths, MOST_LEVELS, mountAt, nestRoutes, PAGE, pathBelow, REQUEST_ID, ROUTES, rows, SECRET, summarize, TOKEN, USER } from '../work.mjs';
 
 const root = process.env.WAYPOST_ROOT ?? resolve(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -164,6 +164,35 @@ main({
   body(ready) {
     const app = make({ body: { limit: LARGE_BODY_LIMIT } });
     app.post('/', (req, res) => res.json({ length: req.body?.text.length ?? 0 }));
+    listen(app, ready);
+  },
+  events(ready) {
+    const app = make();
+    app.get('/', (req, res) => res.events(events()));
+    listen(app, ready);
+  },
+  /** All kinds of work that memory.ts asks for, each below its name. */
+  mixed(ready) {
+    const app = make({
+      body: { limit: BODY_LIMIT },
+      security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/signed/orders'] } } },
+    });
+    const [directory, withBigInt, large, api] = [fileDirectory(), rows(10_000, true), rows(1_000_000, false), Router()];
+    app.get('/static', greet);
+    api.use((req, res, next) => {
+      res.setHeader('X-Request-Id', REQUEST_ID);
+      res.setHeader('X-Content-Type-Options', 'nosniff');
+      if (req.headers.authorization !== TOKEN) return res.status(401).json({ error: 'Unauthorized' });
+      req.user = USER;
+      next();
+    });
+    addRoutes(api, (req, res) => res.json({ ...req.params, fields: req.query.fields, limit: Number(req.query.limit), by: req.user.name }));
+    app.use('/routed', api);
+    for (const kind of ['post', 'signed']) app.post(`/${kind}/orders`, (req, res) => res.json(summarize(req.body)));
+    app.get('/bigint', (req, res) => res.xJson(withBigInt));
+    app.get('/large', (req, res) => res.json(large));
+    app.get(`/file/${FILE_NAME}`, (req, res) => res.sendFile(FILE_NAME, { root: directory, etag: false }));
+    app.get('/events', (req, res) => res.events(events()));
     listen(app, ready);
   },
 });

@@ -4,6 +4,8 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.security.PrivateKey;
+import java.security.Signature;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.LinkedHashMap;
@@ -21,14 +23,33 @@ import javax.crypto.spec.SecretKeySpec;
  * var request = signer.request("POST", "https://api.example/orders?rush=1", json.getBytes(UTF_8), Map.of("Content-Type", "application/json"));
  * HttpClient.newHttpClient().send(request.build(), BodyHandlers.ofString());
  * </pre>
+ *
+ * Where each client has a key: {@code new Signer(secret, 1, keyId)}, and for a server of version 2 with public
+ * keys {@code new Signer(privateKey, keyId)}, of Ed25519.
  */
 public final class Signer {
   private final byte[] secret;
+  private final PrivateKey key;
   private final int version;
+  private final String keyId;
 
   public Signer(String secret, int version) {
-    this.secret = secret.getBytes(StandardCharsets.UTF_8);
+    this(secret, version, null);
+  }
+
+  public Signer(String secret, int version, String keyId) {
+    this(bytes(secret), null, version, keyId);
+  }
+
+  public Signer(PrivateKey key, String keyId) {
+    this(null, key, 2, keyId);
+  }
+
+  private Signer(byte[] secret, PrivateKey key, int version, String keyId) {
+    this.secret = secret;
+    this.key = key;
     this.version = version;
+    this.keyId = keyId;
   }
 
   /** A signed request. The body may be sent by another publisher of the same bytes. */
@@ -49,6 +70,7 @@ public final class Signer {
     byte[] signature = mac(bytes(method + path + (query.isEmpty() ? "" : "?" + query)), body, bytes(timestamp));
     StringBuilder text = new StringBuilder();
     for (byte each : signature) text.append(String.format("%02x", each));
+    if (keyId != null) request.header("X-Key-Id", keyId);
     return request.header("Svc-Request-Sig", text.toString()).header("X-Timestamp", timestamp);
   }
 
@@ -67,10 +89,17 @@ public final class Signer {
       if (name.equalsIgnoreCase("Content-Type") || name.equalsIgnoreCase("Content-Encoding")) covered.put(name.toLowerCase(), value);
     });
     String names = covered.keySet().stream().map(name -> '"' + name + '"').collect(Collectors.joining(" "));
-    String parameters = "(" + names + ");created=" + Instant.now().getEpochSecond() + ";nonce=\"" + UUID.randomUUID() + "\"";
+    String parameters = "(" + names + ");created=" + Instant.now().getEpochSecond() + ";nonce=\"" + UUID.randomUUID() + "\"" + (keyId == null ? "" : ";keyid=\"" + keyId + "\"");
     covered.put("@signature-params", parameters);
     String base = covered.entrySet().stream().map(each -> '"' + each.getKey() + "\": " + each.getValue()).collect(Collectors.joining("\n"));
-    return request.header("Signature-Input", "sig1=" + parameters).header("Signature", "sig1=:" + base64(mac(bytes(base))) + ":");
+    return request.header("Signature-Input", "sig1=" + parameters).header("Signature", "sig1=:" + base64(key == null ? mac(bytes(base)) : signature(bytes(base))) + ":");
+  }
+
+  private byte[] signature(byte[] base) throws GeneralSecurityException {
+    Signature signature = Signature.getInstance("Ed25519");
+    signature.initSign(key);
+    signature.update(base);
+    return signature.sign();
   }
 
   private byte[] mac(byte[]... parts) throws GeneralSecurityException {

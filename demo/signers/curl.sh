@@ -2,6 +2,7 @@
 # Signs a request for a server of version 1, and sends it by curl:
 #   WAYPOST_SECRET=... sh curl.sh METHOD URL [FILE TYPE] [options of curl]
 #   WAYPOST_SECRET=... sh curl.sh POST 'https://api.example/orders?rush=1' order.json application/json
+# WAYPOST_KEY_ID names the client's key, where each client has one.
 # Needs openssl. While openssl runs, the secret shows in the list of processes.
 set -eu
 LC_ALL=C
@@ -32,4 +33,5 @@ esac
 timestamp=$(date +%s)000
 signature=$({ printf %s "$method$target"; cat "$file"; printf %s "$timestamp"; } | openssl dgst -sha256 -hmac "$WAYPOST_SECRET" -r | cut -d ' ' -f 1)
 
+[ -z "${WAYPOST_KEY_ID:-}" ] || set -- -H "X-Key-Id: $WAYPOST_KEY_ID" "$@"
 exec curl --globoff --path-as-is -X "$method" -H "Svc-Request-Sig: $signature" -H "X-Timestamp: $timestamp" "$@" "$url"

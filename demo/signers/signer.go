@@ -2,10 +2,14 @@
 //
 //	client := Signed(secret, 1) // 2 for a server of version 2
 //	client.Post("https://api.example/orders?rush=1", "application/json", strings.NewReader(`{"item":42}`))
+//
+// Where each client has a key: Signing{Secret: secret, Version: 1, KeyID: "ann"}.Client(), and for a server
+// with public keys Signing{Key: key, Version: 2, KeyID: "ann"}.Client().
 package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -22,14 +26,21 @@ import (
 // Signing is a transport that signs each request.
 type Signing struct {
 	Secret  []byte
+	Key     ed25519.PrivateKey // in place of Secret, with version 2
 	Version int
-	Base    http.RoundTripper
+	KeyID   string
+	Base    http.RoundTripper // http.DefaultTransport where it is nil
 }
 
-// Signed makes a client that signs. It returns redirects: a signature is for one URL.
+// Signed makes a client that signs.
 func Signed(secret string, version int) *http.Client {
+	return Signing{Secret: []byte(secret), Version: version}.Client()
+}
+
+// Client makes a client that signs. It returns redirects: a signature is for one URL.
+func (s Signing) Client() *http.Client {
 	return &http.Client{
-		Transport:     Signing{[]byte(secret), version, http.DefaultTransport},
+		Transport:     s,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -58,8 +69,14 @@ func (s Signing) RoundTrip(given *http.Request) (*http.Response, error) {
 		signature := s.mac([]byte(request.Method+target), body, []byte(timestamp))
 		request.Header.Set("Svc-Request-Sig", hex.EncodeToString(signature))
 		request.Header.Set("X-Timestamp", timestamp)
+		if s.KeyID != "" {
+			request.Header.Set("X-Key-Id", s.KeyID)
+		}
 	} else {
 		s.message(request, target, body)
+	}
+	if s.Base == nil {
+		return http.DefaultTransport.RoundTrip(request)
 	}
 	return s.Base.RoundTrip(request)
 }
@@ -87,7 +104,16 @@ func (s Signing) message(request *http.Request, target string, body []byte) {
 	nonce := make([]byte, 16)
 	rand.Read(nonce)
 	parameters := fmt.Sprintf("(%s);created=%d;nonce=\"%x\"", strings.Join(names, " "), time.Now().Unix(), nonce)
-	signature := s.mac([]byte(strings.Join(lines, "") + `"@signature-params": ` + parameters))
+	if s.KeyID != "" {
+		parameters += fmt.Sprintf(";keyid=%q", s.KeyID)
+	}
+	base := []byte(strings.Join(lines, "") + `"@signature-params": ` + parameters)
+	var signature []byte
+	if s.Key != nil {
+		signature = ed25519.Sign(s.Key, base)
+	} else {
+		signature = s.mac(base)
+	}
 	request.Header.Set("Signature-Input", "sig1="+parameters)
 	request.Header.Set("Signature", "sig1=:"+base64.StdEncoding.EncodeToString(signature)+":")
 }

@@ -2,15 +2,19 @@
 #
 #   signer = Signer.new(secret) # version: 2 for a server of version 2
 #   signer.call('POST', 'https://api.example/orders?rush=1', body: '{"item":42}', headers: { 'Content-Type' => 'application/json' })
+#
+# Where each client has a key, key_id: names it. For a server of version 2 with public keys, the secret is
+# the private key: OpenSSL::PKey.read(File.read('ann.key')).
 require 'base64'
 require 'net/http'
 require 'openssl'
 require 'securerandom'
 
 class Signer
-  def initialize(secret, version: 1)
+  def initialize(secret, version: 1, key_id: nil)
     @secret = secret
     @version = version
+    @key_id = key_id
   end
 
   # Signs and sends a request. A body may be an IO: it is read, and sent in chunks.
@@ -37,6 +41,7 @@ class Signer
     timestamp = (Time.now.to_f * 1000).to_i.to_s
     request['Svc-Request-Sig'] = OpenSSL::HMAC.hexdigest('SHA256', @secret, [request.method, request.path, body, timestamp].map(&:b).join)
     request['X-Timestamp'] = timestamp
+    request['X-Key-Id'] = @key_id if @key_id
   end
 
   private
@@ -58,8 +63,10 @@ class Signer
     %w[content-digest content-type content-encoding].each { |name| covered[name] = request[name] if request[name] }
     names = covered.keys.map { |name| %("#{name}") }.join(' ')
     parameters = %[(#{names});created=#{Time.now.to_i};nonce="#{SecureRandom.hex}"]
+    parameters += %(;keyid="#{@key_id}") if @key_id
     base = covered.merge('@signature-params' => parameters).map { |name, value| %("#{name}": #{value}) }.join("\n")
+    signature = @secret.is_a?(OpenSSL::PKey::PKey) ? @secret.sign(nil, base) : OpenSSL::HMAC.digest('SHA256', @secret, base)
     request['Signature-Input'] = "sig1=#{parameters}"
-    request['Signature'] = "sig1=:#{Base64.strict_encode64(OpenSSL::HMAC.digest('SHA256', @secret, base))}:"
+    request['Signature'] = "sig1=:#{Base64.strict_encode64(signature)}:"
   end
 end

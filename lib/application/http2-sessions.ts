@@ -1,5 +1,5 @@
-import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { constants, createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { type IncomingMessage, METHODS as NAMES, type ServerResponse } from 'node:http';
+import { constants, createServer, type Http2Server, type Http2ServerRequest, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { cutOffConnection, destroyAfter, halfClose, LINGER } from '../http/connection';
@@ -14,11 +14,12 @@ import type { NodeServer } from './server';
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** Events of requests, which listeners of the server hear whatever the protocol is. */
 const REQUESTS = ['request', 'checkContinue', 'checkExpectation'] as const;
+const METHODS: ReadonlySet<string> = new Set(NAMES);
 /** Milliseconds within which control frames are counted. */
 const WINDOW = 60_000;
 /** Checks of the open streams within one timeout. */
 const CHECKS_PER_TIMEOUT = 4;
-/** Time for the first bytes of a connection without TLS, in milliseconds, where no `headersTimeout` is given. */
+/** Milliseconds for the first bytes of a connection without TLS, where no `headersTimeout` is given. */
 const FIRST_BYTES = 60_000;
 
 /** Lengths of the frames by which Node answers control frames. */
@@ -40,8 +41,6 @@ interface Link extends Progress {
   /** When it was last seen with a stream; Infinity once it was seen without, and closed. */
   busy: number;
 }
-
-type Sent = Http2ServerResponse & { readonly [kWritten]: number };
 
 /** The HTTP/2 of a server: hands connections that speak it to one of Node's that does not listen, and bounds their sessions. */
 export class Http2Sessions {
@@ -73,6 +72,8 @@ export class Http2Sessions {
     for (const event of REQUESTS) {
       this.#server.on(event, (req, res) => {
         if (this.#isTooLong(req)) req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        // As Node refuses them on HTTP/1.1: `post` is another method than POST, which routes would take for it and guards would not.
+        else if (!METHODS.has(req.method)) (res as unknown as ServerResponse).writeHead(501).end();
         else outer.emit(event, req as unknown as IncomingMessage, res as unknown as ServerResponse);
       });
     }
@@ -85,17 +86,17 @@ export class Http2Sessions {
   /** Ends the sessions, each when what it has begun is answered; the client is told (RFC 9113 section 6.8). */
   close(): void {
     this.#isClosing = true;
-    const busy = new Set<unknown>(Array.from(this.#classes.open, ({ stream }) => stream.session));
+    const busy = new Set<unknown>(Array.from(this.#classes.open.keys(), ({ session }) => session));
     for (const [session, { socket }] of this.#links) {
       session.close();
-      // Node would wait for a client that does not end its side, or is within a frame.
+      // Node would wait for a client that stays, or is within a frame.
       if (!busy.has(session)) destroyAfter(socket, LINGER);
     }
   }
 
   /** Ends the sessions at once. The clients see which responses are not whole: by itself Node would say that there was no error. */
   cutOff(): void {
-    for (const { stream } of this.#classes.open) stream.close(constants.NGHTTP2_CANCEL);
+    for (const stream of this.#classes.open.keys()) stream.close(constants.NGHTTP2_CANCEL);
     for (const session of this.#links.keys()) cutOffConnection(session);
   }
 
@@ -162,24 +163,24 @@ export class Http2Sessions {
     return rawHeaders.reduce((length, text) => length + text.length + 16, 0) > this.#maxHeaderListSize;
   }
 
-  /** Closes connections whose client takes nothing, and resets streams of which it takes nothing, or whose request takes its time. */
+  /** Closes connections whose client takes nothing. Resets streams of which it takes nothing, or whose request takes its time. */
   #watch(outer: NodeServer): void {
     const { writeTimeout, http: { requestTimeout = 300_000 } } = this.#settings;
     const shortest = Math.min(...[writeTimeout, requestTimeout].filter((limit) => limit > 0));
     if (!Number.isFinite(shortest)) return;
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const res of this.#classes.open as Set<Sent>) {
-        const link = this.#links.get(res.stream.session as ServerHttp2Session);
+      for (const [stream, { [kWritten]: written }] of this.#classes.open) {
+        const link = this.#links.get(stream.session as ServerHttp2Session);
         if (link !== undefined) link.busy = now;
-        if (this.#isStalled(res, link, now, writeTimeout) || this.#isLate(res.stream, now, requestTimeout)) res.stream.close(constants.NGHTTP2_CANCEL);
+        if (this.#isStalled(stream, written, link, now) || this.#isLate(stream, now, requestTimeout)) stream.close(constants.NGHTTP2_CANCEL);
       }
       for (const [session, link] of this.#links) this.#look(session, link, now, writeTimeout);
     }, Math.ceil(shortest / CHECKS_PER_TIMEOUT)).unref();
     outer.once('close', () => clearInterval(timer));
   }
 
-  /** Destroys a connection whose client takes nothing, or that has lived on behind the end of its session. */
+  /** Destroys a connection whose client takes nothing, or whose session has ended. */
   #look(session: ServerHttp2Session, link: Link, now: number, limit: number): void {
     const { socket, acks, busy } = link;
     const waiting = queued(socket) ?? 0;
@@ -189,7 +190,8 @@ export class Http2Sessions {
   }
 
   /** True where nothing was sent in time: of a stream, nor of its session. */
-  #isStalled({ stream, [kWritten]: written }: Sent, link: Link | undefined, now: number, limit: number): boolean {
+  #isStalled(stream: ServerHttp2Stream, written: number, link: Link | undefined, now: number): boolean {
+    const { writeTimeout: limit } = this.#settings;
     const left = stream.bufferSize;
     if (left === 0 || limit === 0) return this.#stalled.delete(stream) && false;
     const progress = this.#stalled.get(stream) ?? { sent: NaN, since: now };

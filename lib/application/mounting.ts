@@ -33,9 +33,10 @@ export function mounting(app: MountableApplication): Handler {
     // An application of waypost restores them by itself.
     if (kMounted in app) return void app.handle(req, res, next);
     const [requestPrototype, responsePrototype] = [prototypeOf(req), prototypeOf(res)];
-    holdHttp2(req, res);
+    const release = holdHttp2(req, res);
     const restoreQuery = isOfExpress4(app) ? giveQuery(app, req) : undefined;
     app.handle(req, res, (error: unknown) => {
+      release?.();
       restoreQuery?.();
       Object.setPrototypeOf(req, requestPrototype);
       Object.setPrototypeOf(res, responsePrototype);

@@ -144,7 +144,7 @@ export class Listener {
     const options = { shouldUpgradeCallback: (req: IncomingMessage) => isUpgradeTaken(req, server.listeners('upgrade')), ...http, ...this.#classes };
     const server: NodeServer = https === undefined
       ? createHttpServer(options, listener)
-      : nodeHttps().createServer({ ...(http2 && OFFERED), ...https, ...options }, listener);
+      : nodeHttps().createServer({ ...(http2 && https.ALPNCallback === undefined ? OFFERED : {}), ...https, ...options }, listener);
     Object.assign(server, properties);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
@@ -163,7 +163,7 @@ export class Listener {
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
     for (const event of https === undefined ? ['connection'] : ['connection', 'secureConnection']) server.on(event, (socket: Socket) => this.#welcome(socket));
-    if (http2 !== undefined) this.#sessions.set(server, new (http2Sessions().Http2Sessions)(server, this.#settings, this.#http2Classes(), this.#logger));
+    if (http2 !== false) this.#sessions.set(server, new (http2Sessions().Http2Sessions)(server, this.#settings, this.#http2Classes(), this.#logger));
     return server;
   }
 

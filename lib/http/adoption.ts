@@ -111,11 +111,7 @@ export class Adoption {
   }
 
   #put(req: Request, res: Response): void {
-    if (isOfHttp2(req)) {
-      Object.setPrototypeOf(req, this.http2.Request.prototype);
-      Object.setPrototypeOf(res, this.http2.Response.prototype);
-      return;
-    }
+    if (isOfHttp2(req)) return this.http2.adopt(req, res);
     const isCopy = isPlain(req);
     Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // The bytes of its body go to the request that it is a copy of.
@@ -177,9 +173,9 @@ export function giveOwnBody(req: Request): void {
   if (!('body' in req)) (req as Request).body = undefined;
 }
 
-/** Has a request of HTTP/2 outlive the prototype that another framework's application puts on it. */
-export function holdHttp2(req: IncomingMessage, res: ServerResponse): void {
-  if (isHttp2(req)) http2().giveOwnMembers(req, res);
+/** Has a request of HTTP/2 outlive the prototype that another framework's application puts on it; returns what is to be called when that is gone. */
+export function holdHttp2(req: IncomingMessage, res: ServerResponse): (() => void) | undefined {
+  return isHttp2(req) ? http2().giveOwnMembers(req, res) : undefined;
 }
 
 function give(req: Request, name: string, value: object): void {

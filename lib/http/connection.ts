@@ -35,7 +35,7 @@ export interface Connection extends Socket {
   [kPipeline]?: Pipeline;
 }
 
-/** What a server can cut off: a socket, or a session of HTTP/2. */
+/** Connection that a server can cut off: a socket, or a session of HTTP/2. */
 interface Severable {
   [kCutOff]?: boolean;
   destroy(): void;

@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
 import { isReadOn } from './connection';
 import { answersFirst } from './first-answer';
+import { isAscii, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn } from './response-state';
 
@@ -15,8 +16,17 @@ const kFields = Symbol('waypost.http2.fields');
 const kRawFields = Symbol('waypost.http2.rawFields');
 /** True once a request has told of its close. */
 const kClosed = Symbol('waypost.http2.closed');
-/** True once the body of a request is in. */
-const kIn = Symbol('waypost.http2.in');
+
+/** The head of a response: its fields by names in lower case. */
+const kHead = Symbol('waypost.http2.head');
+/** True once a trailer was set. */
+const kHasTrailers = Symbol('waypost.http2.hasTrailers');
+/** True once `end` was called: with its head goes all that there is. */
+const kIsLast = Symbol('waypost.http2.isLast');
+/** The open streams, of which a response's is one. */
+const kOpen = Symbol('waypost.http2.open');
+/** True once Node has ended a request. */
+const kEnded = Symbol('waypost.http2.ended');
 /** Length of what was written to a response. */
 export const kWritten = Symbol('waypost.http2.written');
 
@@ -27,31 +37,44 @@ interface Http2Request extends Http2ServerRequest {
   [kFields]: IncomingHttpHeaders | undefined;
   [kRawFields]: string[] | undefined;
   [kClosed]: boolean;
-  [kIn]: boolean;
+  [kEnded]: boolean;
 }
 
-type Http2Response = Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'writeHead'> & Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> & { [kWritten]: number };
+type FieldValue = number | string | readonly string[];
+type Fields = Record<string, FieldValue | undefined>;
+
+interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'setTrailer' | 'writeHead'>, Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> {
+  [kHead]: Fields | undefined;
+  [kHasTrailers]: boolean;
+  [kIsLast]: boolean;
+  [kWritten]: number;
+  readonly [kOpen]: Map<ServerHttp2Stream, Written> | undefined;
+}
+
+/** A response, as far as its progress is watched. */
+export interface Written {
+  readonly [kWritten]: number;
+}
 
 /** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
 const COLON = 58;
 
-const [OF_REQUESTS, OF_RESPONSES] = [membersOf(Http2ServerRequest.prototype), membersOf(Http2ServerResponse.prototype)];
+const OF_REQUESTS = membersOf(Http2ServerRequest.prototype);
+/** Those of responses: `res.stream` is waypost's, and Node's stream is `req.stream`. */
+const { stream: givenStream, ...OF_RESPONSES } = membersOf(Http2ServerResponse.prototype);
+const nodesStream = (givenStream as { readonly get: (this: unknown) => ServerHttp2Stream }).get;
 const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
 const givenSocket = (OF_REQUESTS['socket'] as { readonly get: (this: unknown) => Socket }).get;
 const givenResponseSocket = (OF_RESPONSES['socket'] as { readonly get: (this: unknown) => Socket }).get;
 const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
 /** Node's own way of each. */
 const node = Http2ServerResponse.prototype as unknown as {
-  appendHeader(name: string, value: string | readonly string[]): void;
   end(callback?: Callback): void;
-  getHeaderNames(): string[];
-  getHeaders(): Record<string, string>;
-  removeHeader(name: string): void;
-  setHeader(name: string, value: number | string | readonly string[]): void;
+  getHeaders(): Fields;
   setTimeout(delay: number, callback?: () => void): void;
+  setTrailer(name: string, value: string): void;
   writeEarlyHints(hints: Record<string, string | string[]>): void;
-  writeHead(status: number): void;
 };
 
 /** The members of requests where they are others than waypost's and Node's. */
@@ -60,9 +83,9 @@ const REQUEST = membersOf<Http2Request>({
   [kFields]: undefined,
   [kRawFields]: undefined,
   [kClosed]: false,
-  [kIn]: false,
+  [kEnded]: false,
 
-  /** The fields of the head, `host` by `:authority`, and of a body without a length what tells on HTTP/1.1 that there is one: packages look for it. */
+  /** The fields of the head, with `host`. A body without a length has a coding, as on HTTP/1.1: packages look for it. */
   get headers(): IncomingHttpHeaders {
     const { [kFields]: known } = this;
     if (known !== undefined) return known;
@@ -96,7 +119,7 @@ const REQUEST = membersOf<Http2Request>({
   },
 
   /** True once all of the request is in. */
-  get complete() {
+  get complete(): boolean {
     return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
   },
 
@@ -106,13 +129,14 @@ const REQUEST = membersOf<Http2Request>({
    */
   push: Object.defineProperty(function push(this: Http2Request, chunk: unknown, encoding?: BufferEncoding): boolean {
     const { stream } = this;
-    if (chunk === null) this[kIn] ||= stream.endAfterHeaders || !(stream.aborted || stream.destroyed);
-    if (chunk !== null || this[kIn]) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
-    if (!this.destroyed) this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
+    if (chunk === null && this[kEnded]) return false;
+    if (chunk === null) this[kEnded] = true;
+    if (chunk !== null || stream.endAfterHeaders || !(stream.aborted || stream.destroyed)) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
+    this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     return false;
   }, kHasIntake, { value: true }),
 
-  /** Ends the stream of a request that is not in, or neither read nor answered, as on HTTP/1.1 its connection. Only listeners hear of the error. */
+  /** Ends the stream of a request that is not in, or neither read nor answered. On HTTP/1.1 it is the connection. Only listeners hear of the error. */
   _destroy(error: Error | null, callback: Callback): void {
     (this as unknown as IntakeRequest)[kIntake]?.abort();
     if (!this.readableEnded && !(this.complete && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
@@ -123,7 +147,7 @@ const REQUEST = membersOf<Http2Request>({
   emit(name: string | symbol, ...given: unknown[]): boolean {
     if (name === 'close') {
       if (this[kClosed]) return false;
-      if (this[kIn] && isReadOn(this as never)) {
+      if (this[kEnded] && isReadOn(this as never)) {
         this.once('end', () => this.emit('close'));
         return false;
       }
@@ -134,22 +158,26 @@ const REQUEST = membersOf<Http2Request>({
 });
 
 const RESPONSE = membersOf<Http2Response>({
+  [kHead]: undefined,
+  [kHasTrailers]: false,
+  [kIsLast]: false,
   [kWritten]: 0,
+  [kOpen]: undefined,
 
   get socket() {
-    return socketOf(this.stream, givenResponseSocket.call(this));
+    return socketOf(streamOf(this), givenResponseSocket.call(this));
   },
 
   get destroyed() {
-    return this.stream.destroyed || this.stream.closed;
+    return streamOf(this).destroyed || streamOf(this).closed;
   },
 
   get closed() {
-    return this.stream.destroyed;
+    return streamOf(this).destroyed;
   },
 
   get writableNeedDrain() {
-    return this.stream.writableNeedDrain;
+    return streamOf(this).writableNeedDrain;
   },
 
   /** Empty: HTTP/2 has no reason phrases. */
@@ -161,17 +189,26 @@ const RESPONSE = membersOf<Http2Response>({
     // Dropped.
   },
 
+  getHeader(name: string) {
+    return this[kHead]?.[name.toLowerCase()];
+  },
+
   getHeaders() {
-    const { ':status': _, ...fields } = node.getHeaders.call(this);
+    const { ':status': _, ...fields } = this[kHead] ?? {};
     return fields;
   },
 
   getHeaderNames() {
-    return node.getHeaderNames.call(this).filter((name) => name.charCodeAt(0) !== COLON);
+    return Object.keys(this[kHead] ?? {}).filter((name) => name.charCodeAt(0) !== COLON);
   },
 
-  setHeader(name: string, value: number | string | readonly string[]): unknown {
-    if (isSendable(this, name, value)) node.setHeader.call(this, name, value);
+  hasHeader(name: string) {
+    return this[kHead] !== undefined && name.toLowerCase() in this[kHead];
+  },
+
+  setHeader(name: string, value: FieldValue): unknown {
+    const lower = sendableName(this, name, value);
+    if (lower !== undefined) fieldsIn(this)[lower] = value;
     return this;
   },
 
@@ -187,28 +224,37 @@ const RESPONSE = membersOf<Http2Response>({
 
   removeHeader(name: string): void {
     checkHead(this);
-    node.removeHeader.call(this, name);
+    const lower = name.toLowerCase();
+    if (lower === 'date') this.sendDate = false;
+    else if (this[kHead] !== undefined) Reflect.deleteProperty(this[kHead], lower);
+  },
+
+  setTrailer(name: string, value: string): void {
+    this[kHasTrailers] = true;
+    node.setTrailer.call(this, name, value);
   },
 
   /** As Node's on HTTP/1.1, without the reason. */
   writeHead(status: number, second?: unknown, third?: unknown): unknown {
-    if (this.stream.destroyed || this.stream.closed) return this;
+    if (streamOf(this).destroyed || streamOf(this).closed) return this;
     checkHead(this);
     setFields(this, typeof second === 'string' ? third : second ?? third);
     this.statusCode = status;
-    node.writeHead.call(this, this.statusCode);
+    const head = fieldsIn(this);
+    head[':status'] = this.statusCode;
+    streamOf(this).respond(head, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers: this[kHasTrailers] || !this[kIsLast] } as ServerStreamResponseOptions);
     return this;
   },
 
   writeContinue(callback?: Callback): void {
     const { req } = this as { req?: AnsweredRequest };
     if (req !== undefined) req[kExpectsContinue] = false;
-    if (!this.headersSent && !this.destroyed) this.stream.additionalHeaders({ ':status': 100 });
+    if (!this.headersSent && !this.destroyed) streamOf(this).additionalHeaders({ ':status': 100 });
     callback?.();
   },
 
   writeProcessing(callback?: Callback): void {
-    if (!this.headersSent && !this.destroyed) this.stream.additionalHeaders({ ':status': 102 });
+    if (!this.headersSent && !this.destroyed) streamOf(this).additionalHeaders({ ':status': 102 });
     callback?.();
   },
 
@@ -228,7 +274,7 @@ const RESPONSE = membersOf<Http2Response>({
       return !this.destroyed;
     }
     this[kWritten] += (chunk as string).length;
-    return this.stream.write(chunk, encoding, callback);
+    return streamOf(this).write(chunk, encoding, callback);
   },
 
   end(first?: unknown, second?: unknown, third?: unknown): unknown {
@@ -240,10 +286,12 @@ const RESPONSE = membersOf<Http2Response>({
       else if (callback !== undefined) process.nextTick(callback);
       return this;
     }
+    this[kIsLast] = true;
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
     node.end.call(this, callback);
-    const { req, stream } = this;
+    const stream = streamOf(this);
     if (stream.endAfterHeaders || stream.readableEnded) return this;
+    const { req } = this;
     if (stream.writableFinished) closeUnread(req);
     else stream.once('finish', () => closeUnread(req));
     return this;
@@ -251,7 +299,7 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** Ends the stream. The client sees that the response is not whole: by itself Node would say that there was no error. */
   destroy(): unknown {
-    if (!this.destroyed) this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.destroyed) streamOf(this).close(constants.NGHTTP2_INTERNAL_ERROR);
     return this;
   },
 
@@ -262,7 +310,8 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** Leaves out `finish` for a stream that was reset, of which Node says it, too. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
-    return name === 'finish' && !isWhole(this.stream) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
+    if (name === 'close') this[kOpen]?.delete(streamOf(this));
+    return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });
 RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPONSE['write']?.value as unknown }, configurable: true };
@@ -271,8 +320,8 @@ RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPO
 export class Http2Classes {
   readonly Request: typeof Http2ServerRequest;
   readonly Response: typeof Http2ServerResponse;
-  /** The responses that their servers have made, and that are not over. */
-  readonly open = new Set<Http2ServerResponse>();
+  /** The responses that their servers have made, by their streams, while they are open. */
+  readonly open = new Map<ServerHttp2Stream, Written>();
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
@@ -281,18 +330,23 @@ export class Http2Classes {
     this.Response = class extends Http2ServerResponse {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
-        open.add(this);
-        this.once('close', forget);
+        open.set(stream, this as unknown as Written);
         // Node says it of an answer alone: it has ended the stream before.
-        if (this.req.method === 'HEAD') stream.once('close', () => void (open.has(this) && this.emit('close')));
+        if (this.req.method === 'HEAD') stream.once('close', () => open.has(stream) && this.emit('close'));
       }
     } as typeof Http2ServerResponse;
-    function forget(this: Http2ServerResponse): void {
-      open.delete(this);
-    }
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);
     layer(this.Response.prototype, RESPONSE, OF_RESPONSES);
+    Object.defineProperty(this.Response.prototype, kOpen, { value: open, configurable: true });
     this.inherit(request, response);
+  }
+
+  /** Makes a request and a response of Node's the application's own, with the fields that were set before. */
+  adopt(req: object, res: object): void {
+    const fields = res instanceof Http2ServerResponse ? node.getHeaders.call(res) : undefined;
+    Object.setPrototypeOf(req, this.Request.prototype as object);
+    Object.setPrototypeOf(res, this.Response.prototype as object);
+    if (fields !== undefined) Object.assign(fieldsIn(res as Http2Response), fields);
   }
 
   /** From now on its requests and responses inherit from these prototypes. */
@@ -302,16 +356,21 @@ export class Http2Classes {
   }
 }
 
-/** Gives a request and its response the members of HTTP/2 as their own: an application of Express puts prototypes of HTTP/1.1 on them. */
-export function giveOwnMembers(...messages: readonly object[]): void {
-  for (const message of messages) {
-    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(message) as object) as Members;
+/**
+ * Gives a request and its response the members of HTTP/2 as their own: an application of Express puts prototypes of HTTP/1.1 on them.
+ * Returns what takes back Node's `stream` of the response, in whose place waypost has another.
+ */
+export function giveOwnMembers(req: object, res: object): () => void {
+  Object.defineProperty(res, 'stream', givenStream as PropertyDescriptor);
+  for (const message of [req, res]) {
+    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors<object>(Object.getPrototypeOf(message) as object);
     for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key] as PropertyDescriptor);
   }
+  return () => void Reflect.deleteProperty(res, 'stream');
 }
 
 function membersOf<T>(prototype: object & ThisType<T>): Members {
-  return Object.getOwnPropertyDescriptors(prototype) as Members;
+  return Object.getOwnPropertyDescriptors<object>(prototype);
 }
 
 /** Gives a prototype the members, the first of a name. */
@@ -323,6 +382,11 @@ function layer(prototype: object, ...all: readonly Members[]): void {
   }
 }
 
+
+/** The stream of a response. Its own property is `res.stream` of waypost's. */
+function streamOf(res: Http2Response): ServerHttp2Stream {
+  return nodesStream.call(res);
+}
 
 /** True once the client was sent all of a response. */
 function isWhole(stream: ServerHttp2Stream): boolean {
@@ -339,7 +403,7 @@ function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEnc
   if (!res.headersSent) res.writeHead(res.statusCode);
   if (res.destroyed || isBodiless(res)) return;
   res[kWritten] += chunk.length;
-  res.stream.end(chunk, encoding);
+  streamOf(res).end(chunk, encoding);
 }
 
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
@@ -376,16 +440,29 @@ function gone(): Error {
   return Object.assign(new Error('The stream has been closed'), { code: 'ERR_STREAM_DESTROYED' });
 }
 
-/** False for a field that is dropped. @throws Error as on HTTP/1.1, for a head that is out, and a name or value that cannot be sent. */
-function isSendable(res: Http2Response, name: string, value: unknown): boolean {
+/** The name of a field in lower case; undefined where it is dropped. @throws Error as on HTTP/1.1, for a head that is out, and what cannot be sent. */
+function sendableName(res: Http2Response, name: string, value: unknown): string | undefined {
   checkHead(res);
-  validateHeaderName(name);
-  validateHeaderValue(name, value as string);
-  return !OF_CONNECTIONS.has(name.toLowerCase());
+  let lower = lowerCaseOf(name);
+  if (lower === undefined) {
+    validateHeaderName(name);
+    learnName(name);
+    lower = name.toLowerCase();
+  }
+  if (typeof value !== 'number' && !(typeof value === 'string' && isAscii(value))) validateHeaderValue(name, value as string);
+  return OF_CONNECTIONS.has(lower) ? undefined : lower;
+}
+
+function fieldsIn(res: Http2Response): Fields {
+  return (res[kHead] ??= Object.create(null) as Fields);
 }
 
 function appendField(res: Http2Response, name: string, value: string | readonly string[]): void {
-  if (isSendable(res, name, value)) node.appendHeader.call(res, name, value);
+  const lower = sendableName(res, name, value);
+  if (lower === undefined) return;
+  const fields = fieldsIn(res);
+  const before = fields[lower];
+  fields[lower] = before === undefined ? value : [before, value].flat().map(String);
 }
 
 /** @throws Error as on HTTP/1.1, once the head is out. */
@@ -400,7 +477,7 @@ function setFields(res: Http2Response, given: unknown): void {
     return;
   }
   const pairs = Array.isArray(given[0]) ? given as [string, string][] : Array.from({ length: given.length / 2 }, (_, i) => [given[2 * i], given[2 * i + 1]] as [string, string]);
-  for (const [name] of pairs) node.removeHeader.call(res, name);
+  for (const [name] of pairs) Reflect.deleteProperty(fieldsIn(res), name.toLowerCase());
   for (const [name, value] of pairs) appendField(res, name, value);
 }
 
@@ -411,7 +488,7 @@ function fieldsOf(given: IncomingHttpHeaders): IncomingHttpHeaders {
   return fields;
 }
 
-/** A `host` that names another than `:authority` stands beside it, and is refused as a second Host (RFC 9113 section 8.3.1). */
+/** Lists the fields. A `host` that differs from `:authority` is a second Host, and refused (RFC 9113 section 8.3.1). */
 function rawFieldsOf(given: readonly string[]): string[] {
   const fields: string[] = [];
   for (let i = 0; i < given.length; i += 2) {

@@ -9,12 +9,7 @@ const natural = integer(1, LONGEST_DELAY);
 /** Node's own, by their own names; each has a bound where none is given. */
 const LIMITS: Fields<ResolvedHttp2['limits']> = {
   maxHeaderListPairs: otherwise(128, natural),
-  maxOutstandingPings: otherwise(10, natural),
-  maxOutstandingSettings: otherwise(10, natural),
-  maxSessionInvalidFrames: otherwise(100, natural),
   maxSessionMemory: otherwise(10, natural),
-  maxSessionRejectedStreams: otherwise(100, natural),
-  maxSettings: otherwise(32, natural),
   streamResetBurst: otherwise(200, natural),
   streamResetRate: otherwise(10, natural),
 };
@@ -34,8 +29,8 @@ const options = refined(section(HTTP2), (given): ResolvedHttp2 => {
 });
 
 /** `server.http2`: true, `'cleartext'`, or an object. */
-export const http2: Field<ResolvedHttp2 | undefined> = (given, name, warnings) => {
-  if (given === false) return undefined;
+export const http2: Field<ResolvedHttp2 | false> = (given, name, warnings) => {
+  if (given === false) return false;
   if (typeof given !== 'object' && given !== true && given !== 'cleartext') refuse(name, "true, 'cleartext', false or an object of options", describe(given));
   return options(given === true ? {} : given === 'cleartext' ? { cleartext: true } : given, name, warnings);
 };

@@ -167,16 +167,6 @@ export interface Http2Options {
   streamResetRate?: number | undefined;
   /** Most PING and SETTINGS frames of a client in a minute; then the session ends. @default 600 */
   maxControlFrames?: number | undefined;
-  /** Most PINGs of the server that wait for their answer. @default 10 */
-  maxOutstandingPings?: number | undefined;
-  /** Most SETTINGS of the server that wait for their answer. @default 10 */
-  maxOutstandingSettings?: number | undefined;
-  /** Most entries of a SETTINGS frame. @default 32 */
-  maxSettings?: number | undefined;
-  /** Most invalid frames; then the session ends. @default 100 */
-  maxSessionInvalidFrames?: number | undefined;
-  /** Most streams beyond `maxConcurrentStreams` that a client may begin; then the session ends. @default 100 */
-  maxSessionRejectedStreams?: number | undefined;
   /** Most memory of a session, in megabytes; then new streams are refused. @default 10 */
   maxSessionMemory?: number | undefined;
   /** Time that a session is kept without a frame, in milliseconds; what has begun is still answered. 0 is for ever. @default 60000 */

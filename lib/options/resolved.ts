@@ -55,7 +55,7 @@ export interface ResolvedServer {
   /** `trustProxy` as a test. */
   readonly trusts: TrustFunction;
   readonly https: Readonly<HttpsOptions> | undefined;
-  readonly http2: ResolvedHttp2 | undefined;
+  readonly http2: ResolvedHttp2 | false;
   /** Options of `http.createServer` that were given. */
   readonly http: Readonly<Omit<HttpServerOptions, ServerProperty>>;
   /** Properties of the server that were given; its constructor doesn't take them. */
@@ -64,7 +64,7 @@ export interface ResolvedServer {
 
 /** `server.http2`, resolved. */
 export interface ResolvedHttp2 extends Readonly<Required<Pick<Http2Options, 'cleartext' | 'idleTimeout' | 'maxControlFrames'>>> {
-  /** What its sessions tell their clients. */
+  /** Settings that its sessions send to their clients. */
   readonly settings: Readonly<Required<Pick<Http2Options, 'initialWindowSize' | 'maxConcurrentStreams'>>> & { readonly enablePush: false };
   /** Options of `http2.createServer`. */
   readonly limits: Readonly<Required<Omit<Http2Options, 'cleartext' | 'idleTimeout' | 'initialWindowSize' | 'maxConcurrentStreams' | 'maxControlFrames'>>>;

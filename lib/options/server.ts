@@ -70,7 +70,7 @@ const SERVER = {
   handleSignals: otherwise(false, flag),
   trustProxy: optional(trustProxy),
   https: optional<Readonly<HttpsOptions>>((given, name, warnings) => httpsOptions().https(given, name, warnings)),
-  http2: optional<ResolvedHttp2 | undefined>((given, name, warnings) => http2Options().http2(given, name, warnings)),
+  http2: otherwise<ResolvedHttp2 | false, false>(false, (given, name, warnings) => http2Options().http2(given, name, warnings)),
 };
 
 /** `server`; its port is undefined where none is given. */
@@ -81,7 +81,7 @@ export const server = refined(section(SERVER, strayHome), (given, name) => {
     refuse(`${name}.headersTimeout`, `at most ${name}.requestTimeout (${requestTimeout})`, describe(headersTimeout));
   }
   const { host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted = false, https: tls, http2 } = given;
-  if (http2 !== undefined && http2.cleartext === (tls !== undefined)) throw new TypeError(http2.cleartext ? `${name}.http2 is cleartext, and ${name}.https asks for TLS: write http2: true` : `${name}.http2 needs ${name}.https: give it key and cert, or write http2: 'cleartext'`);
+  if (http2 !== false && http2.cleartext === (tls !== undefined)) throw new TypeError(http2.cleartext ? `${name}.http2 is cleartext, and ${name}.https asks for TLS: write http2: true` : `${name}.http2 needs ${name}.https: give it key and cert, or write http2: 'cleartext'`);
   return {
     host, port, pipelining, writeTimeout, handlerTimeout, handleSignals, trustProxy: trusted, https: tls, http2,
     trustsByDefault: given.trustProxy === undefined,

@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +15,18 @@ import (
 )
 
 func main() {
-	clients := map[string]*http.Client{"1": Signed(os.Getenv("WAYPOST_SECRET"), 1), "2": Signed(os.Getenv("WAYPOST_SECRET"), 2)}
+	secret := os.Getenv("WAYPOST_SECRET")
+	block, _ := pem.Decode([]byte(os.Getenv("WAYPOST_KEY")))
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		panic(err)
+	}
+	clients := map[string]*http.Client{
+		"1":  Signed(secret, 1),
+		"2":  Signed(secret, 2),
+		"1k": Signing{Secret: []byte(secret), Version: 1, KeyID: "ann"}.Client(),
+		"2k": Signing{Key: key.(ed25519.PrivateKey), Version: 2, KeyID: "ann"}.Client(),
+	}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		if status, err := send(clients, strings.Split(lines.Text(), "\t")); err != nil {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -11,10 +12,24 @@ import { read, ROOT } from '../support/document';
 import { Running } from '../support/running';
 
 const SECRET = 'correct horse battery staple 0123456789';
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const KEY = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+
+/** Servers of both versions, with one secret, and where each client has a key: a secret, or a pair of keys. */
+const SERVERS = {
+  '1': { version: 1, secret: SECRET },
+  '2': { version: 2, secret: SECRET },
+  '1k': { version: 1, secret: (keyId: string) => (keyId === 'ann' ? SECRET : undefined) },
+  '2k': { version: 2, keys: [{ id: 'ann', key: publicKey }] },
+} as const;
+
+type Server = keyof typeof SERVERS;
+
+const NAMES = Object.keys(SERVERS) as Server[];
 
 /** One request, and what a client that signs makes of it: the status, or its error. */
 interface Case {
-  readonly version: 1 | 2;
+  readonly server: Server;
   readonly method: string;
   readonly tail: string;
   readonly type?: string;
@@ -25,7 +40,8 @@ interface Case {
 
 /** A request that was let through. */
 interface Came {
-  readonly version: 1 | 2;
+  readonly server: Server;
+  readonly keyId: string | undefined;
   readonly method: string;
   readonly body: unknown;
   readonly chunked: boolean;
@@ -49,22 +65,22 @@ const BODIES = [
 
 const running = new Running();
 const handled: Came[] = [];
-const origins: Record<1 | 2, string> = { 1: '', 2: '' };
+const origins: Record<Server, string> = { '1': '', '2': '', '1k': '', '2k': '' };
 const folder = mkdtempSync(join(tmpdir(), 'waypost-clients-'));
-const environment = { ...process.env, WAYPOST_SECRET: SECRET, NO_PROXY: '*', no_proxy: '*', GOCACHE: join(folder, 'go'), GO111MODULE: 'off', PYTHONDONTWRITEBYTECODE: '1', LANG: 'C.UTF-8' };
+const environment = { ...process.env, WAYPOST_SECRET: SECRET, WAYPOST_KEY: KEY, NO_PROXY: '*', no_proxy: '*', GOCACHE: join(folder, 'go'), GO111MODULE: 'off', PYTHONDONTWRITEBYTECODE: '1', LANG: 'C.UTF-8' };
 
 beforeAll(async () => {
-  for (const version of [1, 2] as const) {
-    const app = createServer({ env: 'test', logging: { level: 'silent' }, security: { requestSignature: { version, secret: SECRET }, routeConfig: { requestSignature: { excludeRoutes: ['/page/**'] } } } });
+  for (const server of NAMES) {
+    const app = createServer({ env: 'test', logging: { level: 'silent' }, security: { requestSignature: SERVERS[server], routeConfig: { requestSignature: { excludeRoutes: ['/page/**'] } } } });
     app.get('/page', (_req, res) => res.type('html').send('<title>page</title>'));
     app.get('/page/browser.mjs', (_req, res) => res.type('text/javascript').send(read('demo/signers/browser.mjs')));
     const handle: Handler = (req, res) => {
-      handled.push({ version, method: req.method, body: req.body as unknown, chunked: req.headers['transfer-encoding'] === 'chunked' });
+      handled.push({ server, keyId: req.signatureKeyId, method: req.method, body: req.body as unknown, chunked: req.headers['transfer-encoding'] === 'chunked' });
       res.sendStatus(200);
     };
     app.post('/bodies', handle);
     app.use(handle);
-    origins[version] = `http://127.0.0.1:${await running.start(app)}`;
+    origins[server] = `http://127.0.0.1:${await running.start(app)}`;
   }
 });
 
@@ -84,8 +100,8 @@ async function run(command: string, args: readonly string[], packageName: string
 }
 
 function linesOf(cases: readonly Case[]): string {
-  return cases.map(({ version, method, tail, type = '', encoding = '', chunked = false, body = '' }) => (
-    `${[version, method, origins[version] + tail, type, encoding, chunked ? 'chunked' : '', Buffer.from(body).toString('base64')].join('\t')}\n`
+  return cases.map(({ server, method, tail, type = '', encoding = '', chunked = false, body = '' }) => (
+    `${[server, method, origins[server] + tail, type, encoding, chunked ? 'chunked' : '', Buffer.from(body).toString('base64')].join('\t')}\n`
   )).join('');
 }
 
@@ -110,27 +126,31 @@ async function byJava(cases: readonly Case[]): Promise<string[]> {
 
 async function byCurl(cases: readonly Case[]): Promise<string[]> {
   const outcomes: string[] = [];
-  for (const { version, method, tail, type, encoding, chunked, body } of cases) {
+  for (const { server, method, tail, type, encoding, chunked, body } of cases) {
     const file = join(folder, 'body');
     if (body !== undefined) writeFileSync(file, body);
     const headers = [...(encoding === undefined ? [] : [`Content-Encoding: ${encoding}`]), ...(chunked === true ? ['Transfer-Encoding: chunked'] : [])].flatMap((header) => ['-H', header]);
-    outcomes.push(await run('sh', ['demo/signers/curl.sh', method, origins[version] + tail, ...(type === undefined ? [] : [file, type]), ...headers, '-s', '-o', '/dev/null', '-w', '%{http_code}'], 'curl openssl'));
+    outcomes.push(await run('env', [...(server === '1k' ? ['WAYPOST_KEY_ID=ann'] : []), 'sh', 'demo/signers/curl.sh', method, origins[server] + tail, ...(type === undefined ? [] : [file, type]), ...headers, '-s', '-o', '/dev/null', '-w', '%{http_code}'], 'curl openssl'));
   }
   return outcomes;
 }
 
 async function inChromium(cases: readonly Case[]): Promise<string[]> {
   const browser = await launchChromium();
-  const pages: Record<1 | 2, Page> = { 1: await browser.newPage(), 2: await browser.newPage() };
+  const pages = new Map<Server, Page>();
   const outcomes: string[] = [];
-  for (const version of [1, 2] as const) await pages[version].goto(`${origins[version]}/page`);
-  for (const { version, method, tail, type, encoding, body } of cases) {
+  for (const { server, method, tail, type, encoding, body } of cases) {
+    const page = pages.get(server) ?? await browser.newPage();
+    if (!pages.has(server)) await page.goto(`${origins[server]}/page`);
+    pages.set(server, page);
     const headers = { ...(type !== undefined && { 'Content-Type': type }), ...(encoding !== undefined && { 'Content-Encoding': encoding }) };
-    const given = { version, method, url: origins[version] + tail, headers, secret: SECRET, body: body === undefined ? undefined : [...Buffer.from(body)] };
-    outcomes.push(await pages[version].evaluate(`(async ({ version, method, url, headers, secret, body }) => {
+    const given = { server, method, url: origins[server] + tail, headers, secret: SECRET, jwk: privateKey.export({ format: 'jwk' }), body: body === undefined ? undefined : [...Buffer.from(body)] };
+    outcomes.push(await page.evaluate(`(async ({ server, method, url, headers, secret, jwk, body }) => {
       const { signedFetch } = await import('/page/browser.mjs');
+      const key = server === '2k' ? await crypto.subtle.importKey('jwk', jwk, 'Ed25519', false, ['sign']) : secret;
+      const send = signedFetch(key, Number(server[0]), server.endsWith('k') ? 'ann' : undefined);
       try {
-        return String((await signedFetch(secret, version)(url, { method, headers, ...(body && { body: new Uint8Array(body) }) })).status);
+        return String((await send(url, { method, headers, ...(body && { body: new Uint8Array(body) }) })).status);
       } catch (error) {
         return 'error ' + error.message;
       }
@@ -143,7 +163,7 @@ async function inChromium(cases: readonly Case[]): Promise<string[]> {
 interface Client {
   readonly name: string;
   readonly send: (cases: readonly Case[]) => Promise<string[]>;
-  readonly versions: readonly (1 | 2)[];
+  readonly servers: readonly Server[];
   /** The tails that its signer refuses; all others pass. */
   readonly refuses: readonly string[];
 }
@@ -152,19 +172,19 @@ interface Client {
 const VERBATIM = RAW_TAILS.filter((tail) => tail !== '/a%zz');
 
 const CLIENTS: readonly Client[] = [
-  { name: 'curl', send: byCurl, versions: [1], refuses: VERBATIM },
-  { name: 'requests', send: driven(PYTHON, ['spec/clients/drive.py', 'requests'], 'python3-requests'), versions: [1, 2], refuses: [] },
-  { name: 'httpx', send: driven(PYTHON, ['spec/clients/drive.py', 'httpx'], 'python3-httpx'), versions: [1, 2], refuses: [] },
-  { name: 'Go', send: byGo, versions: [1, 2], refuses: ['/a?q=ä', '/a?q=a b', '/a?q=<b>', '/a%zz'] },
-  { name: 'Java', send: byJava, versions: [1, 2], refuses: ['/a[1]?b[]=1', '/a|b', '/a^b', ...RAW_TAILS.filter((tail) => !tail.endsWith('ä'))] },
-  { name: 'PHP', send: driven('php', ['spec/clients/drive.php'], 'php-cli php-curl'), versions: [1, 2], refuses: VERBATIM },
-  { name: 'Ruby', send: driven('ruby', ['spec/clients/drive.rb'], 'ruby'), versions: [1, 2], refuses: ['/a[1]?b[]=1', '/a|b', '/a^b', ...RAW_TAILS.filter((tail) => !/[ <]b/.test(tail.slice(3)))] },
-  { name: 'a browser', send: inChromium, versions: [1, 2], refuses: [] },
+  { name: 'curl', send: byCurl, servers: ['1', '1k'], refuses: VERBATIM },
+  { name: 'requests', send: driven(PYTHON, ['spec/clients/drive.py', 'requests'], 'python3-requests'), servers: NAMES, refuses: [] },
+  { name: 'httpx', send: driven(PYTHON, ['spec/clients/drive.py', 'httpx'], 'python3-httpx'), servers: NAMES, refuses: [] },
+  { name: 'Go', send: byGo, servers: NAMES, refuses: ['/a?q=ä', '/a?q=a b', '/a?q=<b>', '/a%zz'] },
+  { name: 'Java', send: byJava, servers: NAMES, refuses: ['/a[1]?b[]=1', '/a|b', '/a^b', ...RAW_TAILS.filter((tail) => !tail.endsWith('ä'))] },
+  { name: 'PHP', send: driven('php', ['spec/clients/drive.php'], 'php-cli php-curl'), servers: NAMES, refuses: VERBATIM },
+  { name: 'Ruby', send: driven('ruby', ['spec/clients/drive.rb'], 'ruby'), servers: NAMES, refuses: ['/a[1]?b[]=1', '/a|b', '/a^b', ...RAW_TAILS.filter((tail) => !/[ <]b/.test(tail.slice(3)))] },
+  { name: 'a browser', send: inChromium, servers: NAMES, refuses: [] },
 ];
 
-describe.each(CLIENTS)('the signer of $name', ({ name, send, versions, refuses }) => {
-  const targets = versions.flatMap((version) => [...TAILS, ...RAW_TAILS].map((tail): Case => ({ version, method: 'GET', tail })));
-  const bodies = versions.flatMap((version) => BODIES.map((body): Case => ({ version, method: 'POST', tail: '/bodies?x', ...body })));
+describe.each(CLIENTS)('the signer of $name', ({ name, send, servers, refuses }) => {
+  const targets = servers.flatMap((server) => [...TAILS, ...RAW_TAILS].map((tail): Case => ({ server, method: 'GET', tail })));
+  const bodies = servers.flatMap((server) => BODIES.map((body): Case => ({ server, method: 'POST', tail: '/bodies?x', ...body })));
   let outcomes: string[];
   /** What came to the handlers. */
   let came: Came[];
@@ -175,14 +195,14 @@ describe.each(CLIENTS)('the signer of $name', ({ name, send, versions, refuses }
   });
 
   test('signs what the client sends, or says what to write', () => {
-    const seen = targets.map(({ version, tail }, index) => [version, tail, outcomes[index]?.replace(/^error .*(?:percent-encode|invalid URL escape "%zz").*$/s, 'says what to write')]);
-    expect(seen).toEqual(targets.map(({ version, tail }) => [version, tail, refuses.includes(tail) ? 'says what to write' : '200']));
-    expect(came.filter(({ method }) => method === 'GET')).toHaveLength(versions.length * (TAILS.length + RAW_TAILS.length - refuses.length));
+    const seen = targets.map(({ server, tail }, index) => [server, tail, outcomes[index]?.replace(/^error .*(?:percent-encode|invalid URL escape "%zz").*$/s, 'says what to write')]);
+    expect(seen).toEqual(targets.map(({ server, tail }) => [server, tail, refuses.includes(tail) ? 'says what to write' : '200']));
+    expect(came.filter(({ method }) => method === 'GET')).toHaveLength(servers.length * (TAILS.length + RAW_TAILS.length - refuses.length));
   });
 
   test('signs bodies: JSON, forms, gzip and chunks', () => {
     expect(outcomes.slice(targets.length)).toEqual(bodies.map(() => '200'));
-    const expected = bodies.map(({ version, type, chunked = false }) => ({ version, method: 'POST', body: type === 'application/json' ? JSON.parse(JSON_TEXT) as unknown : { a: '1', b: 'x y', c: 'ü' }, chunked: chunked && name !== 'a browser' }));
+    const expected = bodies.map(({ server, type, chunked = false }) => ({ server, keyId: server.endsWith('k') ? 'ann' : undefined, method: 'POST', body: type === 'application/json' ? JSON.parse(JSON_TEXT) as unknown : { a: '1', b: 'x y', c: 'ü' }, chunked: chunked && name !== 'a browser' }));
     expect(came.filter(({ method }) => method === 'POST')).toEqual(expected);
   });
 });

@@ -19,16 +19,18 @@ export async function openSession(port: number): Promise<ClientHttp2Session> {
 
 /** Sends one request on a session. */
 export async function askOn(session: ClientHttp2Session, path: string, { method = 'GET', headers = {}, body }: Question = {}): Promise<Answer> {
-  const fields = Object.entries(headers as OutgoingHttpHeaders).filter(([name]) => !OF_CONNECTIONS.includes(name.toLowerCase()) && name.toLowerCase() !== 'host');
+  const sent = Object.entries(headers as OutgoingHttpHeaders).filter(([name]) => !OF_CONNECTIONS.includes(name.toLowerCase()) && name.toLowerCase() !== 'host');
   // The client of HTTP/1.1 writes a head with a body of text as UTF-8.
-  if (typeof body === 'string') for (const field of fields) field[1] = Buffer.from(String(field[1])).toString('latin1');
+  if (typeof body === 'string') for (const field of sent) field[1] = Buffer.from(String(field[1])).toString('latin1');
   const { host } = headers as { host?: string };
-  const stream = session.request({ ':method': method, ':path': path, ...(host === undefined ? {} : { ':authority': host }), ...Object.fromEntries(fields) }, { endStream: body === undefined && !WITH_BODIES.includes(method) });
+  const stream = session.request({ ':method': method, ':path': path, ...(host === undefined ? {} : { ':authority': host }), ...Object.fromEntries(sent) }, { endStream: body === undefined && !WITH_BODIES.includes(method) });
   if (!stream.writableEnded) stream.end(body);
-  const [{ ':status': status, ...received }] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }];
-  const bytes = await buffer(stream);
+  // From the start: what nobody reads is lost where the session ends behind it.
+  const received = buffer(stream);
+  const [{ ':status': status, ...fields }] = (await once(stream, 'response')) as [IncomingHttpHeaders & { ':status'?: number }];
+  const bytes = await received;
   if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) throw new Error(`the stream was reset by ${stream.rstCode}`);
-  return new Answer(status ?? 0, received, bytes);
+  return new Answer(status ?? 0, fields, bytes);
 }
 
 /** As `ask`, by HTTP/2 without TLS. */

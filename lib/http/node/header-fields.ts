@@ -59,6 +59,11 @@ export function setKnown(res: ServerResponse, name: string, value: unknown): boo
   return true;
 }
 
+/** The name in lower case of a field that Node has taken before; undefined for any other. */
+export function lowerCaseOf(name: string): string | undefined {
+  return known.get(name);
+}
+
 /** Keeps a name in mind that Node has just taken. */
 export function learnName(name: string): void {
   if (known.size >= MOST_NAMES) return;

@@ -32,7 +32,9 @@ export class MessageKey {
 
   /** @throws TypeError for what is no such key; it shows nothing of the key. */
   constructor(given: SignatureKey, purpose: Purpose) {
-    const { key, id, algorithm } = isNamed(given) ? given : { key: given };
+    const { key, id, algorithm, ...rest } = isNamed(given) ? given : { key: given };
+    // A misspelt id would make it everybody's key.
+    for (const name of Object.keys(rest)) throw new TypeError(`a key may have the names "key", "id" and "algorithm" only, and had ${describe(name)}`);
     const jwk = isJwk(key) ? key : undefined;
     if (jwk !== undefined) checkUse(jwk, purpose);
     this.#key = keyObject(key, purpose);
