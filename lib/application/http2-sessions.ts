@@ -1,5 +1,5 @@
 import { type IncomingMessage, METHODS as NAMES, type ServerResponse } from 'node:http';
-import { constants, createServer, type Http2Server, type Http2ServerRequest, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { constants, createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { cutOffConnection, destroyAfter, halfClose, LINGER } from '../http/connection';
@@ -70,10 +70,10 @@ export class Http2Sessions {
       Http2ServerResponse: classes.Response,
     });
     for (const event of REQUESTS) {
-      this.#server.on(event, (req, res) => {
+      this.#server.on(event, (req: Http2ServerRequest, res: Http2ServerResponse) => {
         if (this.#isTooLong(req)) req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
         // As Node refuses them on HTTP/1.1: `post` is another method than POST, which routes would take for it and guards would not.
-        else if (!METHODS.has(req.method)) (res as unknown as ServerResponse).writeHead(501).end();
+        else if (!METHODS.has(req.method)) res.writeHead(501).end();
         else outer.emit(event, req as unknown as IncomingMessage, res as unknown as ServerResponse);
       });
     }

@@ -9,6 +9,7 @@ import { answersFirst } from './first-answer';
 import { isAscii, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn } from './response-state';
+import { setTimeout } from '../timers';
 
 /** Header fields of a request, without those of a colon, once they were asked for. */
 const kFields = Symbol('waypost.http2.fields');
@@ -59,6 +60,8 @@ export interface Written {
 /** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
 const COLON = 58;
+/** Milliseconds after which a response is looked at again whose trailers are not sent. */
+const TRAILERS = 20;
 
 const OF_REQUESTS = membersOf(Http2ServerRequest.prototype);
 /** Those of responses: `res.stream` is waypost's, and Node's stream is `req.stream`. */
@@ -410,6 +413,10 @@ function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEnc
 function closeUnread(req: Http2ServerRequest): void {
   const { stream } = req;
   if (stream.closed || stream.readableFlowing === true || isReadOn(req as never)) return;
+  const { localClose, remoteClose } = stream.state;
+  // One that is in ends by itself. Trailers, if none, and with them the end of the response, are sent behind `finish`.
+  if (remoteClose === 1) return;
+  if (localClose !== 1) return void setTimeout(() => closeUnread(req), TRAILERS).unref();
   stream.close(constants.NGHTTP2_NO_ERROR);
   // With bytes left in it Node would wait for a reader.
   stream.destroy();
