@@ -24,10 +24,10 @@ const FIRST_BYTES = 60_000;
 
 /** Lengths of the frames by which Node answers control frames. */
 const [PING_ACK, SETTINGS_ACK] = [17, 9];
-/** Bytes that a client has to take, within the limit, of a response that is one chunk: while others of its session are sent, nothing tells how far it is. */
+/** Bytes of one chunk that a client has to take within the limit. While others of its session are sent, nothing tells how far it is. */
 const LEAST = 262_144;
 
-/** What was sent when it was last looked at, and since when it was no more. */
+/** Bytes that were sent by the last look, and since when it was no more. */
 interface Progress {
   sent: number;
   since: number;

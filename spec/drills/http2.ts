@@ -27,7 +27,9 @@ export const http2: Drill = {
       const codes = new Set<number | undefined>();
       for (const flood of Object.values(FLOODS)) await crowd(count, async () => codes.add(await ended(server.port, flood)));
       await crowd(count, () => stall(server.port));
-      await crowd(count / 2, () => block(server.port));
+      const blocked = await Promise.all(Array.from({ length: count / 2 }, () => block(server.port)));
+      await server.until(({ connections }) => connections === 1, 'connections that are not read are left');
+      for (const client of blocked) client.destroy();
       isOver = true;
       await honest;
       session.close();
@@ -62,9 +64,9 @@ async function stall(port: number): Promise<void> {
 }
 
 /** Asks for a large response, gives a large window, and takes nothing off the wire: the connection is closed. */
-async function block(port: number): Promise<void> {
+async function block(port: number): Promise<FrameClient> {
   const client = await FrameClient.open(port, [[4, 2 ** 31 - 1]]);
   client.socket.pause();
   client.send(windowUpdate(0, 2 ** 30), headers(1, asking('/stream/1600')));
-  await new Promise((resolve) => void client.socket.once('close', resolve));
+  return client;
 }

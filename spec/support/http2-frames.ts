@@ -104,7 +104,7 @@ export function statusOf({ payload }: Frame): number {
   let digits = '';
   while (digits.length < 3) {
     const isShort = bits.startsWith('000');
-    digits += isShort ? parseInt(bits.slice(0, 5), 2) : parseInt(bits.slice(0, 6), 2) - 0b011001 + 3;
+    digits += String(isShort ? parseInt(bits.slice(0, 5), 2) : parseInt(bits.slice(0, 6), 2) - 0b011001 + 3);
     bits = bits.slice(isShort ? 5 : 6);
   }
   return Number(digits);
