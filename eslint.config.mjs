@@ -157,7 +157,7 @@ export default tseslint.config(
   {
     files: ['**/*.mjs', '**/*.js', '**/*.cjs'],
     languageOptions: {
-      globals: Object.fromEntries(['process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'setInterval', 'clearTimeout', 'clearInterval', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
+      globals: Object.fromEntries(['AbortController', 'process', 'console', 'Buffer', 'fetch', 'URL', 'URLSearchParams', 'setTimeout', 'setImmediate', 'setInterval', 'clearTimeout', 'clearInterval', 'structuredClone', 'TextEncoder', 'TextDecoder', 'performance'].map((name) => [name, 'readonly'])),
     },
     rules: { 'no-unused-vars': ['error', { argsIgnorePattern: '^_' }] },
   },

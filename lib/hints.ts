@@ -102,5 +102,5 @@ export function hintForSignature({ method, headers, url }: RefusedRequest, debug
     const path = /^(?:\/[\w.~-]+)+(?=\/?(?:\?|$))/.exec(url.slice(0, LONGEST))?.[0] ?? '/**';
     return { hint: `a browser's CORS preflight can't be signed: put { path: ${JSON.stringify(path)}, methods: ['OPTIONS'] } into security.routeConfig.requestSignature.excludeRoutes` };
   }
-  return debug ? {} : { hint: 'the option debug: true, beside secret, logs what the server has taken for signed' };
+  return debug ? {} : { hint: 'the option debug: true of security.requestSignature, or of the webhook, logs what the server has taken for signed' };
 }

@@ -202,7 +202,7 @@ describe('a port that is in use', () => {
 
 describe('a request that the signature check refuses', () => {
   const requestSignature = { secret: 'a secret of thirty-two bytes or more' };
-  const DEBUG = 'the option debug: true, beside secret, logs what the server has taken for signed';
+  const DEBUG = 'the option debug: true of security.requestSignature, or of the webhook, logs what the server has taken for signed';
   test('is told of at info, with the option debug', async () => {
     const { log, port } = await logged((app) => app.get('/', (_req, res) => res.send('x')), { security: { requestSignature } });
     expect((await ask(port, '/')).status).toBe(401);
@@ -240,7 +240,7 @@ describe('a request that the signature check refuses', () => {
 });
 
 test.each([
-  ['key', 'secret'], ['password', 'secret'], ['token', 'secret'], ['tolerance', 'maxAge'], ['ttl', 'maxAge'], ['hash', 'algorithm'],
+  ['key', 'keys" or "security.requestSignature.secret'], ['password', 'secret'], ['token', 'secret'], ['tolerance', 'maxAge'], ['ttl', 'maxAge'], ['hash', 'algorithm'],
 ])('requestSignature: { %s } is asked whether %s was meant', (given, meant) => {
   expect(() => createServer({ security: { requestSignature: { [given]: 'a secret of thirty-two bytes or more' } as never } }))
     .toThrow(`unknown option "security.requestSignature.${given}"; did you mean "security.requestSignature.${meant}"? A misspelt guard does not start`);

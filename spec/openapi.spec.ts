@@ -118,6 +118,47 @@ describe('app.openapi', () => {
     expect(second.paths['/']?.['get']?.['security']).toEqual([{ signature: [], signatureInput: [] }]);
   });
 
+  test('names Content-Digest where a body is sent and a signature of version 2 covers it', () => {
+    const digested = (settings: object, outer = false): string[] => {
+      const security = { requestSignature: { secret: SECRET, ...settings } };
+      const app = createServer({ logging: false, ...(!outer && { security }) });
+      app.post('/', { body: Order }, handler).get('/', handler).post('/bare', handler);
+      const around = createServer({ logging: false, security }).use('/', app);
+      const { paths } = (outer ? around : app).openapi({ info: INFO });
+      return Object.entries(paths).flatMap(([path, each]) => Object.entries(each).flatMap(([method, { parameters }]) => (parameters as { name: string }[]).map(({ name }) => `${method} ${path} ${name}`)));
+    };
+    expect(digested({ version: 2 })).toEqual(['post / Content-Digest']);
+    expect(digested({ version: 2 }, true)).toEqual(['post / Content-Digest']);
+    expect(digested({ version: 2, includeBody: false })).toEqual([]);
+    expect(digested({})).toEqual([]);
+  });
+
+  test('names forms and text where they fit the schema of the body, and those alone', async () => {
+    const form = z.object({ name: z.string(), note: z.string().optional() });
+    const bodies = { form, text: z.string(), numbers: Order, list: z.array(z.string()), none: z.object({}) };
+    const fill = (app: Application): Application => {
+      for (const [name, body] of Object.entries(bodies)) app.post(`/${name}`, { body: body as z.ZodType }, (req, res) => void res.json(req.body));
+      return app;
+    };
+    const typesOf = (app: Application): Record<string, string[]> => {
+      const { paths } = app.openapi({ info: INFO });
+      return Object.fromEntries(Object.entries(paths).map(([path, { post }]) => [path.slice(1), Object.keys((post as any).requestBody.content)]));
+    };
+    const types = typesOf(fill(createServer({ logging: false })));
+    const json = ['application/json'];
+    expect(types).toEqual({ form: [...json, 'application/x-www-form-urlencoded'], text: [...json, 'text/plain'], numbers: json, list: json, none: json });
+    expect(new Set(Object.values(typesOf(fill(express({ logging: false })))).flat())).toEqual(new Set(json));
+    // What the document says is what a server takes.
+    const port = await running.app(fill, { logging: false });
+    const sent: Record<string, string> = { 'application/json': '"a"', 'text/plain': 'a', 'application/x-www-form-urlencoded': 'name=a&id=1&quantity=2' };
+    for (const [name, said] of Object.entries(types)) {
+      for (const type of Object.keys(sent).filter((each) => each !== 'application/json' && name !== 'none')) {
+        const { status } = await fetch(`http://127.0.0.1:${port}/${name}`, { method: 'POST', headers: { 'Content-Type': type }, body: sent[type] as string });
+        expect([name, type, status]).toEqual([name, type, said.includes(type) ? 200 : 400]);
+      }
+    }
+  });
+
   test('has mounted applications, with the signatures of those around', () => {
     const inner = createServer({ logging: false });
     inner.get('/:id', { params: z.object({ id: z.coerce.number() }) }, handler);

@@ -448,6 +448,14 @@ describe('an unknown key', () => {
   });
 
   test.each([
+    [signed({ version: 2, key: PEM }), 'did you mean "security.requestSignature.keys" or "security.requestSignature.secret"?'],
+    [signed({ token: SECRET }), 'did you mean "security.requestSignature.secret"?'],
+    [{ security: { webhooks: [{ path: '/hooks', preset: 'stripe', key: SECRET }] } }, 'did you mean "security.webhooks[0].secret"?'],
+  ])('that another package has throws: %j', (given, expected) => {
+    expect(messageOf(given)).toContain(expected);
+  });
+
+  test.each([
     [{ security: { secret: SECRET } }, 'it belongs at "security.requestSignature.secret"'],
     [{ security: { includeRoutes: ['/a'] } }, 'it belongs at "security.routeConfig.requestSignature.includeRoutes"'],
     [signed({ excluderoutes: [] }), 'it belongs at "security.routeConfig.requestSignature.excludeRoutes"'],

@@ -292,7 +292,7 @@ describe('a registration says what is wrong with its options', () => {
     ['a misspelt one', { boddy: Body }, /unknown option "boddy"; did you mean "body"\?/],
     ['options of Fastify', { schema: { body: Body } }, /unknown option "schema": options of a route are not Fastify's; write schemas as \{ body, query/],
     ['a schema for options', v.object({ id: v.string() }), /got a schema where options are expected; write \{ body: schema \}/],
-    ['a schema for all responses', { response: Body }, /response must be schemas by status, such as \{ 200: schema \}/],
+    ['a schema for all responses', { response: Body }, /response must be schemas by status, got one schema; write \{ 200: schema \}/],
     ['no status', { response: { ok: Body } }, /response must be schemas by status, such as \{ 200: schema \}, got the status "ok"/],
     ['no schema of a response', { response: { 200: {} } }, /response\[200\] must be a schema/],
     ['a status that is none', { errorStatus: 500 }, /errorStatus must be a status from 400 to 499, got 500/],

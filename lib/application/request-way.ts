@@ -3,7 +3,7 @@ import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError, read } from '../errors';
 import { guardedCall } from '../http/guarded-call';
-import { type Adoption, giveOwnProperties, replaceRequest } from '../http/adoption';
+import { type Adoption, giveOwnProperties, isOfNodesHttp2, replaceRequest } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
@@ -112,8 +112,20 @@ export class RequestWay implements RunHost {
 
   /** Serves a request, as calling the application does; an unhandled one goes to `next`. */
   take(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
+    if (isOfNodesHttp2(req) && !this.#readiesHttp2(res)) return;
     if (res.socket === null && req[kOriginalUrl] === undefined) this.#waitInPipeline(req, res, next);
     else this.#begin(req, res, next);
+  }
+
+  /** Loads what a request of HTTP/2 needs. Without a free descriptor it cannot: then the stream is reset. */
+  #readiesHttp2(res: Response): boolean {
+    try {
+      return Boolean(this.#adoption.http2);
+    } catch (error) {
+      this.#logger.error({ err: error }, 'A request of HTTP/2 failed');
+      res.destroy(error as Error);
+      return false;
+    }
   }
 
   /** Separate from `take`, where V8 would allocate the closure's context for every request. */

@@ -20,6 +20,12 @@ declare module 'express-serve-static-core' {
       path: Route, options: RouteOptions<Params, Query, Body, Replies>, handler: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>,
       ...handlers: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>[]): T;
   }
+  interface IRouterHandler<T, Route extends string | RegExp = string> {
+    /** Registers handlers of a route with options, as a verb with a path does. */
+    <Params = unknown, Query = unknown, Body = unknown, const Replies extends ResponseSchemas = ResponseSchemas>(
+      options: RouteOptions<Params, Query, Body, Replies>, handler: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>,
+      ...handlers: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>[]): T;
+  }
   interface Application<LocalsObj extends Record<string, any> = Record<string, any>> extends AddedToApplication {
     /** Hands every request that nothing took to a listener of plain `node:http`, its body unread. */
     fallback(listener: FallbackListener): this;

@@ -3,7 +3,7 @@ import { type BodyStream, kCaptured } from './body/capture';
 import { READS } from './node/injected-message';
 import type { Http2Classes } from './http2-classes';
 import { forgetQuery, Request } from './request';
-import { isHttp2, kHttp2, kQuery, kSettings as kRequestSettings } from './request-state';
+import { isHttp2, kQuery, kSettings as kRequestSettings } from './request-state';
 import { Response } from './response';
 import { kSettings as kResponseSettings } from './response-state';
 import { late } from '../packages';
@@ -111,7 +111,7 @@ export class Adoption {
   }
 
   #put(req: Request, res: Response): void {
-    if (isOfHttp2(req)) return this.http2.adopt(req, res);
+    if (isHttp2(req) || isOfNodesHttp2(req)) return this.http2.adopt(req, res);
     const isCopy = isPlain(req);
     Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // The bytes of its body go to the request that it is a copy of.
@@ -131,9 +131,9 @@ function isOfFramework(prototype: object): boolean {
   return typeof (prototype as { readonly send?: unknown }).send === 'function' && !(prototype instanceof Response);
 }
 
-/** True for a request of Node's HTTP/2. The version in the first line of HTTP/1 tells nothing: Node takes `GET / HTTP/2.0` there. */
-function isOfHttp2(req: IncomingMessage & { readonly [kHttp2]?: boolean }): boolean {
-  return req[kHttp2] === true || (req.httpVersionMajor === 2 && !(req instanceof IncomingMessage));
+/** True for a request of Node's HTTP/2 that no application has adopted. The version in the first line of HTTP/1 tells nothing: Node takes `GET / HTTP/2.0` there. */
+export function isOfNodesHttp2(req: IncomingMessage): boolean {
+  return req.httpVersionMajor === 2 && !(req instanceof IncomingMessage);
 }
 
 /**

@@ -14,7 +14,7 @@ const RESOLVED = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 class ReceivedRequest extends globalThis.Request {
   readonly #received: Request;
 
-  constructor(received: Request, url: string, init: RequestInit) {
+  constructor(received: Request, url: string, init: RequestInit | undefined) {
     super(url, init);
     this.#received = received;
   }
@@ -36,14 +36,15 @@ class ReceivedRequest extends globalThis.Request {
 export function fetchRequestOf(req: Request): globalThis.Request | undefined {
   const { method } = req;
   if (FORBIDDEN.has(method)) return undefined;
-  const headers = new Headers();
-  // As middleware has left them, not as received: it may have taken out what a client must not say.
+  const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(req);
+  const request = new ReceivedRequest(req, urlOf(req), body === undefined ? method === 'GET' ? undefined : { method } : { method, body, duplex: 'half' });
+  // As middleware has left them, not as received: it may have taken out what a client must not say. Given to the constructor they would be copied.
+  const { headers } = request;
   for (const [name, value] of Object.entries(req.headers)) {
     if (Array.isArray(value)) for (const each of value) headers.append(name, each);
     else if (value !== undefined) headers.set(name, value);
   }
-  const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(req);
-  return new ReceivedRequest(req, urlOf(req), body === undefined ? { method, headers } : { method, headers, body, duplex: 'half' });
+  return request;
 }
 
 /** The URL, whole, by what a trusted proxy says of scheme and host. Host is one that URL parsers end where it ends, so that neither can move into the other. */

@@ -55,12 +55,13 @@ function addFields(res: ServerResponse, headers: Headers, isDecoded: boolean): v
 /** Sends what is there at once in one piece, with its length; anything else as it comes. */
 async function sendBody(res: ConfiguredResponse, body: ReadableStream<Uint8Array>, fail: (error: unknown) => void): Promise<void> {
   const reader = body.getReader();
+  let ended = false;
   res.once('close', () => {
-    reader.cancel().catch(() => undefined);
+    if (!ended) reader.cancel().catch(() => undefined);
   });
   const first = await reader.read();
-  const next = first.done ? undefined : reader.read();
-  let ended = first.done;
+  ended = first.done;
+  const next = ended ? undefined : reader.read();
   next?.then(({ done }) => {
     ended = done;
   }, () => undefined);

@@ -117,7 +117,11 @@ function operation(application: DescribedApplication, place: Place, contracts: r
     const { properties = {}, required = [] } = fields(schema, part);
     for (const [name, each] of Object.entries(properties)) parameters.push({ name, in: part, required: required.includes(name), schema: each });
   }
-  const security = requirements(application, method, beneath, components);
+  const passed = hooksFor(application, method, beneath);
+  const security = [...new Set(passed.flatMap((each) => schemesOf(each, components)))];
+  if (body && passed.some(({ signature }) => signature?.version === 2 && signature.includeBody)) {
+    parameters.push({ name: 'Content-Digest', in: 'header', required: true, schema: { type: 'string' } });
+  }
   const responses: Record<string, object> = {};
   for (const [status, schema] of Object.entries(find('response') ?? {})) {
     responses[status] = { description: statusText(Number(status)), content: { 'application/json': { schema: components.schema(schema, 'output', where(`the response of status ${status}`)) } } };
@@ -137,7 +141,7 @@ function operation(application: DescribedApplication, place: Place, contracts: r
     ...(find('tags') !== undefined && { tags: find('tags') }),
     ...(contracts.some(({ deprecated }) => deprecated) && { deprecated: true }),
     parameters,
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: components.schema(body, 'input', where('body')) } } } }),
+    ...(body && { requestBody: { required: true, content: contentOf(components.schema(body, 'input', where('body')), isParsed(application)) } }),
     responses,
     ...(security.length > 0 && { security: [Object.fromEntries(security.map((name) => [name, []]))] }),
   };
@@ -147,18 +151,45 @@ function segmentsAround({ outer }: DescribedApplication): readonly Segment[] {
   return outer === null ? [] : [...segmentsAround(outer.application), ...outer.segments];
 }
 
-/** Names of the security schemes that a request needs, all of them. */
-function requirements({ hooks, options: { security }, outer }: DescribedApplication, method: string, segments: readonly Segment[], components: Components): string[] {
+/** True where createServer parses bodies by their Content-Type. */
+function isParsed({ options, outer }: DescribedApplication): boolean {
+  return options.body.parse || (outer !== null && isParsed(outer.application));
+}
+
+/** Content of a request body by its types: JSON, and a form or text where they fit the schema. */
+function contentOf(schema: JsonSchema & { properties?: Record<string, JsonSchema> }, isParsed: boolean): Record<string, object> {
+  const fields = Object.values(schema.properties ?? {});
+  const isForm = schema['type'] === 'object' && fields.length > 0 && fields.every(isText);
+  const others = !isParsed ? [] : isText(schema) ? ['text/plain'] : isForm ? ['application/x-www-form-urlencoded'] : [];
+  return Object.fromEntries(['application/json', ...others].map((type) => [type, { schema }]));
+}
+
+function isText({ type }: JsonSchema): boolean {
+  return type === 'string';
+}
+
+/** A check of signatures, and the options of it where it is of requests. */
+interface Passed {
+  readonly hook: SignatureHook;
+  readonly signature: ResolvedSignature | undefined;
+  readonly preset: string | undefined;
+}
+
+/** The checks that a request must pass, those of the outermost application first. */
+function hooksFor({ hooks, options: { security: { requestSignature, webhooks } }, outer }: DescribedApplication, method: string, segments: readonly Segment[]): Passed[] {
   const template = templateOf(segments);
-  const needed = hooks.filter(({ scope }) => template !== undefined && scope.requires(method, samplePath(template)));
-  const names = needed.flatMap((hook) => {
-    const header = (name: string, header: string, description: string): string => components.scheme(name, { type: 'apiKey', in: 'header', name: header, description });
-    const { requestSignature, webhooks } = security;
-    if (requestSignature !== undefined && hook === hooks[0]) return signatureHeaders(requestSignature).map((each) => header(...each));
-    const { preset } = webhooks[hooks.indexOf(hook) - (requestSignature === undefined ? 0 : 1)] ?? {};
-    return [header(`${preset}Webhook`, hook.headerName, `Signature of a webhook as ${preset} signs it`)];
+  const all: Passed[] = hooks.map((hook, index) => {
+    const signature = index === 0 ? requestSignature : undefined;
+    return { hook, signature, preset: webhooks[index - (requestSignature === undefined ? 0 : 1)]?.preset };
   });
-  return outer === null ? names : [...new Set([...requirements(outer.application, method, [...outer.segments, ...segments], components), ...names])];
+  const own = all.filter(({ hook: { scope } }) => template !== undefined && scope.requires(method, samplePath(template)));
+  return outer === null ? own : [...hooksFor(outer.application, method, [...outer.segments, ...segments]), ...own];
+}
+
+/** Names of the security schemes of a check, all of which a request needs. */
+function schemesOf({ hook, signature, preset }: Passed, components: Components): string[] {
+  const headers = signature === undefined ? [[`${preset}Webhook`, hook.headerName, `Signature of a webhook as ${preset} signs it`] as const] : signatureHeaders(signature);
+  return headers.map(([name, header, description]) => components.scheme(name, { type: 'apiKey', in: 'header', name: header, description }));
 }
 
 function signatureHeaders({ version, algorithm, headerName, timestampHeaderName, keyIdHeaderName, secret, keys }: ResolvedSignature): [name: string, header: string, description: string][] {

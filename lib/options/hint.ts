@@ -12,11 +12,11 @@ export interface UnknownOption {
 }
 
 /** Names of options in other packages. */
-const SYNONYMS: Readonly<Record<string, string>> = { key: 'secret', password: 'secret', token: 'secret', tolerance: 'maxAge', ttl: 'maxAge', hash: 'algorithm' };
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = { key: ['keys', 'secret'], password: ['secret'], token: ['secret'], tolerance: ['maxAge'], ttl: ['maxAge'], hash: ['algorithm'] };
 
-/** The name that another package's name means, if it is among those. */
-export function synonymOf(key: string, names: readonly string[]): string | undefined {
-  return names.find((name) => Object.hasOwn(SYNONYMS, key) && name === SYNONYMS[key]);
+/** Those of the names that another package's name may mean. */
+export function synonymsOf(key: string, names: readonly string[]): readonly string[] {
+  return Object.hasOwn(SYNONYMS, key) ? (SYNONYMS[key] as readonly string[]).filter((name) => names.includes(name)) : [];
 }
 
 /** Reports an unknown option, with its place or a suggestion where one is near. */
@@ -79,11 +79,11 @@ function editDistance(a: string, b: string): number {
 export function checkUnknown(key: string, prefix: string, known: readonly string[], homeOf: HomeOf, isGuard: boolean): void {
   const { name, edits } = nearestOf(key, known);
   const said = `unknown option ${JSON.stringify(prefix + key)}`;
-  const misspelt = (meant: string): TypeError => new TypeError(`${said}; did you mean ${JSON.stringify(prefix + meant)}? A misspelt guard does not start`);
+  const misspelt = (...meant: readonly string[]): TypeError => new TypeError(`${said}; did you mean ${meant.map((each) => JSON.stringify(prefix + each)).join(' or ')}? A misspelt guard does not start`);
   // `securty: { … }` would start an application without its guards.
   const guards = isGuard || (prefix === '' && name === 'security');
-  const synonym = isGuard ? synonymOf(key, known) : undefined;
-  if (guards && (synonym !== undefined || edits <= 2)) throw misspelt(synonym ?? name);
+  const synonyms = isGuard ? synonymsOf(key, known) : [];
+  if (guards && (synonyms.length > 0 || edits <= 2)) throw misspelt(...(synonyms.length > 0 ? synonyms : [name]));
   const home = homeOf(key);
   if (home !== undefined) throw new TypeError(`${said}; it belongs at "${home}". A misplaced guard does not start`);
   // `signature: { … }` for `requestSignature` is many edits away, and no less a guard that would not start.

@@ -281,7 +281,7 @@ export interface WebBotAuthOptions {
 export type MessageAlgorithm = 'ed25519' | 'ecdsa-p256-sha256' | 'ecdsa-p384-sha384' | 'rsa-pss-sha512' | 'rsa-v1_5-sha256' | 'hmac-sha256';
 
 /** A key: a KeyObject of node:crypto, text in PEM, or a JWK. Its type says the algorithm; for RSA that is rsa-pss-sha512, unless `alg` of the JWK or `algorithm` beside it says another. */
-export type SignatureKey = KeyObject | string | JsonWebKey | NamedKey;
+export type SignatureKey = KeyObject | string | (JsonWebKey & { readonly [Name in keyof NamedKey]?: never }) | NamedKey;
 
 /** A key with what it does not say itself. */
 export interface NamedKey {

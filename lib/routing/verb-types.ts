@@ -1,5 +1,6 @@
 import type { ParsedQuery, Unchecked } from '../http/unchecked';
-import type { ParsedParams, ResponseBody, ResponseSchemas, RouteOptions } from '../schema/route-options';
+import type { ParsedOr, ParsedParams, ResponseBody, ResponseSchemas, RouteOptions } from '../schema/route-options';
+import type { Validator } from '../schema/validate';
 import type { ForeignHandler, Handler, MixedHandlers } from './handler';
 import type { PathParams } from './params-type';
 import type { Path, Paths } from './given-path';
@@ -18,14 +19,17 @@ export type TypedHandlers<P, ResBody, ReqBody, Query, Locals extends object> =
  */
 export interface Verb<Self> {
   /**
-   * Registers a route with options: schemas that check its requests and answers, and type them; its limits; its part of the OpenAPI document.
+   * Registers a route with options: schemas that check its requests and answers, and type them; its limits; its part of the OpenAPI document. The schemas of `validate` type the handlers behind it as well.
    * @throws TypeError for an option that is wrong, or that the method or the path can't meet.
    * @example
    * app.post('/orders/:id', { body: z.object({ quantity: z.number() }) }, (req, res) => res.json({ ordered: req.body.quantity }));
    */
-  <const Given extends Path, Params = unknown, Query = ParsedQuery, Body = Unchecked, const Replies extends ResponseSchemas = ResponseSchemas>(
-    path: Given | readonly Given[], options: RouteOptions<Params, Query, Body, Replies>,
-    ...handlers: Handler<ParsedParams<PathParams<Given>, Params>, ResponseBody<Replies>, Body, Query>[]): Self;
+  <const Given extends Path, Params = unknown, Query = unknown, Body = unknown, const Replies extends ResponseSchemas = ResponseSchemas>(
+    path: Given | readonly Given[], options: RouteOptions<Params, Query, Body, Replies> | Validator<Params, Query, Body, Replies>,
+    ...handlers: Handler<ParsedParams<PathParams<Given>, Params>, ResponseBody<Replies>, ParsedOr<Body, Unchecked>, ParsedOr<Query, ParsedQuery>>[]): Self;
+  <const Given extends Path, Params, Query, Body, const Replies extends ResponseSchemas>(
+    path: Given | readonly Given[], before: Handler<PathParams<Given>> | ForeignHandler, validator: Validator<Params, Query, Body, Replies>,
+    ...handlers: Handler<ParsedParams<PathParams<Given>, Params>, ResponseBody<Replies>, ParsedOr<Body, Unchecked>, ParsedOr<Query, ParsedQuery>>[]): Self;
   /**
    * Registers handlers of requests with the method of its name (INTERFACE section 4.1). They run in order, each by the `next` of the one before; `req.params` is typed by the path.
    * @throws TypeError for a wrong path, or a handler that is none.
@@ -40,9 +44,9 @@ export interface Verb<Self> {
     path: Paths, ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
   <const Given extends Path, P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(
     path: Given | readonly Given[], ...handlers: TypedHandlers<P, ResBody, ReqBody, Query, Locals>[]): Self;
-  <const Given extends Path, Params = unknown, Query = ParsedQuery, Body = Unchecked, const Replies extends ResponseSchemas = ResponseSchemas>(
-    path: Given | readonly Given[], options: RouteOptions<Params, Query, Body, Replies>,
-    ...handlers: TypedHandlers<ParsedParams<PathParams<Given>, Params>, ResponseBody<Replies>, Body, Query, Record<string, Unchecked>>[]): Self;
+  <const Given extends Path, Params = unknown, Query = unknown, Body = unknown, const Replies extends ResponseSchemas = ResponseSchemas>(
+    path: Given | readonly Given[], options: RouteOptions<Params, Query, Body, Replies> | Validator<Params, Query, Body, Replies>,
+    ...handlers: TypedHandlers<ParsedParams<PathParams<Given>, Params>, ResponseBody<Replies>, ParsedOr<Body, Unchecked>, ParsedOr<Query, ParsedQuery>, Record<string, Unchecked>>[]): Self;
 }
 
 /** Registers middleware, error middleware or routers, as `Verb` does. */
@@ -80,6 +84,6 @@ export interface RouteVerb<Self, P = Params> {
   <Own = P, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: Handler<Own, ResBody, ReqBody, Query, Locals>[]): Self;
   (...handlers: MixedHandlers<P>[]): Self;
   <Own, ResBody = Unchecked, ReqBody = Unchecked, Query = ParsedQuery, Locals extends object = Record<string, Unchecked>>(...handlers: TypedHandlers<Own, ResBody, ReqBody, Query, Locals>[]): Self;
-  <Params = unknown, Query = ParsedQuery, Body = Unchecked, const Replies extends ResponseSchemas = ResponseSchemas>(
-    options: RouteOptions<Params, Query, Body, Replies>, ...handlers: TypedHandlers<ParsedParams<P, Params>, ResponseBody<Replies>, Body, Query, Record<string, Unchecked>>[]): Self;
+  <Params = unknown, Query = unknown, Body = unknown, const Replies extends ResponseSchemas = ResponseSchemas>(
+    options: RouteOptions<Params, Query, Body, Replies> | Validator<Params, Query, Body, Replies>, ...handlers: TypedHandlers<ParsedParams<P, Params>, ResponseBody<Replies>, ParsedOr<Body, Unchecked>, ParsedOr<Query, ParsedQuery>, Record<string, Unchecked>>[]): Self;
 }

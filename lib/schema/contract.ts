@@ -10,7 +10,8 @@ const SCHEMA = 'a schema with "~standard", as those of zod 4, valibot and arktyp
 const schema: Field<Schema> = matching(SCHEMA, isSchema, describeSchema);
 
 const response: Field<ResponseSchemas> = (given, name, warnings) => {
-  if (!isPlainObject(given) || isSchema(given)) return refuse(name, 'schemas by status, such as { 200: schema }', describeSchema(given));
+  if (isSchema(given)) return refuse(name, 'schemas by status', 'one schema; write { 200: schema }');
+  if (!isPlainObject(given)) return refuse(name, 'schemas by status, such as { 200: schema }', describeSchema(given));
   for (const [status, each] of Object.entries(given)) {
     if (!/^[1-5]\d\d$/.test(status)) refuse(name, 'schemas by status, such as { 200: schema }', `the status ${describe(status)}`);
     schema(each, `${name}[${status}]`, warnings);

@@ -26,7 +26,7 @@ interface Check {
 const NO_ISSUES: readonly StandardSchemaV1.Issue[] = [];
 
 /** Middleware that checks a request, and has its answer checked. */
-export interface Guard extends Contracted {
+export interface Guard extends Required<Contracted> {
   (req: CheckedRequest, res: CheckedResponse, next: Next): unknown;
 }
 
@@ -47,7 +47,7 @@ export function guardOf(contract: Contract): Guard {
     if (response !== undefined) checkAnswer(res, response, next);
     return undefined;
   };
-  const validated: Guard = (req, res, next) => {
+  const validated = (req: CheckedRequest, res: CheckedResponse, next: Next): unknown => {
     let failure: unknown;
     if (body && isUnparsed(req)) {
       failure = HttpError.of('UNSUPPORTED_MEDIA_TYPE');
@@ -66,7 +66,7 @@ export function guardOf(contract: Contract): Guard {
     next(failure);
     return undefined;
   };
-  return Object.defineProperty(validated, kContract, { value: contract });
+  return Object.defineProperty(validated, kContract, { value: contract }) as Guard;
 }
 
 function isPending(result: Result | Promise<Result>): result is Promise<Result> {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { late } from '../packages';
+import type { kContract } from './contracted';
 import type { RequestSchemas, ResponseBody, ResponseSchemas } from './route-options';
 
 const
@@ -11,8 +12,11 @@ export type ParsedRequest<Params, Query, Body> = IncomingMessage
   & (unknown extends Params ? unknown : { params: Params }) & (unknown extends Query ? unknown : { query: Query }) & (unknown extends Body ? unknown : { body: Body });
 
 /** Middleware of waypost and of Express that holds requests to schemas. */
-export type Validator<Params, Query, Body, Replies extends ResponseSchemas> =
-  (req: ParsedRequest<Params, Query, Body>, res: ServerResponse & { json(data?: ResponseBody<Replies>): unknown }, next: (error?: unknown) => void) => unknown;
+export interface Validator<Params, Query, Body, Replies extends ResponseSchemas> {
+  (req: ParsedRequest<Params, Query, Body>, res: ServerResponse & { json(data?: ResponseBody<Replies>): unknown }, next: (error?: unknown) => void): unknown;
+  /** Marks it, so that the handlers behind it are typed by its schemas. */
+  readonly [kContract]: object;
+}
 
 /**
  * Makes middleware that checks requests by schemas, in waypost and in Express 5.

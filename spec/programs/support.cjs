@@ -1,7 +1,7 @@
 /** What the programs share. */
 const assert = require('node:assert/strict');
 const { execFileSync, spawn } = require('node:child_process');
-const { mkdtempSync } = require('node:fs');
+const { chownSync, globSync, mkdtempSync } = require('node:fs');
 const http = require('node:http');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
@@ -54,4 +54,20 @@ exports.redis = async () => {
   process.once('exit', () => child.kill());
   await new Promise((resolve) => child.stdout.on('data', (chunk) => String(chunk).includes('ready to accept') && resolve()));
   return socket;
+};
+
+/** A PostgreSQL of its own, in a directory that it returns, for user `waypost`; ends with the process. */
+exports.postgres = async () => {
+  const [programs] = globSync('/usr/lib/postgresql/*/bin');
+  if (programs === undefined) throw Object.assign(new Error('there is no PostgreSQL of Debian'), { code: 'SKIPPED' });
+  const directory = mkdtempSync(join(tmpdir(), 'waypost-postgres-'));
+  // It refuses to run as root.
+  const id = (flag) => Number(execFileSync('id', [flag, 'postgres']));
+  const as = process.getuid() === 0 ? { uid: id('-u'), gid: id('-g') } : {};
+  if (as.uid !== undefined) chownSync(directory, as.uid, as.gid);
+  execFileSync(join(programs, 'initdb'), ['-D', 'data', '-A', 'trust', '-U', 'waypost', '--no-sync'], { ...as, cwd: directory });
+  const child = spawn(join(programs, 'postgres'), ['-D', 'data', '-k', directory, '-c', 'listen_addresses=', '-c', 'fsync=off'], { ...as, cwd: directory, stdio: ['ignore', 'ignore', 'pipe'] });
+  process.once('exit', () => child.kill('SIGINT'));
+  await new Promise((resolve) => child.stderr.on('data', (chunk) => String(chunk).includes('ready to accept') && resolve()));
+  return directory;
 };

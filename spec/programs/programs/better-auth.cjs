@@ -1,0 +1,1 @@
+module.exports = () => require('../better-auth/accounts.cjs')(process.argv[3]);

@@ -1,0 +1,1 @@
+module.exports = () => require('../better-auth/query.cjs')(process.argv[3]);
