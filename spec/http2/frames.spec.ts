@@ -51,7 +51,7 @@ const CASES: readonly (readonly [section: string, what: string, frames: readonly
   ['6.2', 'HEADERS with padding', [frame(HEADERS, END_HEADERS | END_STREAM | PADDED, 1, Buffer.concat([Buffer.from([3]), block(asking('/')), Buffer.alloc(3)]))], [ANSWERED]],
   ['6.2', 'HEADERS with more padding than there is', [frame(HEADERS, END_HEADERS | END_STREAM | PADDED, 1, Buffer.from([9, 0x82]))], connection(PROTOCOL_ERROR)],
   ['6.2', 'HEADERS with a priority', [frame(HEADERS, END_HEADERS | END_STREAM | WITH_PRIORITY, 1, Buffer.concat([uint32(0), Buffer.from([15]), block(asking('/'))]))], [ANSWERED]],
-  ['6.3', 'PRIORITY on the connection', [frame(PRIORITY, 0, 0, Buffer.alloc(5))], connection(PROTOCOL_ERROR)],
+  ['6.3', 'PRIORITY on the connection, which later versions of Node ignore', [frame(PRIORITY, 0, 0, Buffer.alloc(5)), headers(1, asking('/'))], [ANSWERED, ...connection(PROTOCOL_ERROR)]],
   ['6.4', 'RST_STREAM on the connection', [reset(0)], connection(PROTOCOL_ERROR)],
   ['6.4', 'RST_STREAM of a wrong length', [headers(1, asking('/'), END_HEADERS), frame(RST_STREAM, 0, 1, 'abc')], connection(FRAME_SIZE_ERROR)],
   ['6.5', 'SETTINGS on a stream', [frame(SETTINGS, 0, 1)], connection(PROTOCOL_ERROR)],
