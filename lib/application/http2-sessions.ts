@@ -1,9 +1,10 @@
-import { type IncomingMessage, type ServerResponse } from 'node:http';
-import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { type IncomingMessage, METHODS as NAMES, type ServerResponse } from 'node:http';
+import { constants, createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { cutOffConnection } from '../http/connection';
-import type { Http2Classes } from '../http/http2-classes';
+import { cutOffConnection, destroyAfter, halfClose, LINGER } from '../http/connection';
+import { type Http2Classes, kWritten } from '../http/http2-classes';
+import { queued } from '../http/node/write-queue';
 import type { SafeLog } from '../log/safe-log';
 import type { ResolvedHttp2, ResolvedServer } from '../options/resolved';
 import { clearInterval, setInterval } from '../timers';
@@ -13,6 +14,7 @@ import type { NodeServer } from './server';
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** Events of requests, which listeners of the server hear whatever the protocol is. */
 const REQUESTS = ['request', 'checkContinue', 'checkExpectation'] as const;
+const METHODS: ReadonlySet<string> = new Set(NAMES);
 /** Milliseconds within which control frames are counted. */
 const WINDOW = 60_000;
 /** Checks of the open streams within one timeout. */
@@ -20,10 +22,24 @@ const CHECKS_PER_TIMEOUT = 4;
 /** Milliseconds for the first bytes of a connection without TLS, where no `headersTimeout` is given. */
 const FIRST_BYTES = 60_000;
 
-/** Bytes that a stream has left to send, and since when. */
+/** Lengths of the frames by which Node answers control frames. */
+const [PING_ACK, SETTINGS_ACK] = [17, 9];
+/** Bytes of one chunk that a client has to take within the limit. While others of its session are sent, nothing tells how far it is. */
+const LEAST = 262_144;
+
+/** Bytes that were sent by the last look, and since when it was no more. */
 interface Progress {
-  readonly left: number;
-  readonly since: number;
+  sent: number;
+  since: number;
+}
+
+/** A connection of HTTP/2. */
+interface Link extends Progress {
+  readonly socket: Socket;
+  /** Bytes of answers to control frames, which a client can have at will. */
+  acks: number;
+  /** When it was last seen with a stream; Infinity once it was seen without, and closed. */
+  busy: number;
 }
 
 /** The HTTP/2 of a server: hands connections that speak it to one of Node's that does not listen, and bounds their sessions. */
@@ -33,11 +49,12 @@ export class Http2Sessions {
   readonly #classes: Http2Classes;
   readonly #logger: SafeLog;
   readonly #server: Http2Server;
-  readonly #sessions = new Set<ServerHttp2Session>();
-  #isClosing = false;
+  readonly #links = new Map<ServerHttp2Session, Link>();
+  readonly #maxHeaderListSize: number;
   readonly #stalled = new WeakMap<ServerHttp2Stream, Progress>();
   /** When the streams of requests that are not in were first seen. */
   readonly #arriving = new WeakMap<ServerHttp2Stream, number>();
+  #isClosing = false;
 
   /** @param outer Server that listens. */
   constructor(outer: NodeServer, settings: ResolvedServer, classes: Http2Classes, logger: SafeLog) {
@@ -45,14 +62,21 @@ export class Http2Sessions {
     this.#http2 = settings.http2 as ResolvedHttp2;
     this.#classes = classes;
     this.#logger = logger;
+    this.#maxHeaderListSize = settings.http.maxHeaderSize ?? 16_384;
     this.#server = createServer({
       ...this.#http2.limits,
-      settings: { ...this.#http2.settings, maxHeaderListSize: settings.http.maxHeaderSize ?? 16_384 },
+      settings: { ...this.#http2.settings, maxHeaderListSize: this.#maxHeaderListSize },
       Http2ServerRequest: classes.Request,
       Http2ServerResponse: classes.Response,
     });
-    for (const event of REQUESTS) this.#server.on(event, (req, res) => outer.emit(event, req as unknown as IncomingMessage, res as unknown as ServerResponse));
-    this.#server.on('session', (session) => this.#welcome(session));
+    for (const event of REQUESTS) {
+      this.#server.on(event, (req: Http2ServerRequest, res: Http2ServerResponse) => {
+        if (this.#isTooLong(req)) req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        // As Node refuses them on HTTP/1.1: `post` is another method than POST, which routes would take for it and guards would not.
+        else if (!METHODS.has(req.method)) res.writeHead(501).end();
+        else outer.emit(event, req as unknown as IncomingMessage, res as unknown as ServerResponse);
+      });
+    }
     this.#server.on('sessionError', (error) => this.#logger.debug({ err: error }, 'A session of HTTP/2 failed'));
     if (this.#http2.cleartext) this.#divide(outer, 'connection', (socket, http1) => this.#tellApart(socket, http1));
     else this.#divide(outer, 'secureConnection', (socket, http1) => ((socket as TLSSocket).alpnProtocol === 'h2' ? this.#take(socket) : http1()));
@@ -62,12 +86,18 @@ export class Http2Sessions {
   /** Ends the sessions, each when what it has begun is answered; the client is told (RFC 9113 section 6.8). */
   close(): void {
     this.#isClosing = true;
-    for (const session of this.#sessions) session.close();
+    const busy = new Set<unknown>(Array.from(this.#classes.open.keys(), ({ session }) => session));
+    for (const [session, { socket }] of this.#links) {
+      session.close();
+      // Node would wait for a client that stays, or is within a frame.
+      if (!busy.has(session)) destroyAfter(socket, LINGER);
+    }
   }
 
-  /** Ends the sessions at once. */
+  /** Ends the sessions at once. The clients see which responses are not whole: by itself Node would say that there was no error. */
   cutOff(): void {
-    for (const session of this.#sessions) cutOffConnection(session);
+    for (const stream of this.#classes.open.keys()) stream.close(constants.NGHTTP2_CANCEL);
+    for (const session of this.#links.keys()) cutOffConnection(session);
   }
 
   /** Puts itself before Node's listener of new connections, and calls that for those of HTTP/1. */
@@ -83,6 +113,7 @@ export class Http2Sessions {
   #take(socket: Socket): void {
     // Servers of HTTP/1 answer clients that have ended their side.
     socket.allowHalfOpen = false;
+    this.#server.once('session', (session) => this.#welcome(session, socket));
     this.#server.emit('connection', socket);
   }
 
@@ -106,47 +137,80 @@ export class Http2Sessions {
     socket.on('readable', look).on('end', end).on('error', ignore).setTimeout(this.#settings.http.headersTimeout ?? FIRST_BYTES, end);
   }
 
-  #welcome(session: ServerHttp2Session): void {
-    this.#sessions.add(session);
-    session.once('close', () => this.#sessions.delete(session));
+  #welcome(session: ServerHttp2Session, socket: Socket): void {
+    const link: Link = { socket, acks: 0, busy: 0, sent: 0, since: performance.now() };
+    this.#links.set(session, link);
+    // Node waits for ever for the client to end its side.
+    socket.once('finish', () => halfClose(socket)).once('close', () => this.#links.delete(session));
     if (this.#http2.idleTimeout > 0) session.setTimeout(this.#http2.idleTimeout, () => session.close());
     let [count, since] = [0, performance.now()];
-    const bound = (): void => {
+    const bound = (length: number): void => {
       const now = performance.now();
+      link.acks += length;
       if (now - since > WINDOW) [count, since] = [0, now];
-      if (++count > this.#http2.maxControlFrames && !session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      // Without an error the code would be lost.
+      if (++count > this.#http2.maxControlFrames && !session.destroyed) session.destroy(new Error('too many control frames'), constants.NGHTTP2_ENHANCE_YOUR_CALM);
     };
-    session.on('ping', bound);
-    session.on('remoteSettings', bound);
-    // Its connection was there before.
+    session.on('ping', () => bound(PING_ACK));
+    session.on('remoteSettings', () => bound(SETTINGS_ACK));
     if (this.#isClosing) session.close();
   }
 
-  /** Resets streams whose client takes nothing, or takes its time with the request. */
+  /** True for a header list beyond what the client was told. Node does not look before the client has acknowledged it. */
+  #isTooLong({ rawHeaders, stream }: Http2ServerRequest): boolean {
+    if (stream.session?.pendingSettingsAck !== true) return false;
+    // As RFC 9113 section 6.5.2 counts it.
+    return rawHeaders.reduce((length, text) => length + text.length + 16, 0) > this.#maxHeaderListSize;
+  }
+
+  /** Closes connections whose client takes nothing. Resets streams of which it takes nothing, or whose request takes its time. */
   #watch(outer: NodeServer): void {
     const { writeTimeout, http: { requestTimeout = 300_000 } } = this.#settings;
     const shortest = Math.min(...[writeTimeout, requestTimeout].filter((limit) => limit > 0));
     if (!Number.isFinite(shortest)) return;
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const stream of this.#classes.open) if (this.#isStalled(stream, now, writeTimeout) || this.#isLate(stream, now, requestTimeout)) stream.close(constants.NGHTTP2_CANCEL);
+      for (const [stream, { [kWritten]: written }] of this.#classes.open) {
+        const link = this.#links.get(stream.session as ServerHttp2Session);
+        if (link !== undefined) link.busy = now;
+        if (this.#isStalled(stream, written, link, now) || this.#isLate(stream, now, requestTimeout)) stream.close(constants.NGHTTP2_CANCEL);
+      }
+      for (const [session, link] of this.#links) this.#look(session, link, now, writeTimeout);
     }, Math.ceil(shortest / CHECKS_PER_TIMEOUT)).unref();
     outer.once('close', () => clearInterval(timer));
   }
 
-  #isStalled(stream: ServerHttp2Stream, now: number, limit: number): boolean {
+  /** Destroys a connection whose client takes nothing, or whose session has ended. */
+  #look(session: ServerHttp2Session, link: Link, now: number, limit: number): void {
+    const { socket, acks, busy } = link;
+    const waiting = queued(socket) ?? 0;
+    move(link, socket.bytesWritten - waiting - acks, now);
+    if ((waiting > 0 && limit > 0 && now - link.since >= limit) || busy === Infinity) socket.destroy();
+    else if ((session.closed || session.destroyed) && busy !== now) link.busy = Infinity;
+  }
+
+  /** True where nothing was sent in time: of a stream, nor of its session. */
+  #isStalled(stream: ServerHttp2Stream, written: number, link: Link | undefined, now: number): boolean {
+    const { writeTimeout: limit } = this.#settings;
     const left = stream.bufferSize;
-    const before = this.#stalled.get(stream);
-    if (left > 0 && left === before?.left) return limit > 0 && now - before.since >= limit;
-    if (left > 0) this.#stalled.set(stream, { left, since: now });
-    else this.#stalled.delete(stream);
-    return false;
+    if (left === 0 || limit === 0) return this.#stalled.delete(stream) && false;
+    const progress = this.#stalled.get(stream) ?? { sent: NaN, since: now };
+    this.#stalled.set(stream, progress);
+    const quiet = now - move(progress, written - left, now);
+    return quiet >= limit && (link === undefined || now - link.since >= limit || quiet >= limit * (1 + left / LEAST));
   }
 
   #isLate(stream: ServerHttp2Stream, now: number, limit: number): boolean {
-    if (limit === 0 || stream.endAfterHeaders || stream.readableEnded) return false;
+    // One that is in may wait for a reader as long as the response takes.
+    if (limit === 0 || stream.endAfterHeaders || stream.readableEnded || stream.state.remoteClose === 1) return false;
     const since = this.#arriving.get(stream);
     if (since === undefined) this.#arriving.set(stream, now);
     return since !== undefined && now - since >= limit;
   }
+}
+
+/** Notes what was sent by now. Returns since when it was no more. */
+function move(progress: Progress, sent: number, now: number): number {
+  if (progress.sent !== sent) [progress.sent, progress.since] = [sent, now];
+  return progress.since;
 }

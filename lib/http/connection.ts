@@ -18,7 +18,7 @@ const kPipeline = Symbol('waypost.socket.pipeline');
 const kCutOff = Symbol('waypost.socket.cutOff');
 
 /** Milliseconds that a closed connection is still listened to; also the idle limit of one whose server sets none. */
-const LINGER = 5000;
+export const LINGER = 5000;
 
 interface End {
   /** The last that is carried out. */

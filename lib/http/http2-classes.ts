@@ -1,12 +1,15 @@
 import { EventEmitter } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
+import type { Socket } from 'node:net';
 import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
+import { isReadOn } from './connection';
 import { answersFirst } from './first-answer';
 import { isAscii, kFields as kNodeFields, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn } from './response-state';
+import { setTimeout } from '../timers';
 
 /** Header fields of a request, without those of a colon, once they were asked for. */
 const kFields = Symbol('waypost.http2.fields');
@@ -25,6 +28,8 @@ const kIsLast = Symbol('waypost.http2.isLast');
 const kOpen = Symbol('waypost.http2.open');
 /** True once Node has ended a request. */
 const kEnded = Symbol('waypost.http2.ended');
+/** Length of what was written to a response. */
+export const kWritten = Symbol('waypost.http2.written');
 
 type Callback = (error?: Error | null) => void;
 type Members = Record<PropertyKey, PropertyDescriptor>;
@@ -43,18 +48,28 @@ interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & An
   [kHead]: Fields | undefined;
   [kHasTrailers]: boolean;
   [kIsLast]: boolean;
-  readonly [kOpen]: Set<ServerHttp2Stream> | undefined;
+  [kWritten]: number;
+  readonly [kOpen]: Map<ServerHttp2Stream, Written> | undefined;
+}
+
+/** A response, as far as its progress is watched. */
+export interface Written {
+  readonly [kWritten]: number;
 }
 
 /** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
 const COLON = 58;
+/** Milliseconds after which a response is looked at again whose trailers are not sent. */
+const TRAILERS = 20;
 
 const OF_REQUESTS = membersOf(Http2ServerRequest.prototype);
 /** Those of responses: `res.stream` is waypost's, and Node's stream is `req.stream`. */
 const { stream: givenStream, ...OF_RESPONSES } = membersOf(Http2ServerResponse.prototype);
 const nodesStream = (givenStream as { readonly get: (this: unknown) => ServerHttp2Stream }).get;
 const givenHeaders = (OF_REQUESTS['headers'] as { readonly get: (this: unknown) => IncomingHttpHeaders }).get;
+const givenSocket = (OF_REQUESTS['socket'] as { readonly get: (this: unknown) => Socket }).get;
+const givenResponseSocket = (OF_RESPONSES['socket'] as { readonly get: (this: unknown) => Socket }).get;
 const givenRawHeaders = (OF_REQUESTS['rawHeaders'] as { readonly get: (this: unknown) => string[] }).get;
 /** Node's own way of each. */
 const node = Http2ServerResponse.prototype as unknown as {
@@ -62,7 +77,6 @@ const node = Http2ServerResponse.prototype as unknown as {
   getHeaders(): Fields;
   setTimeout(delay: number, callback?: () => void): void;
   setTrailer(name: string, value: string): void;
-  writeContinue(): void;
   writeEarlyHints(hints: Record<string, string | string[]>): void;
 };
 
@@ -95,6 +109,10 @@ const REQUEST = membersOf<Http2Request>({
     this[kRawFields] = fields;
   },
 
+  get socket() {
+    return socketOf(this.stream, givenSocket.call(this));
+  },
+
   get headersDistinct() {
     return distinct(this.rawHeaders);
   },
@@ -108,26 +126,34 @@ const REQUEST = membersOf<Http2Request>({
     return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
   },
 
-  /** As that of waypost's requests. Node ends a stream that was reset like one that is in: a part of a body must not pass for it. */
+  /**
+   * As that of waypost's requests. Node ends a stream that was reset like one that is in, and behind an answer does not call it
+   * aborted: a part of a body must not pass for it. One that is in ends before it is destroyed.
+   */
   push: Object.defineProperty(function push(this: Http2Request, chunk: unknown, encoding?: BufferEncoding): boolean {
+    const { stream } = this;
     if (chunk === null && this[kEnded]) return false;
     if (chunk === null) this[kEnded] = true;
-    if (chunk !== null || !this.stream.aborted) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
+    if (chunk !== null || stream.endAfterHeaders || !(stream.aborted || stream.destroyed)) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
     this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     return false;
   }, kHasIntake, { value: true }),
 
-  /** Ends the stream of a request that is not in, as on HTTP/1.1 its connection. Only listeners hear of the error. */
+  /** Ends the stream of a request that is not in, or neither read nor answered. On HTTP/1.1 it is the connection. Only listeners hear of the error. */
   _destroy(error: Error | null, callback: Callback): void {
     (this as unknown as IntakeRequest)[kIntake]?.abort();
-    if (!this.complete && !this.stream.closed) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this.readableEnded && !(this.complete && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
     process.nextTick(() => callback(this.listenerCount('error') === 0 ? null : error));
   },
 
-  /** Says `close` once: Node says it of the stream, and a destroyed request of itself. */
+  /** Says `close` once: Node says it of the stream, and a destroyed request of itself. A body that is in is read to its end first. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
     if (name === 'close') {
       if (this[kClosed]) return false;
+      if (this[kEnded] && isReadOn(this as never)) {
+        this.once('end', () => this.emit('close'));
+        return false;
+      }
       this[kClosed] = true;
     }
     return EventEmitter.prototype.emit.call(this, name, ...given);
@@ -138,7 +164,12 @@ const RESPONSE = membersOf<Http2Response>({
   [kHead]: undefined,
   [kHasTrailers]: false,
   [kIsLast]: false,
+  [kWritten]: 0,
   [kOpen]: undefined,
+
+  get socket() {
+    return socketOf(streamOf(this), givenResponseSocket.call(this));
+  },
 
   get destroyed() {
     return streamOf(this).destroyed || streamOf(this).closed;
@@ -221,7 +252,7 @@ const RESPONSE = membersOf<Http2Response>({
   writeContinue(callback?: Callback): void {
     const { req } = this as { req?: AnsweredRequest };
     if (req !== undefined) req[kExpectsContinue] = false;
-    node.writeContinue.call(this);
+    if (!this.headersSent && !this.destroyed) streamOf(this).additionalHeaders({ ':status': 100 });
     callback?.();
   },
 
@@ -231,7 +262,7 @@ const RESPONSE = membersOf<Http2Response>({
   },
 
   writeEarlyHints(hints: Record<string, string | string[]>, callback?: Callback): void {
-    node.writeEarlyHints.call(this, hints);
+    if (!this.destroyed) node.writeEarlyHints.call(this, hints);
     callback?.();
   },
 
@@ -245,6 +276,7 @@ const RESPONSE = membersOf<Http2Response>({
       if (callback !== undefined) process.nextTick(callback, this.destroyed ? gone() : null);
       return !this.destroyed;
     }
+    this[kWritten] += (chunk as string).length;
     return streamOf(this).write(chunk, encoding, callback);
   },
 
@@ -262,8 +294,9 @@ const RESPONSE = membersOf<Http2Response>({
     node.end.call(this, callback);
     const stream = streamOf(this);
     if (stream.endAfterHeaders || stream.readableEnded) return this;
-    if (stream.writableFinished) closeUnread.call(stream);
-    else stream.once('finish', closeUnread);
+    const { req } = this;
+    if (stream.writableFinished) closeUnread(req);
+    else stream.once('finish', () => closeUnread(req));
     return this;
   },
 
@@ -308,8 +341,8 @@ RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPO
 export class Http2Classes {
   readonly Request: typeof Http2ServerRequest;
   readonly Response: typeof Http2ServerResponse;
-  /** The streams of the responses that their servers have made, while they are open. */
-  readonly open = new Set<ServerHttp2Stream>();
+  /** The responses that their servers have made, by their streams, while they are open. */
+  readonly open = new Map<ServerHttp2Stream, Written>();
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
@@ -318,7 +351,9 @@ export class Http2Classes {
     this.Response = class extends Http2ServerResponse {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
-        open.add(stream);
+        open.set(stream, this as unknown as Written);
+        // Node says it of an answer alone: it has ended the stream before.
+        if (this.req.method === 'HEAD') stream.once('close', () => open.has(stream) && this.emit('close'));
       }
     } as typeof Http2ServerResponse;
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);
@@ -387,15 +422,33 @@ function isBodiless(res: Http2Response): boolean {
 
 function endWith(res: Http2Response, chunk: Buffer | string, encoding: BufferEncoding): void {
   if (!res.headersSent) res.writeHead(res.statusCode);
-  if (!res.destroyed && !isBodiless(res)) streamOf(res).end(chunk, encoding);
+  if (res.destroyed || isBodiless(res)) return;
+  res[kWritten] += chunk.length;
+  streamOf(res).end(chunk, encoding);
 }
 
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
-function closeUnread(this: ServerHttp2Stream): void {
-  if (this.readableFlowing === true || this.closed) return;
-  this.close(constants.NGHTTP2_NO_ERROR);
+function closeUnread(req: Http2ServerRequest): void {
+  const { stream } = req;
+  if (stream.closed || stream.readableFlowing === true || isReadOn(req as never)) return;
+  const { localClose, remoteClose } = stream.state;
+  // One that is in ends by itself. Trailers, if none, and with them the end of the response, are sent behind `finish`.
+  if (remoteClose === 1) return;
+  if (localClose !== 1) return void setTimeout(() => closeUnread(req), TRAILERS).unref();
+  stream.close(constants.NGHTTP2_NO_ERROR);
   // With bytes left in it Node would wait for a reader.
-  this.destroy();
+  stream.destroy();
+}
+
+/** The socket that Node gives a message, whose `destroy` ends the stream: in the midst of a response the client sees that it is not whole. */
+function socketOf(stream: ServerHttp2Stream, socket: Socket): Socket {
+  if (!Object.hasOwn(stream, 'destroy')) stream.destroy = destroyUnfinished;
+  return socket;
+}
+
+function destroyUnfinished(this: ServerHttp2Stream, error?: Error): ServerHttp2Stream {
+  if (!this.writableEnded && !this.destroyed) this.close(constants.NGHTTP2_INTERNAL_ERROR);
+  return (Object.getPrototypeOf(this) as ServerHttp2Stream).destroy.call(this, error);
 }
 
 function refuseLate(res: Http2Response, callback: Callback | undefined): boolean {
@@ -472,7 +525,7 @@ function rawFieldsOf(given: readonly string[]): string[] {
 }
 
 function distinct(fields: readonly string[]): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
+  const found = Object.create(null) as Record<string, string[]>;
   for (let i = 0; i < fields.length; i += 2) (found[(fields[i] as string).toLowerCase()] ??= []).push(fields[i + 1] as string);
   return found;
 }

@@ -3,6 +3,7 @@ import { churn } from './churn';
 import { descriptors } from './descriptors';
 import type { Drill } from './drill';
 import { halfHead } from './half-head';
+import { http2 } from './http2';
 import { inflate } from './inflate';
 import { pipelines } from './pipelines';
 import { refused } from './refused';
@@ -14,4 +15,4 @@ import { unread } from './unread';
 import { upload } from './upload';
 
 /** All drills, in the order of their table. */
-export const DRILLS: readonly Drill[] = [reset, unread, pipelines, halfHead, restart, upload, descriptors, churn, inflate, refused, bytes, rolling, scope];
+export const DRILLS: readonly Drill[] = [reset, unread, pipelines, halfHead, restart, upload, descriptors, http2, churn, inflate, refused, bytes, rolling, scope];

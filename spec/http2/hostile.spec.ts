@@ -1,0 +1,205 @@
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Application, createServer, type CreateServerOptions, type Request } from 'waypost';
+import { ACK, asking, CANCEL, data, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, frame, FrameClient, GOAWAY, headers, PING, ping, reset, RST_STREAM, SETTINGS, settings, windowUpdate } from '../support/http2-frames';
+import { portOf, Running } from '../support/running';
+
+const running = new Running();
+let client: FrameClient;
+
+afterEach(async () => {
+  client.destroy();
+  await running.close();
+});
+
+type ServerOptions = NonNullable<CreateServerOptions['server']>;
+
+/** Starts an application without TLS that leaves bodies alone, and a client of frames. */
+async function start(register: (app: Application) => unknown, server: ServerOptions = {}, given: Parameters<typeof FrameClient.open>[1] = []): Promise<number> {
+  const port = await running.app((app) => void register(app), { body: false, server: { http2: 'cleartext', ...server } });
+  client = await FrameClient.open(port, given);
+  return port;
+}
+
+/** The code of a GOAWAY, once the server has ended the connection. */
+async function goodbye(): Promise<number | undefined> {
+  await client.closed();
+  return client.frames.findLast(({ type }) => type === GOAWAY)?.payload.readUInt32BE(4);
+}
+
+/** How readers of a request fare. */
+const READERS: Readonly<Record<string, (req: Request) => Promise<unknown>>> = {
+  'listeners': (req) => new Promise((resolve, reject) => void req.on('data', () => undefined).on('end', () => resolve('end')).on('error', reject)),
+  'a slow pipeline': (req) => pipeline(req, new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => void setImmediate(done) })),
+  'for await': async (req) => {
+    for await (const _ of req) await new Promise((resolve) => void setImmediate(resolve));
+  },
+};
+const LEAVES: Readonly<Record<string, () => unknown>> = { 'is reset': () => client.send(reset(1)), 'loses its connection': () => client.socket.resetAndDestroy() };
+
+describe.each(Object.keys(READERS))('a body that is read by %s behind an early answer', (reader) => {
+  async function read(leave: () => unknown): Promise<string> {
+    let outcome: Promise<string> | undefined;
+    await start((app) => app.post('/', (req, res) => {
+      outcome = (READERS[reader] as (req: Request) => Promise<unknown>)(req).then(() => 'whole', () => 'failed');
+      res.send('accepted');
+    }));
+    client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), data(1, Buffer.alloc(16_000)), data(1, Buffer.alloc(16_000)));
+    expect(await client.outcome(1)).toBe('answered 200');
+    await client.find(({ id, flags }) => id === 1 && (flags & END_STREAM) !== 0);
+    leave();
+    return outcome as Promise<string>;
+  }
+
+  test.each(Object.keys(LEAVES))('is not whole when its stream %s', async (how) => {
+    expect(await read(LEAVES[how] as () => unknown)).toBe('failed');
+  });
+
+  test('is whole when its end has come', async () => {
+    expect(await read(() => client.send(data(1, Buffer.alloc(16_000)), data(1, 'end', END_STREAM)))).toBe('whole');
+  });
+});
+
+test.each(['GET', 'POST'])('an expectation of %s that is reset with its head ends no process', async (method) => {
+  await start((app) => app.all('/', (_req, res) => res.send('x')));
+  client.send(headers(1, asking('/', { method, fields: [['expect', '100-continue']] }), method === 'GET' ? END_HEADERS | END_STREAM : END_HEADERS), reset(1));
+  expect(await client.isAlive()).toBe(true);
+});
+
+test('a HEAD request that is reset closes its response', async () => {
+  let closed: Promise<unknown> | undefined;
+  let began: () => void;
+  const begun = new Promise<void>((resolve) => (began = resolve));
+  await start((app) => app.get('/', (_req, res) => {
+    closed = once(res, 'close');
+    began();
+  }));
+  client.send(headers(1, asking('/', { method: 'HEAD' })));
+  await begun;
+  client.send(reset(1));
+  expect(await closed).toEqual([]);
+});
+
+test.each([['socket.destroy()', (req: Request) => req.socket.destroy()], ['destroy()', (req: Request) => req.destroy()]])('a response that is cut off by req.%s is no whole one', async (_, cut) => {
+  await start((app) => app.get('/', (req, res) => {
+    res.write('part');
+    cut(req);
+  }));
+  client.send(headers(1, asking('/')));
+  expect(await client.end(1)).toMatch(/^reset [^0]/);
+});
+
+test('a response that close() cuts off is no whole one', async () => {
+  const app = createServer({ server: { http2: 'cleartext' }, logging: { level: 'silent' } });
+  app.get('/', (_req, res) => void res.write('part'));
+  client = await FrameClient.open(portOf(await app.start(0)));
+  client.send(headers(1, asking('/')));
+  await client.outcome(1);
+  await app.close({ timeout: 10 });
+  expect(await client.end(1)).toMatch(/^(closed|reset [^0])/);
+});
+
+test('names of Object.prototype are names of fields', async () => {
+  await start((app) => app.get('/', (req, res) => res.json(req.headersDistinct['constructor'])));
+  client.send(headers(1, asking('/', { fields: [['__proto__', 'a'], ['constructor', 'b']] })));
+  expect([await client.outcome(1), await client.end(1), client.body(1).toString()]).toEqual(['answered 200', 'whole', '["b"]']);
+});
+
+test.each([['acknowledged', true], ['not acknowledged', false]])('a header list that is too long is refused with settings %s; the session lives on', async (_, acknowledges) => {
+  await start((app) => app.get('/', (_req, res) => res.send('x')));
+  if (acknowledges) {
+    await client.find(({ type, flags }) => type === SETTINGS && flags === 0);
+    client.send(frame(SETTINGS, ACK, 0));
+  }
+  // Each has 32 bytes more than are sent (RFC 9113 section 6.5.2).
+  const long = (id: number, length: number): Buffer => headers(id, asking('/', { fields: Array.from({ length: 110 }, () => ['x-long', 'v'.repeat(length)] as const) }));
+  client.send(long(1, 120), long(3, 80));
+  expect([await client.outcome(1), await client.outcome(3)]).toEqual([`stream error ${ENHANCE_YOUR_CALM}`, 'answered 200']);
+});
+
+test.each([['PING', ping()], ['SETTINGS', settings()]])('a flood of %s is told so', async (_, one) => {
+  await start(() => undefined, { http2: { cleartext: true, maxControlFrames: 50 } });
+  for (let i = 0; i < 60; i++) client.send(one);
+  expect(await goodbye()).toBe(ENHANCE_YOUR_CALM);
+});
+
+test('streams beyond the limit are refused; the others are answered', async () => {
+  await start((app) => app.get('/', async (_req, res) => {
+    await client.find(({ type, flags }) => type === PING && flags === ACK);
+    res.send('x');
+  }), { http2: { cleartext: true, maxConcurrentStreams: 2 } });
+  client.send(...[1, 3, 5, 7].map((id) => headers(id, asking('/'))), ping());
+  expect(await Promise.all([1, 3, 5, 7].map((id) => client.outcome(id)))).toEqual(['answered 200', 'answered 200', 'stream error 7', 'stream error 7']);
+});
+
+test.each([['one chunk', (app: Application) => app.get('/', (_req, res) => res.send(Buffer.alloc(400_000)))], ['chunks of one length', (app: Application) => app.get('/', async (_req, res) => {
+  for (let i = 0; i < 8 && !res.destroyed; i++) if (!res.write(Buffer.alloc(50_000))) await once(res, 'drain');
+  res.end();
+})]])('a slow client of %s is left to read', async (_, register) => {
+  await start(register, { writeTimeout: 400 }, [[4, 16_384]]);
+  client.send(headers(1, asking('/')));
+  const end = client.end(1);
+  let read = 0;
+  const timer = setInterval(() => {
+    const { length } = client.body(1);
+    if (length > read) client.send(windowUpdate(0, length - read), windowUpdate(1, length - read));
+    read = length;
+  }, 50);
+  expect(await end).toBe('whole');
+  clearInterval(timer);
+  expect(client.body(1).length).toBe(400_000);
+}, 20_000);
+
+test('one that takes nothing is not, whatever it sends', async () => {
+  await start((app) => app.get('/', (_req, res) => res.send(Buffer.alloc(400_000))), { writeTimeout: 200 }, [[4, 0]]);
+  client.send(headers(1, asking('/')));
+  const timer = setInterval(() => client.send(ping()), 20);
+  expect(await client.end(1)).toBe(`reset ${CANCEL}`);
+  clearInterval(timer);
+});
+
+test('a connection that is not read is closed, with all that it holds', async () => {
+  let closed: Promise<unknown> | undefined;
+  let began: () => void;
+  const begun = new Promise<void>((resolve) => (began = resolve));
+  const app = createServer({ server: { http2: 'cleartext', writeTimeout: 200 }, logging: { level: 'silent' } });
+  app.get('/', (_req, res) => {
+    res.send(Buffer.alloc(20_000_000));
+    began();
+  });
+  const server = await app.start(0);
+  server.on('connection', (socket) => (closed = once(socket, 'close')));
+  client = await FrameClient.open(portOf(server), [[4, 2 ** 31 - 1]]);
+  client.socket.pause();
+  client.send(windowUpdate(0, 2 ** 30), headers(1, asking('/')));
+  await begun;
+  expect(await closed).toHaveLength(1);
+  await app.close();
+});
+
+test('a request that is in waits for its reader as long as the response takes', async () => {
+  await start((app) => app.post('/', (_req, res) => {
+    res.write('open');
+    setTimeout(() => res.end(), 600);
+  }), { requestTimeout: 100, headersTimeout: 100 });
+  client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), data(1, 'body', END_STREAM));
+  expect(await client.end(1)).toBe('whole');
+});
+
+test('an idle client that does not end its side, and one within a frame, are closed', async () => {
+  await start(() => undefined, { writeTimeout: 200, http2: { cleartext: true, idleTimeout: 100 } });
+  client.send(headers(1, asking('/')).subarray(0, 20));
+  await client.closed();
+  expect(client.frames.some(({ type }) => type === GOAWAY)).toBe(true);
+});
+
+test('a response in parts is whole for a client that has not sent all', async () => {
+  await start((app) => app.post('/', (_req, res) => {
+    res.write('part');
+    setImmediate(() => res.end());
+  }));
+  client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), data(1, 'part'));
+  expect(await client.end(1)).toBe('whole');
+  await client.find(({ type, id }) => type === RST_STREAM && id === 1);
+});
