@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
+import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
@@ -44,7 +44,7 @@ interface Http2Request extends Http2ServerRequest {
 type FieldValue = number | string | readonly string[];
 type Fields = Record<string, FieldValue | undefined>;
 
-interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'setTrailer' | 'writeHead'>, Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> {
+interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'appendHeader' | 'removeHeader' | 'setHeader' | 'setTrailer' | 'writeHead'>, Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> {
   [kHead]: Fields | undefined;
   [kHasTrailers]: boolean;
   [kIsLast]: boolean;
@@ -245,7 +245,7 @@ const RESPONSE = membersOf<Http2Response>({
     this.statusCode = status;
     const head = fieldsIn(this);
     head[':status'] = this.statusCode;
-    streamOf(this).respond(head, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers: this[kHasTrailers] || !this[kIsLast] } as ServerStreamResponseOptions);
+    streamOf(this).respond(head as OutgoingHttpHeaders, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers: this[kHasTrailers] || !this[kIsLast] } as ServerStreamResponseOptions);
     return this;
   },
 
@@ -334,7 +334,7 @@ const FIELD_TABLE: ProxyHandler<Http2Response> = {
   },
 };
 /** The table, for packages that call methods of `OutgoingMessage.prototype`: `cookies` does where there is `res.set`. */
-if (kNodeFields !== undefined) RESPONSE[kNodeFields] = { get(this: Http2Response) { return new Proxy(this, FIELD_TABLE); }, configurable: true };
+if (kNodeFields !== undefined) Reflect.set(RESPONSE, kNodeFields, { get(this: Http2Response) { return new Proxy(this, FIELD_TABLE); }, configurable: true });
 RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPONSE['write']?.value as unknown }, configurable: true };
 
 /** The classes of an application's requests and responses of HTTP/2: Node's two, with all that the application's others have. */
@@ -362,11 +362,11 @@ export class Http2Classes {
     this.inherit(request, response);
   }
 
-  /** Makes a request and a response of Node's the application's own, with the fields that were set before. */
+  /** Makes request and response the application's own, with the fields that were set before. */
   adopt(req: object, res: object): void {
     const fields = res instanceof Http2ServerResponse ? node.getHeaders.call(res) : undefined;
-    Object.setPrototypeOf(req, this.Request.prototype as object);
-    Object.setPrototypeOf(res, this.Response.prototype as object);
+    Object.setPrototypeOf(req, this.Request.prototype);
+    Object.setPrototypeOf(res, this.Response.prototype);
     if (fields !== undefined) Object.assign(fieldsIn(res as Http2Response), fields);
   }
 
@@ -384,8 +384,8 @@ export class Http2Classes {
 export function giveOwnMembers(req: object, res: object): () => void {
   Object.defineProperty(res, 'stream', givenStream as PropertyDescriptor);
   for (const message of [req, res]) {
-    const { constructor: _, ...members } = Object.getOwnPropertyDescriptors<object>(Object.getPrototypeOf(message) as object);
-    for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key] as PropertyDescriptor);
+    const { constructor: _, ...members }: Members = Object.getOwnPropertyDescriptors<object>(Object.getPrototypeOf(message) as object);
+    for (const key of Reflect.ownKeys(members)) if (!Object.hasOwn(message, key)) Object.defineProperty(message, key, members[key as string] as PropertyDescriptor);
   }
   return () => void Reflect.deleteProperty(res, 'stream');
 }
