@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { read } from '../errors';
 import { assign } from '../http/assignable';
+import { isOwnStream } from '../http/node/buffered-body';
 import { childOf, type Logger } from '../log/logger';
 import type { ResolvedRequestId } from '../options/resolved';
 import { crypto } from '../packages';
@@ -49,7 +50,7 @@ function defineLazily(prototype: object, name: 'id' | 'log', make: (req: Identif
     configurable: true,
     get(this: IdentifiedRequest): unknown {
       // Copying or printing reads prototypes too, which are no requests.
-      if (!Object.hasOwn(this, 'rawHeaders') && !Object.hasOwn(this, 'headers')) return undefined;
+      if (!Object.hasOwn(this, 'rawHeaders') && !Object.hasOwn(this, 'headers') && !isOwnStream(this)) return undefined;
       const value = make(this);
       // A sealed request gets a new value each time: a throw in a log line would end the process.
       if (Object.isExtensible(this)) assign(this, name, value);

@@ -179,6 +179,11 @@ const RESPONSE = membersOf<Http2Response>({
     return streamOf(this).destroyed;
   },
 
+  get writableFinished() {
+    const stream = streamOf(this);
+    return stream.writableFinished || (stream.destroyed && isWhole(stream));
+  },
+
   get writableNeedDrain() {
     return streamOf(this).writableNeedDrain;
   },
@@ -409,9 +414,9 @@ function streamOf(res: Http2Response): ServerHttp2Stream {
   return nodesStream.call(res);
 }
 
-/** True once the client was sent all of a response. */
+/** True for a response that has ended, and that nobody has reset. A stream that both sides have ended may close before it says `finish`. */
 function isWhole(stream: ServerHttp2Stream): boolean {
-  return stream.writableFinished && !stream.aborted && (stream.rstCode as number | undefined ?? 0) === constants.NGHTTP2_NO_ERROR;
+  return stream.writableEnded && !stream.aborted && (stream.rstCode as number | undefined ?? 0) === constants.NGHTTP2_NO_ERROR;
 }
 
 /** True for a response without a body: Node ends its stream with the head (RFC 9110 section 6.4.1). */

@@ -312,12 +312,15 @@ describe('an application', () => {
     await start((app) => {
       Object.assign(app.response, { shout(this: { send(text: string): void }, words: string) { this.send(words.toUpperCase()); } });
       app.use('/inner', inner).use('/express', foreign as never).use('/router', router);
+      app.post('/body', (req, res) => res.json([req.body, typeof req.id, req.log !== undefined]));
       app.get('/own', (_req, res) => (res as unknown as { shout(words: string): void }).shout('loud'));
-    }, { logging: { logger: log, requests: 'info' } });
+    }, { logging: { logger: log, requests: 'info', requestId: true } });
     expect([(await askOn(session, '/inner/who')).json, (await askOn(session, '/express/who')).json, (await askOn(session, '/router/who')).json]).toEqual([['/inner', true], ['/express', '/who', true], ['/router']]);
     expect((await askOn(session, '/express/none')).status).toBe(404);
     expect((await askOn(session, '/own')).body).toBe('LOUD');
-    expect(log.lines.filter(({ message }) => message === 'Request completed').map(({ fields }) => [fields['url'], fields['status']])).toEqual([['/inner/who', 200], ['/express/who', 200], ['/router/who', 200], ['/express/none', 404], ['/own', 200]]);
+    expect((await askOn(session, '/body', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).json).toEqual([{}, 'string', true]);
+    expect(log.messages('info').filter((message) => message.startsWith('Request '))).toEqual(Array(6).fill('Request completed'));
+    expect(log.lines.filter(({ message }) => message === 'Request completed').map(({ fields }) => [fields['url'], fields['status']])).toEqual([['/inner/who', 200], ['/express/who', 200], ['/router/who', 200], ['/express/none', 404], ['/own', 200], ['/body', 200]]);
   });
 
   test('answers 503 for a handler that takes too long', async () => {
