@@ -2,7 +2,7 @@
 import * as core from 'express-serve-static-core';
 import theirs = require('express');
 import { IncomingMessage } from 'node:http';
-import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, ResponseSchemas, Response, RouteOptions, SendFileOptions as OwnSendFileOptions, validate as ownValidate } from 'waypost';
+import { Application, CreateServerOptions, FallbackListener, FetchHandler, Request, ResponseSchemas, Response, RouteOptions, SendFileOptions as OwnSendFileOptions, validate as ownValidate, Validator } from 'waypost';
 
 // Members that waypost adds; one that a program or another package declares goes by their type.
 type AddedToApplication = Omit<Pick<Application, 'start' | 'close' | 'fetch' | 'inject' | 'log' | 'openapi' | 'server' | typeof Symbol.asyncDispose>, keyof Express.Application>;
@@ -17,7 +17,7 @@ declare module 'express-serve-static-core' {
   interface IRouterMatcher<T, Method extends 'all' | 'get' | 'post' | 'put' | 'delete' | 'patch' | 'options' | 'head' | 'query' = any> {
     /** Registers a route with options: schemas that check its requests and answers, and type them; its limits. */
     <Route extends string, Params = unknown, Query = unknown, Body = unknown, const Replies extends ResponseSchemas = ResponseSchemas>(
-      path: Route, options: RouteOptions<Params, Query, Body, Replies>, handler: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>,
+      path: Route, options: RouteOptions<Params, Query, Body, Replies> | Validator<Params, Query, Body, Replies>, handler: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>,
       ...handlers: ParsedHandler<core.RouteParameters<Route>, Params, Query, Body, Replies>[]): T;
   }
   interface IRouterHandler<T, Route extends string | RegExp = string> {
@@ -37,8 +37,14 @@ declare module 'express-serve-static-core' {
   interface SendFileOptions extends Pick<OwnSendFileOptions, 'followSymlinks'> {}
 }
 
+/** Events of an application's end, which Express has not. */
+interface Ending {
+  /** Calls a listener when `close` begins (`drain`), or when the servers have ended; `close` waits for the promise of the second. */
+  on(event: 'close' | 'drain', listener: () => unknown): this;
+}
+
 /** Makes an application, as Express does. */
-declare function express(options?: CreateServerOptions): express.Express;
+declare function express(options?: CreateServerOptions): express.Express & Ending;
 
 /** Express's own types, and what hangs on its function. */
 declare namespace express {

@@ -12,7 +12,7 @@ async function main(): Promise<void> {
   const app = createServer({
     logging: { level: 'silent' },
     security: {
-      requestSignature: { secret: process.env['SECRET'] ?? '', replay: { store: new RedisReplayStore(client, { timeout: 500 }) } },
+      requestSignature: { secret: process.env['SECRET'] ?? '', replay: { store: new RedisReplayStore(client, { timeout: 5_000 }) } },
       routeConfig: { requestSignature: { excludeRoutes: ['/runs', '/connected'] } },
     },
   });
