@@ -28,6 +28,8 @@ test('a first request without a free descriptor is reset, and the process serves
   try {
     const [port] = (await once(child, 'message')) as [number];
     const session = await openSession(port);
+    // The connection is accepted by then.
+    await new Promise((resolve) => void session.ping(resolve as () => void));
     child.send('fill');
     await once(child, 'message');
     const stream = session.request({ ':path': '/' });
