@@ -59,7 +59,7 @@ test('findings/README.md lists each finding once', () => {
 describe('SECURITY.md', () => {
   const [, , , table = ''] = read('SECURITY.md').split(/^## /m);
   const threats = table.split('\n').filter((line) => line.startsWith('| ')).slice(1).map((line) => line.split(' | '));
-  const shown = threats.map(([, , cell = '']) => [...cell.matchAll(/\(\.\/spec\/[\w-]+\.spec\.ts\)|drill `([\w-]+)`/g)]);
+  const shown = threats.map(([, , cell = '']) => [...cell.matchAll(/\(\.\/spec\/[\w/-]+\.spec\.ts\)|drill `([\w-]+)`/g)]);
 
   test('names a spec or a drill for each threat', () => {
     expect(threats.length).toBeGreaterThan(30);

@@ -1,9 +1,9 @@
-import { type IncomingMessage, METHODS as NAMES, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { cutOffConnection, destroyAfter, halfClose, LINGER } from '../http/connection';
-import { type Http2Classes, kWritten } from '../http/http2-classes';
+import { hasKnownMethod, type Http2Classes, kWritten } from '../http/http2-classes';
 import { queued } from '../http/node/write-queue';
 import type { SafeLog } from '../log/safe-log';
 import type { ResolvedHttp2, ResolvedServer } from '../options/resolved';
@@ -14,7 +14,6 @@ import type { NodeServer } from './server';
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 /** Events of requests, which listeners of the server hear whatever the protocol is. */
 const REQUESTS = ['request', 'checkContinue', 'checkExpectation'] as const;
-const METHODS: ReadonlySet<string> = new Set(NAMES);
 /** Milliseconds within which control frames are counted. */
 const WINDOW = 60_000;
 /** Checks of the open streams within one timeout. */
@@ -72,8 +71,7 @@ export class Http2Sessions {
     for (const event of REQUESTS) {
       this.#server.on(event, (req: Http2ServerRequest, res: Http2ServerResponse) => {
         if (this.#isTooLong(req)) req.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-        // As Node refuses them on HTTP/1.1: `post` is another method than POST, which routes would take for it and guards would not.
-        else if (!METHODS.has(req.method)) res.writeHead(501).end();
+        else if (!hasKnownMethod(req)) res.writeHead(501).end();
         else outer.emit(event, req as unknown as IncomingMessage, res as unknown as ServerResponse);
       });
     }

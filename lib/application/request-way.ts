@@ -112,15 +112,17 @@ export class RequestWay implements RunHost {
 
   /** Serves a request, as calling the application does; an unhandled one goes to `next`. */
   take(req: RoutedRequest, res: Response, next: NextFunction | undefined): void {
-    if (isOfNodesHttp2(req) && !this.#readiesHttp2(res)) return;
+    if (isOfNodesHttp2(req) && !this.#readiesHttp2(req, res)) return;
     if (res.socket === null && req[kOriginalUrl] === undefined) this.#waitInPipeline(req, res, next);
     else this.#begin(req, res, next);
   }
 
-  /** Loads what a request of HTTP/2 needs. Without a free descriptor it cannot: then the stream is reset. */
-  #readiesHttp2(res: Response): boolean {
+  /** Loads what a request of HTTP/2 needs. Without a free descriptor it cannot: then the stream is reset. An unknown method is answered by 501. */
+  #readiesHttp2(req: Request, res: Response): boolean {
     try {
-      return Boolean(this.#adoption.http2);
+      if (this.#adoption.takesHttp2(req)) return true;
+      res.writeHead(501).end();
+      return false;
     } catch (error) {
       this.#logger.error({ err: error }, 'A request of HTTP/2 failed');
       res.destroy(error as Error);

@@ -51,6 +51,11 @@ export class Adoption {
     return (this.#http2 ??= new (http2().Http2Classes)(this.#request, this.#response));
   }
 
+  /** True for a request of Node's HTTP/2 that its application can take. */
+  takesHttp2(req: Request): boolean {
+    return Boolean(this.http2) && http2().hasKnownMethod(req);
+  }
+
   /** From now on requests and responses get these prototypes. */
   replace(request: object, response: object): void {
     this.#replaced ??= { request: this.#request, response: this.#response };

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { METHODS as NAMES, validateHeaderName, validateHeaderValue } from 'node:http';
 import { constants, Http2ServerRequest, Http2ServerResponse, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import { hearLateWrite, isHead } from './answer';
@@ -8,7 +8,7 @@ import { isReadOn } from './connection';
 import { answersFirst } from './first-answer';
 import { isAscii, kFields as kNodeFields, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
-import { type ConfiguredResponse, kOwn } from './response-state';
+import { type ConfiguredResponse, kOwn, kSign } from './response-state';
 import { setTimeout } from '../timers';
 
 /** Header fields of a request, without those of a colon, once they were asked for. */
@@ -44,7 +44,7 @@ interface Http2Request extends Http2ServerRequest {
 type FieldValue = number | string | readonly string[];
 type Fields = Record<string, FieldValue | undefined>;
 
-interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'appendHeader' | 'removeHeader' | 'setHeader' | 'setTrailer' | 'writeHead'>, Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead'> {
+interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & AnsweredRequest>, 'appendHeader' | 'removeHeader' | 'setHeader' | 'setTrailer' | 'writeHead'>, Pick<ConfiguredResponse, 'appendHeader' | 'removeHeader' | 'setHeader' | 'writeHead' | typeof kSign> {
   [kHead]: Fields | undefined;
   [kHasTrailers]: boolean;
   [kIsLast]: boolean;
@@ -59,6 +59,7 @@ export interface Written {
 
 /** Fields of connections, which HTTP/2 forbids (RFC 9113 section 8.2.2): programs and middleware set them for HTTP/1.1, and they are dropped. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding', 'upgrade']);
+const METHODS: ReadonlySet<string> = new Set(NAMES);
 const COLON = 58;
 /** Milliseconds after which a response is looked at again whose trailers are not sent. */
 const TRAILERS = 20;
@@ -294,6 +295,7 @@ const RESPONSE = membersOf<Http2Response>({
       else if (callback !== undefined) process.nextTick(callback);
       return this;
     }
+    this[kSign]?.(first, second);
     this[kIsLast] = true;
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
     node.end.call(this, callback);
@@ -380,6 +382,11 @@ export class Http2Classes {
     Object.setPrototypeOf(this.Request.prototype, request);
     Object.setPrototypeOf(this.Response.prototype, response);
   }
+}
+
+/** True for a method that Node takes on HTTP/1.1. `post` is another than POST, which routes would take for it and guards would not. */
+export function hasKnownMethod({ method }: Pick<Http2ServerRequest, 'method'>): boolean {
+  return METHODS.has(method);
 }
 
 /**
@@ -518,12 +525,15 @@ function fieldsOf(given: IncomingHttpHeaders): IncomingHttpHeaders {
   return fields;
 }
 
-/** Lists the fields. A `host` that differs from `:authority` is a second Host, and refused (RFC 9113 section 8.3.1). */
+/** Lists the fields. A `host` that differs from `:authority` is a second Host, and refused (RFC 9113 section 8.3.1). Cookies that are split are one field (section 8.2.3). */
 function rawFieldsOf(given: readonly string[]): string[] {
   const fields: string[] = [];
+  let cookie = -1;
   for (let i = 0; i < given.length; i += 2) {
     const [name, value] = [given[i] as string, given[i + 1] as string];
     if (name === ':authority') fields.unshift('host', value);
+    else if (name === 'cookie' && cookie !== -1) fields[cookie] = `${fields[cookie] as string}; ${value}`;
+    else if (name === 'cookie') cookie = fields.push(name, value) - 1;
     else if (name.charCodeAt(0) !== COLON && !(name === 'host' && fields[0] === 'host' && fields[1] === value)) fields.push(name, value);
   }
   return fields;

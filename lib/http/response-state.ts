@@ -16,6 +16,8 @@ export const kFail = Symbol('waypost.response.fail');
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');
+/** Signs a response that ends with that chunk, by its application's key. */
+export const kSign = Symbol('waypost.response.sign');
 /** The `write` of an injected response, which records what is written. */
 export const kRecorder = Symbol('waypost.response.recorder');
 /** True once a field is set that is not of ASCII alone. */
@@ -57,6 +59,7 @@ export interface ConfiguredResponse extends ServerResponse {
   readonly [kSettings]: ResponseSettings;
   readonly [kAnswering]: boolean;
   readonly [kLatin1]: boolean;
+  readonly [kSign]?: (chunk: unknown, encoding: unknown) => void;
 }
 
 /** Settings of a response that belongs to no application: nothing shown, nothing logged. */

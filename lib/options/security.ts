@@ -62,6 +62,9 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   // Node keeps the first of two such headers (its docs, `message.headers`); a proxy may keep the last.
   'age', 'authorization', 'content-length', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since', 'if-unmodified-since', 'last-modified',
   'location', 'max-forwards', 'proxy-authorization', 'referer', 'retry-after', 'server', 'user-agent',
+  // HTTP/2 does so with these as well.
+  'access-control-allow-credentials', 'access-control-max-age', 'access-control-request-method', 'content-encoding', 'content-language', 'content-location',
+  'content-md5', 'content-range', 'date', 'dnt', 'if-match', 'if-none-match', 'if-range', 'range', 'tk', 'upgrade-insecure-requests', 'x-content-type-options',
   // Node joins these in another way, or acts on them.
   'connection', 'cookie', 'expect', 'set-cookie', 'trailer', 'transfer-encoding', 'upgrade',
 ]);

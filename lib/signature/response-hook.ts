@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Request } from '../http/request';
+import { type ConfiguredResponse, kSign } from '../http/response-state';
 import type { ResponseSigningOptions } from '../options/options';
 import { receivedRequest } from './hook';
 import { signResponse } from './v2/message-response';
@@ -14,19 +15,21 @@ type End = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
  * @param prefix Path that a proxy has taken off the target.
  * @throws TypeError for a key that can't sign.
  */
-export function signResponses(prototype: ServerResponse, { key: given, keyId }: ResponseSigningOptions, prefix: string | undefined): void {
+export function signResponses(prototype: ServerResponse & { [kSign]?: ConfiguredResponse[typeof kSign] }, { key: given, keyId }: ResponseSigningOptions, prefix: string | undefined): void {
   const key = signingKey(given);
+  prototype[kSign] = function sign(this: ServerResponse, chunk, encoding): void {
+    if (this.headersSent || this.hasHeader('Signature') || this.statusCode < 200) return;
+    const isBodiless = this.req.method === 'HEAD' || typeof chunk === 'function' || chunk === undefined || chunk === null;
+    const body = isBodiless ? Buffer.alloc(0) : Buffer.from(chunk as string, typeof encoding === 'string' ? encoding as BufferEncoding : undefined);
+    const headers = Object.fromEntries(['content-type', 'content-encoding', 'location'].map((name) => [name, this.hasHeader(name) ? String(this.getHeader(name)) : undefined]));
+    const message = { method: '', target: '', status: this.statusCode, headers, request: receivedRequest(this.req as Request, prefix) };
+    for (const [name, value] of Object.entries(signResponse(message, body, key, keyId ?? key.id))) this.setHeader(name, value);
+  };
+  // The `end` of HTTP/2 calls it by itself.
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the response as `this`
   const end = prototype.end as unknown as End;
-  prototype.end = function signedEnd(this: ServerResponse, ...chunks: unknown[]): ServerResponse {
-    const [chunk, encoding] = chunks;
-    if (!this.headersSent && !this.hasHeader('Signature') && this.statusCode >= 200) {
-      const isBodiless = this.req.method === 'HEAD' || typeof chunk === 'function' || chunk === undefined || chunk === null;
-      const body = isBodiless ? Buffer.alloc(0) : Buffer.from(chunk as string, typeof encoding === 'string' ? encoding as BufferEncoding : undefined);
-      const headers = Object.fromEntries(['content-type', 'content-encoding', 'location'].map((name) => [name, this.hasHeader(name) ? String(this.getHeader(name)) : undefined]));
-      const message = { method: '', target: '', status: this.statusCode, headers, request: receivedRequest(this.req as Request, prefix) };
-      for (const [name, value] of Object.entries(signResponse(message, body, key, keyId ?? key.id))) this.setHeader(name, value);
-    }
+  prototype.end = function signedEnd(this: ConfiguredResponse, ...chunks: unknown[]): ServerResponse {
+    this[kSign]?.(chunks[0], chunks[1]);
     return end.apply(this, chunks);
   } as typeof prototype.end;
 }

@@ -90,7 +90,7 @@ describe('requests', () => {
   test('have the fields of HTTP/1.1, and none of a colon', async () => {
     await start((app) => app.get('/p', (req, res) => res.json({ ...req.headers, raw: req.rawHeaders, url: req.url, method: req.method, target: req.originalUrl, distinct: req.headersDistinct })));
     const { json } = await askOn(session, '/p?q=1', { headers: { host: 'way.example', 'x-a': '1', cookie: ['a=1', 'b=2'] as never } });
-    expect(json).toEqual({ host: 'way.example', 'x-a': '1', cookie: 'a=1; b=2', raw: ['host', 'way.example', 'x-a', '1', 'cookie', 'a=1', 'cookie', 'b=2'], url: '/p?q=1', method: 'GET', target: '/p?q=1', distinct: { host: ['way.example'], 'x-a': ['1'], cookie: ['a=1', 'b=2'] } });
+    expect(json).toEqual({ host: 'way.example', 'x-a': '1', cookie: 'a=1; b=2', raw: ['host', 'way.example', 'x-a', '1', 'cookie', 'a=1; b=2'], url: '/p?q=1', method: 'GET', target: '/p?q=1', distinct: { host: ['way.example'], 'x-a': ['1'], cookie: ['a=1; b=2'] } });
   });
 
   test('whose Host and :authority differ are refused', async () => {
