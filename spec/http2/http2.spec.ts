@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, createServer as createHttp2Server, type IncomingHttpHeaders } from 'node:http2';
@@ -321,6 +322,19 @@ describe('an application', () => {
     expect((await askOn(session, '/body', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).json).toEqual([{}, 'string', true]);
     expect(log.messages('info').filter((message) => message.startsWith('Request '))).toEqual(Array(6).fill('Request completed'));
     expect(log.lines.filter(({ message }) => message === 'Request completed').map(({ fields }) => [fields['url'], fields['status']])).toEqual([['/inner/who', 200], ['/express/who', 200], ['/router/who', 200], ['/express/none', 404], ['/own', 200], ['/body', 200]]);
+  });
+
+  test('tells followers what happens to each request', async () => {
+    const heard: string[] = [];
+    const listeners = ['request:start', 'request:route', 'request:body', 'handler:start', 'request:end'].map((name) => {
+      const listener = (message: unknown): void => void heard.push(`${name} ${String((message as { aborted?: boolean }).aborted)}`);
+      subscribe(`waypost:${name}`, listener);
+      return [`waypost:${name}`, listener] as const;
+    });
+    await start((app) => app.post('/', (req, res) => res.json(req.body)));
+    expect((await askOn(session, '/', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).json).toEqual({});
+    for (const [name, listener] of listeners) unsubscribe(name, listener);
+    expect(heard).toEqual(['request:start undefined', 'request:route undefined', 'request:body undefined', 'handler:start undefined', 'request:end false']);
   });
 
   test('answers 503 for a handler that takes too long', async () => {
