@@ -28,6 +28,7 @@ const NO_ISSUES: readonly StandardSchemaV1.Issue[] = [];
 /** Middleware that checks a request, and has its answer checked. */
 export interface Guard extends Required<Contracted> {
   (req: CheckedRequest, res: CheckedResponse, next: Next): unknown;
+  readonly validates: true;
 }
 
 /** Makes the function that holds requests, and their answers, to a contract. */
@@ -66,7 +67,7 @@ export function guardOf(contract: Contract): Guard {
     next(failure);
     return undefined;
   };
-  return Object.defineProperty(validated, kContract, { value: contract }) as Guard;
+  return Object.defineProperties(validated, { [kContract]: { value: contract }, validates: { value: true } }) as Guard;
 }
 
 function isPending(result: Result | Promise<Result>): result is Promise<Result> {

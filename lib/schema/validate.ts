@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { late } from '../packages';
-import type { kContract } from './contracted';
 import type { RequestSchemas, ResponseBody, ResponseSchemas } from './route-options';
 
 const
@@ -14,8 +13,8 @@ export type ParsedRequest<Params, Query, Body> = IncomingMessage
 /** Middleware of waypost and of Express that holds requests to schemas. */
 export interface Validator<Params, Query, Body, Replies extends ResponseSchemas> {
   (req: ParsedRequest<Params, Query, Body>, res: ServerResponse & { json(data?: ResponseBody<Replies>): unknown }, next: (error?: unknown) => void): unknown;
-  /** Marks it, so that the handlers behind it are typed by its schemas. */
-  readonly [kContract]: object;
+  /** Marks it: the handlers behind it are typed by its schemas. */
+  readonly validates: true;
 }
 
 /**

@@ -61,7 +61,7 @@ test('begins with README, and leads to the pages', async () => {
 
 test('shows the picture of the benchmark', async () => {
   const page = await open('/');
-  const picture = page.getByRole('img', { name: /How many times as well/ });
+  const picture = page.getByRole('img', { name: /throughput relative to its peers/ });
   await picture.scrollIntoViewIfNeeded();
   expect(await picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth)).toBeGreaterThan(100);
 });
