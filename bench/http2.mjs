@@ -1,6 +1,6 @@
 /**
  * Requests a second over HTTP/2 without TLS, by h2load of nghttp2: waypost, node:http2 by hand, Fastify and Hono, in turns, each in a
- * process of its own, with 1 and with 100 streams on each of ten sessions. `npm run bench:http2`, options: rounds, seconds, cases.
+ * process of its own, with 1 and with 100 streams on each of ten sessions. `npm run bench:http2`, options: rounds, seconds, cases, streams.
  */
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,6 +12,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { GREETING, order, REQUEST_ID, ROUTES, rows, summarize, TOKEN, USER } from './work.mjs';
 
+/** Seconds of load before what is measured: V8 compiles HTTP/2 for that long. */
+const WARM_UP = 5;
 const FILE = fileURLToPath(import.meta.url);
 const SESSIONS = 10;
 const ROUTED = '/api/users/42/orders/7?fields=a&limit=10';
@@ -120,7 +122,7 @@ async function measure(name, { path, headers = {}, body }, streams, seconds, fol
     given.push('-d', join(folder, 'body'));
   }
   const load = (duration) => execFileSync('taskset', ['-c', '1', 'h2load', '-t', '1', '-c', String(SESSIONS), '-m', String(streams), '-D', String(duration), ...given, `http://127.0.0.1:${port}${path}`], { encoding: 'utf8' });
-  load(1);
+  load(WARM_UP);
   const said = load(seconds);
   server.kill('SIGKILL');
   const [, good = '0', redirected = '0', refused = '0', broken = '0'] = /status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx/.exec(said) ?? [];
@@ -139,12 +141,12 @@ function median(numbers) {
 
 if (process.argv[2] === 'serve') process.send(await SERVERS[process.argv[3]]());
 else {
-  const [rounds = '9', seconds = '2', chosen = Object.keys(CASES).join()] = process.argv.slice(2);
+  const [rounds = '9', seconds = '2', chosen = Object.keys(CASES).join(), counts = '1,100'] = process.argv.slice(2);
   const names = Object.keys(SERVERS);
   const folder = mkdtempSync(join(tmpdir(), 'waypost-http2-'));
   console.log(`Node ${process.versions.node}, h2load, ${SESSIONS} sessions, ${rounds} rounds of ${seconds} s: times as many requests as waypost serves of each\n\n| Case | Streams | waypost | ${names.slice(1).join(' | ')} |\n|---|--:|--:|${names.slice(1).map(() => '--:').join('|')}|`);
   for (const work of chosen.split(',')) {
-    for (const streams of work === 'large' ? [1] : [1, 100]) {
+    for (const streams of work === 'large' ? [1] : counts.split(',').map(Number)) {
       const rates = Object.fromEntries(names.map((name) => [name, []]));
       for (let round = 0; round < Number(rounds); round++) {
         for (const name of round % 2 === 0 ? names : names.toReversed()) rates[name].push(await measure(name, CASES[work], streams, Number(seconds), folder));
