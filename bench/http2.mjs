@@ -114,7 +114,7 @@ const SERVERS = {
 
 /** Requests a second that a server answers, all of them by 2xx. */
 async function measure(name, { path, headers = {}, body }, streams, seconds, folder) {
-  const server = fork(FILE, ['serve', name], { execArgv: [], ...pinned('0') });
+  const server = fork(FILE, ['serve', name], { execArgv: [], env: { ...process.env, NODE_ENV: 'production' }, ...pinned('0') });
   const [port] = await once(server, 'message');
   const given = Object.entries(headers).flatMap(([field, value]) => ['-H', `${field}: ${value}`]);
   if (body !== undefined) {

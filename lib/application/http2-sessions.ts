@@ -84,7 +84,7 @@ export class Http2Sessions {
   /** Ends the sessions, each when what it has begun is answered; the client is told (RFC 9113 section 6.8). */
   close(): void {
     this.#isClosing = true;
-    const busy = new Set<unknown>(Array.from(this.#classes.open.keys(), ({ session }) => session));
+    const busy = new Set<unknown>(Array.from(this.#classes.open, ({ req }) => req.stream.session));
     for (const [session, { socket }] of this.#links) {
       session.close();
       // Node would wait for a client that stays, or is within a frame.
@@ -94,7 +94,7 @@ export class Http2Sessions {
 
   /** Ends the sessions at once. The clients see which responses are not whole: by itself Node would say that there was no error. */
   cutOff(): void {
-    for (const stream of this.#classes.open.keys()) stream.close(constants.NGHTTP2_CANCEL);
+    for (const { req } of this.#classes.open) req.stream.close(constants.NGHTTP2_CANCEL);
     for (const session of this.#links.keys()) cutOffConnection(session);
   }
 
@@ -168,7 +168,7 @@ export class Http2Sessions {
     if (!Number.isFinite(shortest)) return;
     const timer = setInterval(() => {
       const now = performance.now();
-      for (const [stream, { [kWritten]: written }] of this.#classes.open) {
+      for (const { req: { stream }, [kWritten]: written } of this.#classes.open) {
         const link = this.#links.get(stream.session as ServerHttp2Session);
         if (link !== undefined) link.busy = now;
         if (this.#isStalled(stream, written, link, now) || this.#isLate(stream, now, requestTimeout)) stream.close(constants.NGHTTP2_CANCEL);

@@ -13,6 +13,7 @@ import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
 import type { Http2Classes } from '../http/http2-classes';
 import type { Response } from '../http/response';
+import { Slots } from '../http/slots';
 import type { Http2Sessions } from './http2-sessions';
 import { callCloseListeners, type CloseListener } from './close-listeners';
 import { type ListenCall, whenListening } from './listen';
@@ -58,7 +59,7 @@ export class Listener {
   readonly #classes: ServerOptions;
   readonly #http2Classes: () => Http2Classes;
   /** With TLS both sockets of a connection: a response knows its own, and during the handshake there is the one beneath alone. */
-  readonly #sockets = new Set<Connection>();
+  readonly #sockets = new Slots<Connection>();
   readonly #forget = forgetting(this.#sockets);
   readonly #hosts = new HostCheck();
   readonly #writeTimeout: WriteTimeout;
@@ -259,7 +260,7 @@ export class Listener {
 }
 
 /** A listener of `close` for all connections: one made for each would cost every connection some hundred bytes. */
-function forgetting(sockets: Set<Connection>): (this: Connection) => void {
+function forgetting(sockets: Slots<Connection>): (this: Connection) => void {
   return function forget(): void {
     sockets.delete(this);
   };

@@ -6,9 +6,10 @@ import { hearLateWrite, isHead } from './answer';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
 import { isReadOn } from './connection';
 import { answersFirst } from './first-answer';
-import { isAscii, kFields as kNodeFields, learnName, lowerCaseOf } from './node/header-fields';
+import { isAscii, kFields as kNodeFields, kHttp2Fields as kHead, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue, kHttp2 } from './request-state';
 import { type ConfiguredResponse, kOwn, kSign } from './response-state';
+import { Slots } from './slots';
 import { setTimeout } from '../timers';
 
 /** Header fields of a request, without those of a colon, once they were asked for. */
@@ -18,13 +19,11 @@ const kRawFields = Symbol('waypost.http2.rawFields');
 /** True once a request has told of its close. */
 const kClosed = Symbol('waypost.http2.closed');
 
-/** The head of a response: its fields by names in lower case. */
-const kHead = Symbol('waypost.http2.head');
 /** True once a trailer was set. */
 const kHasTrailers = Symbol('waypost.http2.hasTrailers');
 /** True once `end` was called: with its head goes all that there is. */
 const kIsLast = Symbol('waypost.http2.isLast');
-/** The open streams, of which a response's is one. */
+/** The open responses, of which this is one. */
 const kOpen = Symbol('waypost.http2.open');
 /** True once Node has ended a request. */
 const kEnded = Symbol('waypost.http2.ended');
@@ -49,11 +48,12 @@ interface Http2Response extends Omit<Http2ServerResponse<Http2ServerRequest & An
   [kHasTrailers]: boolean;
   [kIsLast]: boolean;
   [kWritten]: number;
-  readonly [kOpen]: Map<ServerHttp2Stream, Written> | undefined;
+  readonly [kOpen]: Slots<Written> | undefined;
 }
 
 /** A response, as far as its progress is watched. */
 export interface Written {
+  readonly req: Http2ServerRequest;
   readonly [kWritten]: number;
 }
 
@@ -251,7 +251,10 @@ const RESPONSE = membersOf<Http2Response>({
     this.statusCode = status;
     const head = fieldsIn(this);
     head[':status'] = this.statusCode;
-    streamOf(this).respond(head as OutgoingHttpHeaders, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers: this[kHasTrailers] || !this[kIsLast] } as ServerStreamResponseOptions);
+    const stream = streamOf(this);
+    // Behind a request that was read, Node would destroy the stream within its last write, which is an error of some microseconds.
+    const waitForTrailers = this[kHasTrailers] || !this[kIsLast] || !stream.endAfterHeaders;
+    stream.respond(head as OutgoingHttpHeaders, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers } as ServerStreamResponseOptions);
     return this;
   },
 
@@ -320,7 +323,7 @@ const RESPONSE = membersOf<Http2Response>({
 
   /** Leaves out `finish` for a stream that was reset, of which Node says it, too. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
-    if (name === 'close') this[kOpen]?.delete(streamOf(this));
+    if (name === 'close') this[kOpen]?.delete(this);
     return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });
@@ -348,8 +351,8 @@ RESPONSE[kOwn] = { value: { end: RESPONSE['end']?.value as unknown, write: RESPO
 export class Http2Classes {
   readonly Request: typeof Http2ServerRequest;
   readonly Response: typeof Http2ServerResponse;
-  /** The responses that their servers have made, by their streams, while they are open. */
-  readonly open = new Map<ServerHttp2Stream, Written>();
+  /** The responses that their servers have made, while they are open. */
+  readonly open = new Slots<Written>();
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
@@ -358,9 +361,9 @@ export class Http2Classes {
     this.Response = class extends Http2ServerResponse {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
-        open.set(stream, this as unknown as Written);
+        open.add(this as unknown as Written);
         // Node says it of an answer alone: it has ended the stream before.
-        if (this.req.method === 'HEAD') stream.once('close', () => open.has(stream) && this.emit('close'));
+        if (this.req.method === 'HEAD') stream.once('close', () => open.has(this as unknown as Written) && this.emit('close'));
       }
     } as typeof Http2ServerResponse;
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);

@@ -78,7 +78,8 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   ensureIntake(request);
   const capture = new BodyCapture(request, limit, done);
   const comesWhenRead = isMade(request);
-  if (comesWhenRead) capture.askFor();
+  // One of HTTP/2 flows from the first read on.
+  if (comesWhenRead && !isHttp2(request)) capture.askFor();
   const isIn = hasEnd(request) || (request.complete && !comesWhenRead);
   if (isIn || request.readableLength > 0) capture.takeBuffered(isIn);
   else request[kIntake] = capture;

@@ -23,6 +23,8 @@ delete (FieldTable.prototype as { constructor?: unknown }).constructor;
 const kSymbol = fieldsSymbol();
 /** Undefined where Node keeps fields otherwise. */
 export const kFields = kSymbol !== undefined && holds('header-fields', () => isHeeded(kSymbol)) ? kSymbol : undefined;
+/** The fields of a response of HTTP/2, by name in lower case. */
+export const kHttp2Fields = Symbol('waypost.http2.head');
 /** Names that Node has taken before, in lower case by how they were written. */
 const known = new Map<string, string>();
 
@@ -32,7 +34,8 @@ const known = new Map<string, string>();
  * written. Its public ways to ask for them make a list of the names anew.
  */
 export function fieldsOf(res: ServerResponse): Fields | null {
-  const fields = kFields === undefined ? undefined : (res as unknown as Record<symbol, Fields | null | undefined>)[kFields];
+  const owner = res as unknown as Record<symbol, Fields | null | undefined>;
+  const fields = owner[kHttp2Fields] ?? (kFields === undefined ? undefined : owner[kFields]);
   return fields === undefined ? publicFieldsOf(res) : fields;
 }
 
