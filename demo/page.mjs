@@ -34,7 +34,7 @@ export function originOf(req) {
 /**
  * The start page: every route of the application with what it does and how to
  * call it. It can be read without its script, which makes a console of it.
- * @param routes What `app.routes()` returns, each with `signed`: whether it asks for a signature.
+ * @param routes What `app.routes()` returns, each with `signed`, whether it asks for a signature, and `schema`, whether it has schemas.
  * @param secret The secret that the page may show; undefined for one that only the server knows.
  */
 export function startPage({ routes, examples, origin, secret }) {
@@ -89,7 +89,7 @@ ${WORKBENCH}</template>
 function renderBranch(name, routes) {
   return `<li><span class="mount">/${escape(name)}</span>
 <ul>
-${routes.map((route) => `<li><a href="#${escape(route.id)}">${renderMethod(route)} <code>${renderPath(name, route.path)}</code>${renderSigned(route)}</a></li>`).join('\n')}
+${routes.map((route) => `<li><a href="#${escape(route.id)}">${renderMethod(route)} <code>${renderPath(name, route.path)}</code>${renderMarks(route)}</a></li>`).join('\n')}
 </ul></li>`;
 }
 
@@ -107,9 +107,9 @@ ${routes.map((route) => renderRoute(route, origin)).join('\n')}
 </section>`;
 }
 
-function renderRoute({ id, method, path, signed, live = false, about, lines = [] }, origin) {
+function renderRoute({ id, method, path, signed, schema, events = false, live = false, about, lines = [] }, origin) {
   return `<article id="${escape(id)}" data-method="${method}" data-path="${escape(path)}"${signed ? ' data-signed' : ''}${live ? ' data-live' : ''}>
-<h3 tabindex="-1">${renderMethod({ method })} <code>${escape(path)}</code>${renderSigned({ signed })}</h3>
+<h3 tabindex="-1">${renderMethod({ method })} <code>${escape(path)}</code>${renderMarks({ signed, schema, events })}</h3>
 ${about === undefined ? '' : `<p>${escape(about)}</p>`}
 <div class="lines">
 <h4>In a shell</h4>
@@ -124,8 +124,9 @@ function renderMethod({ method }) {
   return `<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
 
-function renderSigned({ signed }) {
-  return signed ? ' <span class="signed">signed</span>' : '';
+/** What a route has beside its path. */
+function renderMarks(route) {
+  return ['signed', 'schema', 'events'].filter((mark) => route[mark]).map((mark) => ` <span class="mark ${mark}">${mark}</span>`).join('');
 }
 
 function renderLine({ status, text, about }, origin) {

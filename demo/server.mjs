@@ -9,6 +9,7 @@ import { numbers, examples as numberExamples } from './numbers.mjs';
 import { contentSecurityPolicy, originOf, startPage } from './page.mjs';
 import { publicSecret } from './secret.mjs';
 import { examples as signedExamples, security, signed, withSigned } from './signed.mjs';
+import { examples as tideExamples, tides, withSchemas } from './tides.mjs';
 import { trails, examples as trailExamples } from './trails.mjs';
 import { visits, examples as visitExamples } from './visits.mjs';
 
@@ -20,6 +21,7 @@ const examples = {
   ...signedExamples,
   ...fileExamples,
   ...errorExamples,
+  ...tideExamples,
   ...visitExamples,
 };
 
@@ -38,7 +40,7 @@ app.use((req, res, next) => {
 
 app.get('/', async (req, res) => {
   res.setHeader('Content-Security-Policy', contentSecurityPolicy);
-  res.send(startPage({ routes: await withSigned(app.routes()), examples, origin: originOf(req), secret: publicSecret }));
+  res.send(startPage({ routes: withSchemas(await withSigned(app.routes())), examples, origin: originOf(req), secret: publicSecret }));
 });
 
 app.use('/console', staticFiles(fileURLToPath(new URL('console', import.meta.url))));
@@ -49,6 +51,7 @@ app.use('/numbers', numbers);
 app.use('/signed', signed);
 app.use('/files', files);
 app.use('/errors', errors);
+app.use('/tides', tides);
 app.use('/visits', visits);
 
 try {

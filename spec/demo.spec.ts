@@ -138,6 +138,15 @@ const EXPECTED: Readonly<Record<string, readonly [number, Check][]>> = {
     [503, json({ error: 'Washout', message: 'The ford is under water' }, { 'retry-after': '3600' })],
     [404, json({ error: 'Not Found', message: 'Cannot GET /errors/unknown' })],
   ],
+  'GET /tides/live': [
+    [200, body(/^(?:id: .*\n)?data: \{"minute":0,"metres":3\}\n\n[^]*"minute":2,/, { 'content-type': 'text/event-stream' })],
+    [400, (answer) => expect(answer.json).toMatchObject({ error: 'Bad Request' })],
+  ],
+  'GET /tides/:harbour': [
+    [200, json({ harbour: 'bude', metres: [6.9, 6.9, 6.9, 6.9] })],
+    [400, (answer) => expect(answer.json).toMatchObject({ error: 'Bad Request' })],
+    [404, json({ error: 'Not Found', message: 'There is no harbour called atlantis' })],
+  ],
   'GET /visits': [[200, setsVisits(1)], [200, setsVisits(5)]],
   'GET /visits/forget': [[302, (answer) => {
     expect(String(answer.headers['set-cookie'])).toMatch(/^visits=;.*Expires=Thu, 01 Jan 1970/);
@@ -180,6 +189,11 @@ describe('demo/server.mjs', () => {
   it('marks on the page the routes that ask for a signature', () => {
     const marked = [...page.matchAll(/data-method="(\w+)" data-path="(.*?)" data-signed/g)].map(([, method, path]) => `${method} ${path}`);
     expect(marked).toEqual(Object.keys(EXPECTED).filter((route) => EXPECTED[route]?.some(([status]) => status === 401)));
+  });
+
+  it('marks on the page the routes with schemas and with events', () => {
+    const marked = (mark: string): (string | undefined)[] => [...page.matchAll(/<h3 tabindex="-1">[^]*?<code>(.*?)<\/code>(.*?)<\/h3>/g)].filter(([, , marks]) => marks?.includes(`>${mark}<`)).map(([, path]) => path);
+    expect({ schema: marked('schema'), events: marked('events') }).toEqual({ schema: ['/tides/live', '/tides/:harbour'], events: ['/tides/live'] });
   });
 
   it('registers on the page what its modules register, and nothing else', () => {

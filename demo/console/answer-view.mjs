@@ -35,14 +35,14 @@ export class AnswerView {
 
   /** Shows an exchange that is over. */
   show(request, result) {
-    const { response, failure, bytes, head, total, text } = result;
+    const { response, failure, bytes, head, total, text, protocol } = result;
     if (response === undefined) {
       this.#summarize(failure.name === 'AbortError' ? 'Stopped before a response came.' : `No response: ${failure.message}. Is the server running?`, 'failed');
       return;
     }
     const outcome = failure === undefined ? '' : failure.name === 'AbortError' ? '; stopped' : '; cut off';
     const led = response.redirected ? `, redirected to ${new URL(response.url).pathname}` : '';
-    this.#summarize(`${response.statusText}, ${bytesText(bytes)} in ${timeText(total)}${led}${outcome}`, kindOf(response.status), response.status);
+    this.#summarize(`${[response.statusText, protocol, `${bytesText(bytes)} in ${timeText(total)}`].filter(Boolean).join(', ')}${led}${outcome}`, kindOf(response.status), response.status);
     this.#showTiming(head, total - head);
     this.#showBody(response, text);
     showFields(this.#part('.received'), [...response.headers]);

@@ -38,6 +38,7 @@ function readCurl(args) {
   const options = {
     '-i': () => undefined,
     '-s': () => undefined,
+    '-N': () => undefined,
     '-D': () => args.shift(),
     '-o': () => args.shift(),
     '-I': () => (method = 'HEAD'),

@@ -9,7 +9,7 @@ const PIECE = 65_536;
  */
 export async function exchange({ method, target, fields, body, pace = 0 }, watch, signal) {
   const began = performance.now();
-  const result = { response: undefined, pieces: 0, bytes: 0, head: 0, total: 0, text: '', newest: '', failure: undefined };
+  const result = { response: undefined, pieces: 0, bytes: 0, head: 0, total: 0, text: '', newest: '', protocol: '', failure: undefined };
   try {
     // With no-store a browser also sends Cache-Control: no-cache, by which a server answers a conditional request in full.
     const cache = fields.some(([name]) => /^if-/i.test(name)) ? 'default' : 'no-store';
@@ -28,11 +28,19 @@ export async function exchange({ method, target, fields, body, pace = 0 }, watch
       if (pace > 0) await pause(pace, signal);
     }
     result.text += decoder.decode();
+    result.protocol = protocolOf(response);
   } catch (error) {
     result.failure = error;
   }
   result.total = performance.now() - began;
   return result;
+}
+
+/** The protocol that the browser spoke, such as `HTTP/2`; empty where it does not tell. */
+function protocolOf({ url }) {
+  const { nextHopProtocol = '' } = performance.getEntriesByName(url, 'resource').at(-1) ?? {};
+  performance.clearResourceTimings();
+  return nextHopProtocol.replace(/^h(?=\d$)/, 'HTTP/').replace('http/', 'HTTP/');
 }
 
 async function* piecesOf({ body }) {

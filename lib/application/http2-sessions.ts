@@ -3,7 +3,9 @@ import { constants, createServer, type Http2Server, type Http2ServerRequest, typ
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { cutOffConnection, destroyAfter, halfClose, LINGER } from '../http/connection';
-import { hasKnownMethod, type Http2Classes, kWritten } from '../http/http2-classes';
+import type { Http2Classes } from '../http/http2-classes';
+import { hasKnownMethod } from '../http/http2-request';
+import { kWritten } from '../http/http2-response';
 import { queued } from '../http/node/write-queue';
 import type { SafeLog } from '../log/safe-log';
 import type { ResolvedHttp2, ResolvedServer } from '../options/resolved';

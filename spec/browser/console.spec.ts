@@ -63,7 +63,7 @@ it('shows head, timing and body of an answer, and the request that it is for', a
   await page.getByLabel('Body', { exact: true }).fill('{"id": 7}');
   await page.getByLabel('Headers, one per line').fill('Content-Type: application/json\nX-Trail: north');
   await send(page);
-  expect(await summary(page, '400')).toMatch(/^400\s+Bad Request, \d+ B in [\d.]+ ms$/);
+  expect(await summary(page, '400')).toMatch(/^400\s+Bad Request, HTTP\/1\.1, \d+ B in [\d.]+ ms$/);
   // Read out when it changes.
   expect(await page.locator('.summary').getAttribute('role')).toBe('status');
   expect(await bodyOf(page)).toBe('{\n  "error": "Bad Request",\n  "message": "A map needs an id, a title and a region, each a text, as its sheets are"\n}');

@@ -99,6 +99,7 @@ class CurlRequest {
     const options: Record<string, () => void> = {
       '-i': () => undefined,
       '-s': () => undefined,
+      '-N': () => undefined,
       '-I': () => (this.#method = 'HEAD'),
       '-X': () => (this.#method = value()),
       '-H': () => this.#addHeaders(value()),
