@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, createServer, type Http2Server, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { cutOffConnection, destroyAfter, halfClose, LINGER } from '../http/connection';
+import { cutOffConnection, destroyAfter, halfClose } from '../http/connection';
 import type { Http2Classes } from '../http/http2-classes';
 import { hasKnownMethod } from '../http/http2-request';
 import { kWritten } from '../http/http2-response';
@@ -22,6 +22,9 @@ const WINDOW = 60_000;
 const CHECKS_PER_TIMEOUT = 4;
 /** Milliseconds for the first bytes of a connection without TLS, where no `headersTimeout` is given. */
 const FIRST_BYTES = 60_000;
+
+/** Milliseconds that an idle client has, when the server closes, to close its side. */
+const IDLE_GRACE = 500;
 
 /** Lengths of the frames by which Node answers control frames. */
 const [PING_ACK, SETTINGS_ACK] = [17, 9];
@@ -89,8 +92,8 @@ export class Http2Sessions {
     const busy = new Set<unknown>(Array.from(this.#classes.open, ({ req }) => req.stream.session));
     for (const [session, { socket }] of this.#links) {
       session.close();
-      // Node would wait for a client that stays, or is within a frame.
-      if (!busy.has(session)) destroyAfter(socket, LINGER);
+      // Node would wait for a client that stays, or is within a frame. What it has asked meanwhile it may send to another server: it is told so.
+      if (!busy.has(session)) destroyAfter(socket, IDLE_GRACE);
     }
   }
 

@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
+import { Agent } from 'undici';
 import type { Application } from 'waypost';
 import { makeCertificate } from '../support/certificate';
 import { launchChromium } from '../support/chromium';
@@ -201,6 +202,18 @@ async function nodeHttp2(origin: string, { path, ...question }: Question): Promi
   }
 }
 
+/** undici by HTTP/2. It tells no version: without `allowH2` the program would see HTTP/1.1. */
+async function undici(origin: string, { method = 'GET', path, headers = {}, body }: Question): Promise<Seen> {
+  const agent = new Agent({ allowH2: true, connect: { ca: tls.cert } });
+  try {
+    const answer = await agent.request({ origin, path, method: method as 'GET', headers, ...(body !== undefined && { body }) });
+    const fields = Object.entries(answer.headers).flatMap(([name, value]) => [value ?? []].flat().map((each) => [name, each] as const));
+    return seen('2', answer.statusCode, fields.filter(([name]) => !name.startsWith(':')), Buffer.from(await answer.body.arrayBuffer()));
+  } finally {
+    await agent.destroy();
+  }
+}
+
 async function open(origin: string): Promise<ClientHttp2Session> {
   const session = connect(origin, { ca: tls.cert });
   await once(session, 'connect');
@@ -259,6 +272,7 @@ const CLIENTS: Readonly<Record<string, readonly [Client, served: '1.1' | '2.0', 
   'nghttp without TLS': [nghttp, '2.0', () => cleartext],
   'node:http2 over TLS': [nodeHttp2, '2.0', () => secure],
   'node:http2 without TLS': [nodeHttp2, '2.0', () => cleartext],
+  'undici with allowH2': [undici, '2.0', () => secure],
   'nginx of HTTP/2 before HTTP/1.1': [curl('--http2'), '1.1', () => nginx(viaNginx('1.1'))],
   [BY_GRPC]: [curl('--http2'), '2.0', () => nginx(viaNginx('2'))],
   'Caddy by h2c': [nodeHttp2, '2.0', caddy],

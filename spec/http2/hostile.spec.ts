@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Application, createServer, type CreateServerOptions, type Request } from 'waypost';
 import { ACK, asking, CANCEL, data, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, frame, FrameClient, GOAWAY, headers, PING, ping, reset, RST_STREAM, SETTINGS, settings, windowUpdate } from '../support/http2-frames';
-import { portOf, Running } from '../support/running';
+import { LogRecorder, portOf, Running } from '../support/running';
 
 const running = new Running();
 let client: FrameClient;
@@ -192,6 +192,18 @@ test('an idle client that does not end its side, and one within a frame, are clo
   client.send(headers(1, asking('/')).subarray(0, 20));
   await client.closed();
   expect(client.frames.some(({ type }) => type === GOAWAY)).toBe(true);
+});
+
+test('close waits for no idle client that keeps its side open', async () => {
+  const log = new LogRecorder();
+  let app: Application | undefined;
+  const port = await running.app((made) => void (app = made), { logging: { logger: log }, server: { http2: 'cleartext' } });
+  client = await FrameClient.open(port);
+  client.send(ping());
+  await client.find(({ type, flags }) => type === PING && (flags & ACK) !== 0);
+  await app?.close({ timeout: 4000 });
+  expect(client.frames.some(({ type }) => type === GOAWAY)).toBe(true);
+  expect(log.messages('warn')).toEqual([]);
 });
 
 test('a response in parts is whole for a client that has not sent all', async () => {
