@@ -13,6 +13,8 @@ const kFields = Symbol('waypost.http2.fields');
 const kRawFields = Symbol('waypost.http2.rawFields');
 /** True once a request has told of its close. */
 const kClosed = Symbol('waypost.http2.closed');
+/** True once Node has taken a request's socket, to destroy the request alone. */
+const kLetGo = Symbol('waypost.http2.letGo');
 /** True once Node has ended a request. */
 const kEnded = Symbol('waypost.http2.ended');
 
@@ -24,6 +26,7 @@ interface Http2Request extends Http2ServerRequest {
   [kRawFields]: string[] | undefined;
   [kClosed]: boolean;
   [kEnded]: boolean;
+  [kLetGo]: boolean;
 }
 
 const METHODS: ReadonlySet<string> = new Set(NAMES);
@@ -43,6 +46,10 @@ export const REQUEST = membersOf<Http2Request>({
   [kRawFields]: undefined,
   [kClosed]: false,
   [kEnded]: false,
+  [kLetGo]: false,
+  /** By these two Node knows a server's request: where a reader leaves it, such as `for await`, Node sets its socket to null and destroys it. */
+  _consuming: false,
+  _dumped: false,
 
   /** The fields of the head, with `host`. A body without a length has a coding, as on HTTP/1.1: packages look for it. */
   get headers(): IncomingHttpHeaders {
@@ -67,6 +74,10 @@ export const REQUEST = membersOf<Http2Request>({
 
   get socket() {
     return socketOf(this.stream, givenSocket.call(this));
+  },
+
+  set socket(socket: Socket | null) {
+    if (socket === null) this[kLetGo] = true;
   },
 
   get headersDistinct() {
@@ -95,10 +106,13 @@ export const REQUEST = membersOf<Http2Request>({
     return false;
   }, kHasIntake, { value: true }),
 
-  /** Ends the stream of a request that is not in, or neither read nor answered. On HTTP/1.1 it is the connection. Only listeners hear of the error. */
+  /**
+   * Ends the stream of a request that is not in, or neither read nor answered, unless Node destroys it for a reader: the response is sent.
+   * On HTTP/1.1 it is the connection. Only listeners hear of the error.
+   */
   _destroy(error: Error | null, callback: Callback): void {
     (this as unknown as IntakeRequest)[kIntake]?.abort();
-    if (!this.readableEnded && !(this.complete && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this[kLetGo] && !this.readableEnded && !(this.complete && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
     process.nextTick(() => callback(this.listenerCount('error') === 0 ? null : error));
   },
 
@@ -128,7 +142,7 @@ export function membersOf<T>(prototype: object & ThisType<T>): Members {
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
 export function closeUnread(req: Http2ServerRequest): void {
   const { stream } = req;
-  if (stream.closed || stream.readableFlowing === true || isReadOn(req as never)) return;
+  if (stream.closed || (stream.readableFlowing === true && !req.destroyed) || isReadOn(req as never)) return;
   const { localClose, remoteClose } = stream.state;
   // One that is in ends by itself. Trailers, if none, and with them the end of the response, are sent behind `finish`.
   if (remoteClose === 1) return;

@@ -7,10 +7,12 @@ import { get as getHttps } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import realExpress from 'express';
-import { type Application, createServer, type CreateServerOptions, express, Router, signRequest } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, express, HttpError, type Request, Router, signRequest } from 'waypost';
 import { makeCertificate } from '../support/certificate';
 import { askHttp2, askOn, openSession } from '../support/http2-client';
 import { LogRecorder, portOf, Running } from '../support/running';
@@ -149,6 +151,28 @@ describe('requests', () => {
     session.destroy();
     await told;
     expect(heard).toEqual(['ECONNRESET']);
+  });
+
+  test.each<[string, (req: Request) => Promise<unknown>]>([
+    ['a loop that throws', async (req) => {
+      for await (const chunk of req) throw new HttpError(413, 'OF_THE_PROGRAM', `too much: ${(chunk as Buffer).length > 0}`);
+    }],
+    ['a loop that breaks', async (req) => {
+      for await (const _ of req) break;
+      throw new HttpError(413, 'OF_THE_PROGRAM', 'too much: true');
+    }],
+    ['a pipeline that fails', (req) => pipeline(req, new Writable({ write: (_chunk, _encoding, done) => done(new HttpError(413, 'OF_THE_PROGRAM', 'too much: true')) }))],
+  ])('that %s leaves are answered, as over HTTP/1.1', async (_how, read) => {
+    const port = await start((app) => app.put('/', async (req) => read(req)), { body: false });
+    const body = Buffer.alloc(1_000_000, 'x');
+    const expected = { status: 413, json: { error: 'Payload Too Large', message: 'too much: true' } };
+    expect(await ask(port, '/', { method: 'PUT', body })).toMatchObject(expected);
+    const stream = session.request({ ':method': 'PUT', ':path': '/' });
+    const answered = outcome(stream);
+    stream.write(body);
+    const { status, body: told, code } = await answered;
+    expect([status, JSON.parse(told), code]).toEqual([413, expected.json, constants.NGHTTP2_NO_ERROR]);
+    expect((await askOn(session, '/none')).status).toBe(404);
   });
 
   test('with Expect: 100-continue are told to go on', async () => {
