@@ -303,6 +303,15 @@ describe('inject', () => {
   });
 });
 
+test('keeps the body of an answer that the framework gives in the place of a handler', async () => {
+  const app = silent({ server: { handlerTimeout: 30 } });
+  app.get('/', () => new Promise(() => undefined));
+  const port = await running.start(app);
+  const { status, json: expected } = await ask(port, '/');
+  const injected = await app.inject('/');
+  expect([injected.statusCode, injected.json()]).toEqual([status, expected]);
+});
+
 test('rejects for options that it refuses, as a client may give them to a program that answers many at once', async () => {
   const app = silent();
   app.post('/batch', async (req, res) => {

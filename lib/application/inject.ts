@@ -4,7 +4,7 @@ import { addAbortSignal, Duplex, type Readable } from 'node:stream';
 import type { InjectOptions as Options, Response as Answer } from 'light-my-request';
 import { lightMyRequest } from '../packages';
 import { addHeaderLines, attach, detach, dropUnread, endBody, headSent, pushWhenRead } from '../http/node/injected-message';
-import { kRecorder } from '../http/response-state';
+import { kOwn } from '../http/response-state';
 import { setImmediate } from '../timers';
 
 /** The request of `app.inject`: `method`, `url`, `headers`, `query`, `cookies`, `payload` and other options of light-my-request. */
@@ -198,8 +198,8 @@ function record(res: ServerResponse, req: IncomingMessage, socket: InjectedSocke
       return (Object.getPrototypeOf(res) as ServerResponse).end.apply(res, given);
     },
   });
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is only compared
-  Object.assign(res, { [kRecorder]: res.write });
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- they are called as the response's own
+  Object.assign(res, { [kOwn]: { end: res.end, write: res.write } });
   // An `error` listener on the response would change error handling, so the library's moves.
   for (const listener of res.listeners('error')) {
     res.removeAllListeners('error');

@@ -18,8 +18,6 @@ export const kFailing = Symbol('waypost.response.failing');
 export const kOwn = Symbol('waypost.response.own');
 /** Signs a response that ends with that chunk, by its application's key. */
 export const kSign = Symbol('waypost.response.sign');
-/** The `write` of an injected response, which records what is written. */
-export const kRecorder = Symbol('waypost.response.recorder');
 /** True once a field is set that is not of ASCII alone. */
 export const kLatin1 = Symbol('waypost.response.latin1');
 

@@ -14,7 +14,7 @@ import { fileTag, isRangeFresh, withWholeTags } from '../etag';
 import { hearPipe } from '../first-answer';
 import { fittedRange } from '../range';
 import { checkStatus } from '../response-head';
-import { kOwn, kRecorder, type OwnMethods } from '../response-state';
+import { kOwn, type OwnMethods } from '../response-state';
 import { setImmediate } from '../../timers';
 
 /** Bytes that a stream of `node:fs` reads at once. */
@@ -24,7 +24,7 @@ const AT_ONCE = 65_536;
 const ANSWERED = new Error('Answered in the place of a file');
 
 /** A response that may be another framework's, which has not what an application's own have. */
-export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods; readonly [kRecorder]?: ServerResponse['write'] };
+export type FileResponse = ServerResponse & { readonly [kOwn]?: OwnMethods };
 
 /** Order to send a file: for which request, and how. */
 export interface FileOrder {
@@ -127,7 +127,7 @@ export class FileTransfer {
       keepFileForSigner(this.#res, () => !this.#settled);
       forgetFraming(this.#res);
       // Middleware that replaces `write` may make other bytes of the file's, such as fewer: the tag of `send` is weak.
-      if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kRecorder] ?? (this.#res[kOwn] ?? ServerResponse.prototype).write)) this.#res.setHeader('ETag', fileTag(stats));
+      if (this.#order.options.etag !== false && !this.#res.hasHeader('ETag') && this.#res.write === (this.#res[kOwn] ?? ServerResponse.prototype).write) this.#res.setHeader('ETag', fileTag(stats));
       // The program may have set a tag just now.
       Object.assign(file, { req: this.#readable() });
     });
