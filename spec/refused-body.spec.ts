@@ -9,7 +9,7 @@ afterEach(() => running.close());
 
 async function refusals(options: CreateServerOptions, send: (port: number) => Promise<{ status: number }>): Promise<[status: number, lines: LogLine[]]> {
   const log = new LogRecorder();
-  const app = createServer({ env: 'test', ...options, logging: { logger: log } });
+  const app = createServer({ env: 'test', ...options, logging: { logger: log, requestId: true } });
   app.post('/take', (_req, res) => void res.end());
   const { status } = await send(await running.start(app));
   return [status, log.lines.filter(({ level, message }) => level !== 'debug' && !(level === 'info' && message !== 'The request body was refused'))];
@@ -32,7 +32,7 @@ describe('the line of a body that was refused names limit, option and type', () 
 
   test.each(cases)('%s', async (_, options, send, fields) => {
     const [status, lines] = await refusals(options, send);
-    expect(lines).toEqual([{ level: 'info', message: 'The request body was refused', fields: expect.objectContaining(fields) }]);
+    expect(lines).toEqual([{ level: 'info', message: 'The request body was refused', fields: expect.objectContaining({ ...fields, reqId: expect.any(String) }) }]);
     expect(status).toBe((fields as { status: number }).status);
   });
 

@@ -33,7 +33,7 @@ export function refusedBody(error: unknown, request: Partial<IncomingMessage> | 
     status, code: read(error, 'code') ?? type, limit: read(error, 'limit'),
     option: read(error, 'option') ?? (parserOption && `${parserOption} of the parser that the program uses`),
     type: short(read(headers, 'content-type')), encoding: short(read(headers, 'content-encoding')), length: short(read(headers, 'content-length')),
-    method: read(request, 'method'), url: read(request, 'url'),
+    ...(request !== undefined && loggedRequest(request as IncomingMessage)),
   };
 }
 

@@ -94,7 +94,7 @@ export class SignatureHook {
   /** Answers 413: a body over the limit can't be checked. */
   refuseSize(req: Request, res: Response, limit: number): void {
     const error = tooLarge(limit, this.limit === undefined ? undefined : 'limit of the webhook');
-    this.#logger.info({ ...refusedBody(error, req), ...loggedRequest(req) }, 'The request body was refused');
+    this.#logger.info(refusedBody(error, req) ?? {}, 'The request body was refused');
     if (!req.complete && !isAnswered(res)) closeAfter(req, res);
     this.#answer(req, res, 413, error.message, errorBody(error, 413, true, false));
   }
