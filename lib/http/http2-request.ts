@@ -107,8 +107,8 @@ export const REQUEST = membersOf<Http2Request>({
   }, kHasIntake, { value: true }),
 
   /**
-   * Ends the stream of a request that is not in, or neither read nor answered, unless Node destroys it for a reader: the response is sent.
-   * On HTTP/1.1 it is the connection. Only listeners hear of the error.
+   * Ends the stream of a request that is not in, or neither read nor answered.
+   * One that Node destroys for a reader is still answered. On HTTP/1.1 it is the connection. Only listeners hear of the error.
    */
   _destroy(error: Error | null, callback: Callback): void {
     (this as unknown as IntakeRequest)[kIntake]?.abort();

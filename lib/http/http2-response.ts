@@ -145,7 +145,7 @@ export const RESPONSE = membersOf<Http2Response>({
     const head = fieldsIn(this);
     head[':status'] = this.statusCode;
     const stream = streamOf(this);
-    // Behind a request that was read, Node would destroy the stream within its last write, which is an error of some microseconds.
+    // Node destroys the stream of a read request within its last write. That makes an error, of some microseconds.
     const waitForTrailers = this[kHasTrailers] || !this[kIsLast] || !stream.endAfterHeaders;
     stream.respond(head as OutgoingHttpHeaders, { endStream: this.writableEnded, sendDate: this.sendDate, waitForTrailers } as ServerStreamResponseOptions);
     return this;
