@@ -82,8 +82,9 @@ export function runsOfRound({ peers }: Settings): number {
 }
 
 export function caseSeconds(settings: Settings): number {
+  const groups = orderOfRound(SUBJECT, settings.peers, 0, settings.beside);
   // The bare server runs in each group.
-  return settings.rounds * (runsOfRound(settings) + orderOfRound(SUBJECT, settings.peers, 0).length) * runSeconds(settings);
+  return settings.rounds * (groups.flat().length + groups.length) * runSeconds(settings);
 }
 
 function runSeconds({ seconds, warmUp: given }: Settings): number {
@@ -102,7 +103,7 @@ export async function compareCase(bench: Bench, work: Case): Promise<Measure[]> 
     await pairs.round(settings.peers, round, (group) => {
       progress.step(`${work.title}: ${group.join(', ')}, round ${round + 1} of ${settings.rounds}`, (group.length + 1) * runSeconds(settings));
       return runGroup(bench, work, group);
-    });
+    }, settings.beside);
   }
   const measures = measuresOf(work, pairs);
   // One case will do for memory; this one has something of everything.

@@ -8,11 +8,12 @@ export class Pairs<T> {
   readonly #beside = new Map<string, [subject: T, peer: T][]>();
 
   /**
-   * Runs every peer once, each beside a run of the subject.
+   * Runs every peer once, each in a group with a run of the subject.
    * @param run Measures a group.
+   * @param beside Most peers of a group.
    */
-  async round(peers: readonly string[], round: number, run: (group: readonly string[]) => Promise<ReadonlyMap<string, T>>): Promise<void> {
-    for (const group of orderOfRound(SUBJECT, peers, round)) {
+  async round(peers: readonly string[], round: number, run: (group: readonly string[]) => Promise<ReadonlyMap<string, T>>, beside?: number): Promise<void> {
+    for (const group of orderOfRound(SUBJECT, peers, round, beside)) {
       const found = await run(group);
       const subject = found.get(SUBJECT) as T;
       for (const [name, result] of found) {

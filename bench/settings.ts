@@ -45,6 +45,8 @@ export interface Settings {
   readonly deferred: boolean;
   /** Least size of V8's semi-space in every peer, in MiB; undefined where V8 chooses it. */
   readonly semiSpace: number | undefined;
+  /** Most peers that are up at once; undefined for two. */
+  readonly beside: number | undefined;
   /** Seconds of load before that of a comparison; undefined for as many as the warm-up takes by itself. */
   readonly warmUp: number | undefined;
   /** Majors of Node that all is measured on, one after another; this process's own where none is named. */
@@ -71,6 +73,7 @@ const USAGE = `npm run bench -- [options]
   --deferred         hands each request on by setImmediate in every peer, as restana does by itself
   --semi-space n     MiB of V8's semi-space in every peer, at least (V8 makes it larger as it goes)
   --warm-up n        seconds of load on each peer before its throughput is measured (80,000 requests, 3 seconds at most)
+  --beside n         most peers that are up at once, beside waypost (2): more takes less time
   --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
   --check            only checks that all peers answer alike
   --quick            two rounds of one second, growth at its ends: a smoke test`;
@@ -90,6 +93,7 @@ const OPTIONS = {
   deferred: { type: 'boolean' },
   'semi-space': { type: 'string' },
   'warm-up': { type: 'string' },
+  beside: { type: 'string' },
   out: { type: 'string' },
   check: { type: 'boolean' },
   quick: { type: 'boolean' },
@@ -113,7 +117,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
   const base = values.base === undefined && without === undefined ? undefined : baseOf(values.base ?? resolve(__dirname, '..'));
   const rounds = whole('--rounds', values.rounds, quick ? 2 : 12);
   const seconds = whole('--seconds', values.seconds, quick ? 1 : 2);
-  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without', 'deferred', 'semi-space', 'warm-up'] as const).some((name) => values[name] !== undefined);
+  const partial = quick || (['cases', 'peers', 'parts', 'rounds', 'seconds', 'connections', 'rate', 'load', 'base', 'without', 'deferred', 'semi-space', 'warm-up', 'beside'] as const).some((name) => values[name] !== undefined);
   return {
     parts: partsOf(values.parts, narrowed),
     cases: list('--cases', values.cases, CASE_NAMES),
@@ -127,6 +131,7 @@ export function readSettings(args: readonly string[]): Settings | undefined {
     deferred: values.deferred === true,
     semiSpace: values['semi-space'] === undefined ? undefined : whole('--semi-space', values['semi-space'], 0),
     warmUp: values['warm-up'] === undefined ? undefined : whole('--warm-up', values['warm-up'], 0),
+    beside: values.beside === undefined ? undefined : whole('--beside', values.beside, 0),
     nodes: values.node === undefined ? [] : readMajors(values.node),
     base,
     without,

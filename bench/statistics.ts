@@ -76,15 +76,16 @@ export function geometricMean(ratios: readonly number[]): number {
 
 /**
  * The order of one round: groups, each of which holds one run of the subject
- * and one of one or two peers right beside it. Who goes before the subject in
+ * amid those of so many peers at most. Who goes before the subject in
  * one round goes behind it in the next, so that a machine that grows slower
  * favours neither.
+ * @param beside Most peers of a group. @default 2
  */
-export function orderOfRound(subject: string, peers: readonly string[], round: number): string[][] {
+export function orderOfRound(subject: string, peers: readonly string[], round: number, beside = 2): string[][] {
   const groups: string[][] = [];
-  for (let i = 0; i < peers.length; i += 2) {
-    const [first, second] = [peers[i] as string, peers[i + 1]];
-    const group = second === undefined ? [first, subject] : [first, subject, second];
+  for (let i = 0; i < peers.length; i += beside) {
+    const group = peers.slice(i, i + beside);
+    group.splice(Math.ceil(group.length / 2), 0, subject);
     groups.push(round % 2 === 0 ? group : group.reverse());
   }
   return groups;

@@ -119,22 +119,29 @@ describe('geometricMean', () => {
 describe('orderOfRound', () => {
   const peers = fc.uniqueArray(fc.string({ minLength: 1 }).filter((name) => name !== 'subject'), { minLength: 1, maxLength: 9 });
 
-  test('runs every peer once, right beside the subject', () => {
-    fc.assert(fc.property(peers, fc.nat(9), (names, round) => {
-      const groups = orderOfRound('subject', names, round);
+  test('runs every peer once, beside the subject or as near as a group of so many lets it', () => {
+    fc.assert(fc.property(peers, fc.nat(9), fc.integer({ min: 1, max: 9 }), (names, round, beside) => {
+      const groups = orderOfRound('subject', names, round, beside);
       expect(groups.flat().filter((name) => name !== 'subject').sort()).toEqual([...names].sort());
       for (const group of groups) {
         const at = group.indexOf('subject');
         expect(group.lastIndexOf('subject')).toBe(at);
-        for (const name of group) expect(Math.abs(group.indexOf(name) - at)).toBeLessThanOrEqual(1);
+        expect(group.length).toBeLessThanOrEqual(beside + 1);
+        for (const name of group) expect(Math.abs(group.indexOf(name) - at)).toBeLessThanOrEqual(Math.ceil(beside / 2));
       }
     }), { numRuns: 200 });
   });
 
-  test('runs the subject before a peer in one round and behind it in the next', () => {
+  test('takes two peers to a group by default', () => {
     fc.assert(fc.property(peers, fc.nat(9), (names, round) => {
+      expect(orderOfRound('subject', names, round)).toEqual(orderOfRound('subject', names, round, 2));
+    }), { numRuns: 200 });
+  });
+
+  test('runs the subject before a peer in one round and behind it in the next', () => {
+    fc.assert(fc.property(peers, fc.nat(9), fc.integer({ min: 1, max: 9 }), (names, round, beside) => {
       const leads = (name: string, at: number): boolean => {
-        const group = orderOfRound('subject', names, at).find((one) => one.includes(name)) ?? [];
+        const group = orderOfRound('subject', names, at, beside).find((one) => one.includes(name)) ?? [];
         return group.indexOf('subject') < group.indexOf(name);
       };
       for (const name of names) expect(leads(name, round)).toBe(!leads(name, round + 1));
