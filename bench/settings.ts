@@ -72,7 +72,7 @@ const USAGE = `npm run bench -- [options]
   --without name     the same without what a file of lib/http/node is for: ${FACTS.join(', ')}
   --deferred         hands each request on by setImmediate in every peer, as restana does by itself
   --semi-space n     MiB of V8's semi-space in every peer, at least (V8 makes it larger as it goes)
-  --warm-up n        seconds of load on each peer before its throughput is measured (80,000 requests, 3 seconds at most)
+  --warm-up n        seconds of load on each peer before its throughput is measured (80,000 requests, 8 seconds at most)
   --beside n         most peers that are up at once, beside waypost (2): more takes less time
   --out directory    where the results go (bench/results, or bench/results/partial where an option is given)
   --check            only checks that all peers answer alike
