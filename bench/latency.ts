@@ -48,6 +48,8 @@ interface Latency {
   readonly p50: number;
   readonly p99: number;
   readonly late: number;
+  /** Processor time for one request, in microseconds. */
+  readonly cpu: number;
 }
 
 /** Of one process, by the number of connections. */
@@ -69,7 +71,7 @@ export function latencySeconds(settings: Settings): number {
   return probeSeconds(settings) + settings.rounds * runsOfRound(settings) * runSeconds(settings);
 }
 
-/** Median and 99th percentile of what clients wait, at the same rate for all. */
+/** Median and 99th percentile of what clients wait, and the server's processor time, at the same rate for all. */
 export async function compareLatencies(bench: Bench): Promise<Measure[]> {
   const { settings, progress } = bench;
   const work = bench.cases.get('routed') as Case;
@@ -81,6 +83,12 @@ export async function compareLatencies(bench: Bench): Promise<Measure[]> {
       return runGroup(bench, work, group, rate);
     });
   }
+  const costs = CONNECTIONS.map((connections): Measure => ({
+    name: `latency-${connections}-cpu`,
+    title: `${rate.toLocaleString('en')} requests/s over ${connections.toLocaleString('en')} connections`,
+    unit: 'µs',
+    peers: pairs.results((latencies) => latencies.get(connections)?.cpu ?? NaN, lessIsBetter),
+  }));
   return CONNECTIONS.flatMap((connections) => {
     const late = median([...pairs.all.values()].flat().map((latencies) => latencies.get(connections)?.late ?? NaN));
     return ([['p50', 'median'], ['p99', '99th percentile']] as const).map(([name, title]): Measure => ({
@@ -91,7 +99,7 @@ export async function compareLatencies(bench: Bench): Promise<Measure[]> {
       late,
       peers: pairs.results((latencies) => latencies.get(connections)?.[name] ?? NaN, lessIsBetter),
     }));
-  });
+  }).concat(costs);
 }
 
 /** A rate that the slowest of those that are compared can bear with any number of the connections. */
@@ -126,15 +134,18 @@ async function runGroup(bench: Bench, work: Case, group: readonly string[], rate
     for (const peer of peers.values()) await warm(bench, work, peer);
     const found = new Map<string, Map<number, Latency>>(group.map((name) => [name, new Map()]));
     for (const connections of CONNECTIONS) {
-      const runs = new Map<string, PacedRun[]>(group.map((name) => [name, []]));
+      const runs = new Map<string, (PacedRun & { readonly cpu: number })[]>(group.map((name) => [name, []]));
       for (let i = 0; i < slicesIn(bench.settings); i++) {
         for (const [name, peer] of i % 2 === 0 ? peers : [...peers].reverse()) {
-          runs.get(name)?.push(await sendPaced(peer.port, exchange, { connections, rate, seconds: SLICE }, bench.pins.load));
+          const before = await peer.usage();
+          const sent = await sendPaced(peer.port, exchange, { connections, rate, seconds: SLICE }, bench.pins.load);
+          runs.get(name)?.push({ ...sent, cpu: (await peer.usage()).cpu - before.cpu });
         }
       }
       for (const [name, slices] of runs) {
         const took = slices.flatMap((slice) => slice.took);
-        found.get(name)?.set(connections, { p50: percentile(took, 50), p99: percentile(took, 99), late: percentile(slices.flatMap((slice) => slice.late), 99) });
+        const cpu = slices.reduce((all, slice) => all + slice.cpu, 0) / took.length;
+        found.get(name)?.set(connections, { p50: percentile(took, 50), p99: percentile(took, 99), late: percentile(slices.flatMap((slice) => slice.late), 99), cpu });
       }
     }
     return found;
