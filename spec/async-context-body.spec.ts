@@ -228,7 +228,8 @@ describe('a request with a body stays in its async context while it is checked',
       next();
     });
     app.post(['/signed', '/hook'], (req, res) => {
-      req.on('data', () => users.note(req, 'data')).on('end', () => {
+      // In one piece or several.
+      req.once('data', () => users.note(req, 'data')).on('end', () => {
         users.note(req, 'end');
         res.on('finish', () => users.note(req, 'finish')).send('taken');
       });

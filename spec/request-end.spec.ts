@@ -92,9 +92,9 @@ describe('a request whose response has finished', () => {
     await fc.assert(fc.asyncProperty(fc.boolean(), moments, async (drawn, given) => {
       // A body that is parsed is all in before the handler runs.
       const late = drawn || text.includes('application/json');
-      const expected = await play(node, text, late, given);
-      expect(await play(ours, text, late, given)).toEqual(expected);
-      expect(await play(mounted, text, late, given)).toEqual(expected);
+      expect(await play(mounted, text, late, given)).toEqual(await play(node, text, late, given));
+      // By its own server, what came behind the head is too.
+      expect(await play(ours, text, drawn, given)).toEqual(await play(node, text, true, given));
     }), { numRuns: 100 });
   });
 

@@ -7,7 +7,8 @@ import { type Adoption, giveOwnProperties, isOfNodesHttp2, replaceRequest } from
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
-import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo } from '../http/connection';
+import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo, isPipelined } from '../http/connection';
+import { defer } from '../http/deferral';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -231,6 +232,21 @@ export class RequestWay implements RunHost {
   }
 
   #route(run: ApplicationRun): void {
+    if (this.#defers(run)) this.#defer(run);
+    else this.#runRouter(run);
+  }
+
+  /** Separate from `#route`, as for a pipeline. */
+  #defer(run: ApplicationRun): void {
+    defer(run.req.socket, () => this.#runRouter(run));
+  }
+
+  /** True for a request that an own server has read by HTTP/1: nothing around this application waits for its end. */
+  #defers({ req, outer }: ApplicationRun): boolean {
+    return outer === undefined && !req[kHttp2] && this.#listener.has(req.socket) && !isPipelined(req.socket);
+  }
+
+  #runRouter(run: ApplicationRun): void {
     try {
       this.#app.run(run.req, run.res, run.next);
     } catch (error) {

@@ -83,6 +83,11 @@ function pipelineOf(socket: Connection): Pipeline {
   return (socket[kPipeline] ??= new Pipeline(socket));
 }
 
+/** True for a connection on which a request has come before the answer to another. */
+export function isPipelined(socket: Connection): boolean {
+  return socket[kPipeline] !== undefined;
+}
+
 /** Lets a connection end when every request that has begun on it is answered; the last response says so, where its head is not made yet. */
 export function drainConnection(socket: Connection): void {
   socket[kPipeline]?.drop();
