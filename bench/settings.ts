@@ -70,7 +70,7 @@ const USAGE = `npm run bench -- [options]
   --node a,b         majors of Node, one run each (that of this process); results in a folder each
   --base directory   a further peer: another checkout of waypost, built
   --without name     the same without what a file of lib/http/node is for: ${FACTS.join(', ')}
-  --deferred         hands each request on by setImmediate in every peer, as restana does by itself
+  --deferred         hands each request on by setImmediate in every peer, as restana and waypost do by themselves
   --semi-space n     MiB of V8's semi-space in every peer, at least (V8 makes it larger as it goes)
   --warm-up n        seconds of load on each peer before its throughput is measured (80,000 requests, 8 seconds at most)
   --beside n         most peers that are up at once, beside waypost (2): more takes less time

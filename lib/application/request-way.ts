@@ -241,9 +241,9 @@ export class RequestWay implements RunHost {
     defer(run.req.socket, () => this.#runRouter(run));
   }
 
-  /** True for a request that an own server has read by HTTP/1: nothing around this application waits for its end. */
-  #defers({ req, outer }: ApplicationRun): boolean {
-    return outer === undefined && !req[kHttp2] && this.#listener.has(req.socket) && !isPipelined(req.socket);
+  /** True for a request of HTTP/1 that comes fresh from an own server. */
+  #defers({ req, parent }: ApplicationRun): boolean {
+    return parent === undefined && !req[kHttp2] && this.#listener.has(req.socket) && !isPipelined(req.socket);
   }
 
   #runRouter(run: ApplicationRun): void {

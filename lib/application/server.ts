@@ -95,7 +95,7 @@ export class Listener {
     return this.#closing !== null && this.has(socket);
   }
 
-  /** True for a connection of these servers. A request that a program has made may have none. */
+  /** True for a connection of these servers. A made request may have none. */
   has(socket: Socket | null | undefined): boolean {
     return socket !== null && socket !== undefined && this.#sockets.has(socket);
   }
@@ -304,7 +304,7 @@ function destroyUnused(socket: Socket): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** What Node sends where nobody listens for `clientError`, by the error's code. */
+/** Status of what Node sends where nobody listens for `clientError`, by the error's code. */
 const BROKEN: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, HPE_CHUNK_EXTENSIONS_OVERFLOW: 413, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
 /** Does what Node does where nobody listens for `clientError`: answers, unless an answer has begun, and destroys the connection. */

@@ -10,7 +10,7 @@ interface DeferringConnection extends Socket {
 }
 
 /**
- * The run of a request that waits for the next phase of the event loop. By then all that has come is read, on
+ * The run of a request that waits for the next phase of the event loop. All that has come is read first, on
  * all connections: a busy server that goes to and fro between reading and answering does either more slowly.
  */
 class Deferral extends AsyncResource {
@@ -40,7 +40,7 @@ class Deferral extends AsyncResource {
   }
 }
 
-/** Runs a connection's request in the next phase of the event loop, or before the next that comes on the connection. */
+/** Runs a connection's request in the next phase of the event loop. `hasten` runs it before. */
 export function defer(socket: Socket, run: () => void): void {
   new Deferral(socket, run);
 }
