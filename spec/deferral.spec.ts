@@ -1,8 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect } from 'node:tls';
 import fc from 'fast-check';
 import { type Application, createServer } from 'waypost';
+import { makeCertificate } from './support/certificate';
 import { Running } from './support/running';
 import { head, Wire } from './support/wire';
 
@@ -13,7 +17,16 @@ const QUIET = { env: 'test', logging: { level: 'silent' } } as const;
 
 /** Notes what is read. */
 function noteReads(app: Application, notes: string[]): void {
-  app.server?.prependListener('request', ({ url }) => url === '/accepted' || notes.push(`read ${url}`));
+  aroundEmit(app.server as Server, ({ url }, emit) => {
+    if (url !== '/accepted') notes.push(`read ${url}`);
+    return emit();
+  });
+}
+
+/** Puts itself around a server's requests, as tracers do. */
+function aroundEmit(server: Server, around: (req: IncomingMessage, emit: () => boolean) => boolean): void {
+  const emit = server.emit.bind(server) as (event: string, ...given: unknown[]) => boolean;
+  server.emit = (event: string, ...given: unknown[]): boolean => (event === 'request' ? around(given[0] as IncomingMessage, () => emit(event, ...given)) : emit(event, ...given));
 }
 
 /** An application that notes what runs. */
@@ -93,9 +106,7 @@ test('one runs before the next of its connection begins, each in its own async c
     res.send(req.url);
   });
   const port = await running.start(app);
-  const server = app.server as Server;
-  const emit = server.emit.bind(server) as (event: string, ...given: unknown[]) => boolean;
-  server.emit = (event: string, ...given: unknown[]): boolean => (event === 'request' ? storage.run((given[0] as IncomingMessage).url ?? '', () => emit(event, ...given)) : emit(event, ...given));
+  aroundEmit(app.server as Server, ({ url = '' }, emit) => storage.run(url, emit));
   await fc.assert(fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 4 }), async (lengths) => {
     notes.length = 0;
     const pipelines = lengths.map((length, connection) => Array.from({ length }, (_, i) => `/${connection}/${i}`));
@@ -161,9 +172,51 @@ test('a listener of clientError decides alone what is sent', async () => {
   expect(await Wire.tell(port, `${head('GET /a')}garbage\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 [^]*\/aHTTP\/1\.1 418 Own\r\n\r\n$/);
 });
 
-test('a client that ends its side behind its request is answered', async () => {
-  const wire = await Wire.open(await running.start(noting([])));
-  wire.write(head('GET /a')).finish();
-  await wire.end;
-  expect(wire.text).toMatch(/\/a$/);
+test('a listener of upgrades that the program sets on the server hears of one behind the answer before it', async () => {
+  const app = noting([]);
+  const port = await running.start(app);
+  app.server?.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 101 Own\r\n\r\n'));
+  expect(await Wire.tell(port, head('GET /a') + head('GET /ws', { Connection: 'Upgrade', Upgrade: 'websocket' }))).toMatch(/^HTTP\/1\.1 200 [^]*\/aHTTP\/1\.1 101 Own\r\n\r\n$/);
+});
+
+test('none waits where another listener hears of requests, which may count on what the application has done', async () => {
+  const app = noting([]);
+  const ended: boolean[] = [];
+  const port = await running.start(app);
+  app.server?.on('request', (_req, res) => ended.push(res.writableEnded));
+  await Wire.tell(port, closing('/a'));
+  expect(ended).toEqual([true]);
+});
+
+describe('a client that ends its side behind its request is answered', () => {
+  const https = makeCertificate();
+
+  test('as by node:http', async () => {
+    const wire = await Wire.open(await running.start(noting([])));
+    wire.write(head('GET /a')).finish();
+    await wire.end;
+    expect(wire.text).toMatch(/\/a$/);
+  });
+
+  // With TLS the end may be read together with the request.
+  test('over TLS', async () => {
+    const app = createServer({ ...QUIET, server: { https } });
+    app.get('/a', (_req, res) => res.send('/a'));
+    const socket = connect({ port: await running.start(app), host: '127.0.0.1', servername: 'localhost', ca: https.cert });
+    await once(socket, 'secureConnect');
+    const wire = new Wire(socket as Socket);
+    socket.end(head('GET /a'));
+    await wire.end;
+    expect(wire.text).toMatch(/\/a$/);
+  });
+
+  test('where a read brings all that fits at once', async () => {
+    const text = head('POST /a', { 'Content-Length': 65_000, 'Connection': 'close' });
+    const app = createServer(QUIET);
+    app.post('/a', (_req, res) => res.send('/a'));
+    const wire = await Wire.open(await running.start(app));
+    wire.write(head('POST /a', { 'Content-Length': 65_536 - text.length, 'Connection': 'close' }) + 'x'.repeat(65_536 - text.length)).finish();
+    await wire.end;
+    expect(wire.text).toMatch(/\/a$/);
+  });
 });

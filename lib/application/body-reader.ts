@@ -5,7 +5,7 @@ import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { isUnparsed, kBody, RequestBody } from '../http/body/request-body';
 import type { Request } from '../http/request';
-import { kBodyLimit, kExpectsContinue } from '../http/request-state';
+import { kBodyLimit, kDefers, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ResolvedOptions } from '../options/resolved';
 import { late } from '../packages';
@@ -85,7 +85,11 @@ export class BodyReader {
     const raw = req[kRawBody];
     if (outcome === 'complete' && raw !== undefined && raw.length > 0) RequestBody.of(req, raw, options);
     else giveOwnBody(req);
-    if (outcome === 'tooLarge') RequestBody.failed(req, options, tooLarge(options.limit));
+    if (outcome === 'tooLarge') {
+      RequestBody.failed(req, options, tooLarge(options.limit));
+      // Refused at once, while it shows whether there is a rest on the wire.
+      req[kDefers] = false;
+    }
     proceed();
   }
 }

@@ -7,8 +7,8 @@ import { type Adoption, giveOwnProperties, isOfNodesHttp2, replaceRequest } from
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
-import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo, isPipelined } from '../http/connection';
-import { defer } from '../http/deferral';
+import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo } from '../http/connection';
+import { defer, takeDeferral } from '../http/deferral';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -232,18 +232,13 @@ export class RequestWay implements RunHost {
   }
 
   #route(run: ApplicationRun): void {
-    if (this.#defers(run)) this.#defer(run);
+    if (takeDeferral(run.req)) this.#defer(run);
     else this.#runRouter(run);
   }
 
   /** Separate from `#route`, as for a pipeline. */
   #defer(run: ApplicationRun): void {
-    defer(run.req.socket, () => this.#runRouter(run));
-  }
-
-  /** True for a request of HTTP/1 that comes fresh from an own server. */
-  #defers({ req, parent }: ApplicationRun): boolean {
-    return parent === undefined && !req[kHttp2] && this.#listener.has(req.socket) && !isPipelined(req.socket);
+    defer(run.req, () => this.#runRouter(run));
   }
 
   #runRouter(run: ApplicationRun): void {

@@ -3,13 +3,13 @@ import { createServer as createHttpServer, type IncomingMessage, type RequestLis
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HttpError, statusText } from '../errors';
+import { HttpError } from '../errors';
 import { type Connection, cutOffConnection, drainConnection, isEnding, isUpgradeTaken } from '../http/connection';
 import { refuseHead } from '../http/default-answer';
-import { hasten } from '../http/deferral';
+import { deferRequests, hastenAtEnd } from '../http/deferral';
 import { guardedCall } from '../http/guarded-call';
 import { HostCheck } from '../http/host';
-import { closeIdle, currentResponse } from '../http/node/connection-work';
+import { closeIdle } from '../http/node/connection-work';
 import { hasBody } from '../http/body/capture';
 import { kExpectsContinue } from '../http/request-state';
 import type { Http2Classes } from '../http/http2-classes';
@@ -92,12 +92,7 @@ export class Listener {
 
   /** True for a connection of these servers while they drain. */
   drains(socket: Socket): boolean {
-    return this.#closing !== null && this.has(socket);
-  }
-
-  /** True for a connection of these servers. A made request may have none. */
-  has(socket: Socket | null | undefined): boolean {
-    return socket !== null && socket !== undefined && this.#sockets.has(socket);
+    return this.#closing !== null && this.#sockets.has(socket);
   }
 
   /**
@@ -106,11 +101,7 @@ export class Listener {
    */
   listen({ target, backlog }: Omit<ListenCall, 'callback'>, listener: RequestListener): NodeServer {
     if (this.#closing !== null) throw new Error('the application is closing; await close() before start() or listen()');
-    const server = this.#make((req, res) => {
-      // The one before of its connection begins first, as without a deferral.
-      hasten(req.socket);
-      listener(req, res);
-    });
+    const server = this.#make(listener);
     this.#hasClosed = false;
     this.#servers.set(server, false);
     const failed = (error: Error): void => {
@@ -157,6 +148,7 @@ export class Listener {
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...(http2 && https.ALPNCallback === undefined ? OFFERED : {}), ...https, ...options }, listener);
     Object.assign(server, properties);
+    deferRequests(server);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
       const isAlone = server.listenerCount('checkContinue') === 1;
@@ -171,10 +163,6 @@ export class Listener {
       if (this.#hosts.admits(req)) res.writeHead(417).end();
       else refuseHead(req, res, HttpError.of('INVALID_HOST'));
     });
-    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-      hasten(socket);
-      if (server.listenerCount('clientError') === 1) answerBroken(error, socket);
-    });
     // Only where there is a listener: without one Node answers such requests like others.
     if (this.#upgrade !== null) server.on('upgrade', this.#upgrade);
     for (const event of https === undefined ? ['connection'] : ['connection', 'secureConnection']) server.on(event, (socket: Socket) => this.#welcome(socket));
@@ -185,6 +173,7 @@ export class Listener {
   #welcome(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', this.#forget);
+    hastenAtEnd(socket);
     // Accepted before the drain began, or still shaking hands then.
     if (this.#closing !== null) destroyUnused(socket);
   }
@@ -302,18 +291,6 @@ function destroyUnused(socket: Socket): void {
   // After that delay, data that arrived during a blocked event loop has been read.
   const timer = setTimeout(() => setImmediate(destroy), UNUSED_GRACE);
   socket.once('close', () => clearTimeout(timer));
-}
-
-/** Status of what Node sends where nobody listens for `clientError`, by the error's code. */
-const BROKEN: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, HPE_CHUNK_EXTENSIONS_OVERFLOW: 413, ERR_HTTP_REQUEST_TIMEOUT: 408 };
-
-/** Does what Node does where nobody listens for `clientError`: answers, unless an answer has begun, and destroys the connection. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (socket.writable && currentResponse(socket)?.headersSent !== true) {
-    const status = BROKEN[error.code ?? ''] ?? 400;
-    socket.write(`HTTP/1.1 ${status} ${statusText(status)}\r\nConnection: close\r\n\r\n`);
-  }
-  socket.destroy(error);
 }
 
 /** True for a server without other `request` listeners, which could read a body unasked. */

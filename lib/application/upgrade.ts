@@ -6,7 +6,6 @@ import { guardedCall } from '../http/guarded-call';
 import { giveOwnTarget } from '../http/adoption';
 import { leavesUpgrade, protocolsOf } from '../http/connection';
 import { answerSocket } from '../http/default-answer';
-import { hasten } from '../http/deferral';
 import { HostCheck } from '../http/host';
 import type { Request } from '../http/request';
 import type { SafeLog } from '../log/safe-log';
@@ -48,7 +47,6 @@ export class Upgrades {
   readonly take = (message: IncomingMessage, socket: Duplex, head: Buffer): void => {
     // Without a listener an error of the socket would end the process.
     socket.on('error', (error) => this.#logger.debug({ err: error }, 'A socket failed after a request to upgrade'));
-    hasten(message.socket);
     if (leavesUpgrade(message)) return;
     if (!this.#hosts.admits(message)) return answerSocket(socket, 400, formatError(this.#errors, 400, errorBody(HttpError.of('INVALID_HOST'), 400, true, false), message, undefined, (error) => this.#logger.error({ err: error }, 'The form of an error answer failed')));
     const req = message as Request;

@@ -1,12 +1,19 @@
 import { AsyncResource } from 'node:async_hooks';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate } from '../timers';
+import { isPipelined } from './connection';
+import { isHttp2, kDefers } from './request-state';
 
 /** Set on a connection whose request waits. */
 const kDeferral = Symbol('waypost.socket.deferral');
 
 interface DeferringConnection extends Socket {
   [kDeferral]?: Deferral | undefined;
+}
+
+interface DeferringRequest extends IncomingMessage {
+  [kDefers]?: boolean;
 }
 
 /**
@@ -40,12 +47,38 @@ class Deferral extends AsyncResource {
   }
 }
 
-/** Runs a connection's request in the next phase of the event loop. `hasten` runs it before. */
-export function defer(socket: Socket, run: () => void): void {
+/** Takes the right to wait from a request, which it has once. Returns whether it had it. */
+export function takeDeferral(request: DeferringRequest): boolean {
+  if (request[kDefers] !== true) return false;
+  request[kDefers] = false;
+  return !isPipelined(request.socket);
+}
+
+/** Runs a request in the next phase, or before more of its connection. */
+export function defer({ socket }: IncomingMessage, run: () => void): void {
   new Deferral(socket, run);
 }
 
-/** Runs at once what waits on a connection, since more has come on it. */
-export function hasten(socket: Socket): void {
-  (socket as DeferringConnection)[kDeferral]?.hasten();
+/**
+ * Lets the requests of a server wait. What waits on a connection runs before any listener hears of more that has
+ * come on it. None waits where another listener hears of requests too: that may count on what the application has done.
+ */
+export function deferRequests(server: Server): void {
+  server.emit = (event: string, ...given: unknown[]): boolean => {
+    const [request, second] = given as [DeferringRequest | undefined, Socket | undefined];
+    if (request !== undefined && !isHttp2(request)) {
+      hasten.call(request.socket ?? second);
+      if (event === 'request' && server.listenerCount('request') === 1) request[kDefers] = true;
+    }
+    return Reflect.apply(Reflect.get(Object.getPrototypeOf(server) as Server, 'emit'), server, [event, ...given]) as boolean;
+  };
+}
+
+/** Has a connection run what waits before Node sees that its client has ended. */
+export function hastenAtEnd(socket: Socket): void {
+  socket.prependListener('end', hasten);
+}
+
+function hasten(this: DeferringConnection | undefined): void {
+  this?.[kDeferral]?.hasten();
 }

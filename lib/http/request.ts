@@ -8,7 +8,7 @@ import { isFresh } from './etag';
 import type { HostApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
-import { type Claims, DEFAULT_SETTINGS, kAbort, kBodyLimit, kClaims, kExpectsContinue, kHttp2, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kAbort, kBodyLimit, kClaims, kDefers, kExpectsContinue, kHttp2, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
 import { late } from '../packages';
@@ -57,6 +57,8 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   declare [kClaims]: Map<object, Claims> | undefined;
   /** @internal */
   declare [kExpectsContinue]: boolean;
+  /** @internal */
+  declare [kDefers]: boolean;
   /** @internal */
   declare readonly [kHttp2]: boolean;
   /** @internal */
@@ -206,6 +208,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kOriginalMethod, undefined],
   [kClaims, undefined],
   [kExpectsContinue, false],
+  [kDefers, false],
   [kHttp2, false],
   [kBodyLimit, undefined],
   [kAbort, undefined],

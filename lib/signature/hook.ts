@@ -95,7 +95,7 @@ export class SignatureHook {
   refuseSize(req: Request, res: Response, limit: number): void {
     const error = tooLarge(limit, this.limit === undefined ? undefined : 'limit of the webhook');
     this.#logger.info(refusedBody(error, req) ?? {}, 'The request body was refused');
-    if (!isAnswered(res)) closeAfter(req, res);
+    if (!req.complete && !isAnswered(res)) closeAfter(req, res);
     this.#answer(req, res, 413, error.message, errorBody(error, 413, true, false));
   }
 

@@ -112,7 +112,7 @@ export class RequestBody {
     const request = this.#request;
     if (isTaken(request)) return undefined;
     // The rest of a too large body would precede the next request on the wire.
-    if (statusOf(error) === 413 && request.res !== undefined) closeAfter(request, request.res);
+    if (statusOf(error) === 413 && !request.complete && request.res !== undefined) closeAfter(request, request.res);
     return error;
   }
 }
