@@ -65,8 +65,8 @@ export function defer({ socket }: IncomingMessage, run: () => void): void {
  */
 export function deferRequests(server: Server): void {
   server.emit = (event: string, ...given: unknown[]): boolean => {
-    const [request, second] = given as [DeferringRequest | undefined, Socket | undefined];
-    if (request !== undefined && !isHttp2(request)) {
+    const [request, second] = given as [DeferringRequest | null | undefined, Socket | undefined];
+    if (request && !isHttp2(request)) {
       hasten.call(request.socket ?? second);
       if (event === 'request' && server.listenerCount('request') === 1) request[kDefers] = true;
     }
