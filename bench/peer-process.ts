@@ -50,8 +50,8 @@ export class PeerProcess {
   static async start(name: string, work: string, size: number | undefined, setup: { base: string | undefined; without: string | undefined; deferred: boolean; profiled?: boolean; keepIdle?: boolean; pins: Pins; semiSpace: number | undefined }): Promise<PeerProcess> {
     const given = [work, ...(size === undefined ? [] : [String(size)])];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: 'production' };
-    // These do so by themselves.
-    if (setup.deferred && !['restana', 'waypost', 'base'].includes(name)) env['BENCH_DEFERRED'] = '1';
+    // These two do so by themselves.
+    if (setup.deferred && name !== 'restana' && name !== 'waypost') env['BENCH_DEFERRED'] = '1';
     if (setup.profiled === true) env['BENCH_PROFILE'] = '1';
     if (setup.keepIdle === true) env['BENCH_KEEP_IDLE'] = '1';
     if (name === 'base') Object.assign(env, { WAYPOST_ROOT: setup.base }, setup.without === undefined ? {} : { WAYPOST_WITHOUT: setup.without });

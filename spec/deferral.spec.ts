@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { once } from 'node:events';
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
@@ -179,13 +179,49 @@ test('a listener of upgrades that the program sets on the server hears of one be
   expect(await Wire.tell(port, head('GET /a') + head('GET /ws', { Connection: 'Upgrade', Upgrade: 'websocket' }))).toMatch(/^HTTP\/1\.1 200 [^]*\/aHTTP\/1\.1 101 Own\r\n\r\n$/);
 });
 
-test('none waits where another listener hears of requests, which may count on what the application has done', async () => {
-  const app = noting([]);
+/** Listeners that may count on what the application has done. */
+const OTHERS: Record<string, (server: Server, app: Application, note: (ended: boolean) => void) => void> = {
+  'beside it': (server, _app, note) => void server.on('request', (_req, res) => note(res.writableEnded)),
+  'in its place': (server, app, note) => void server.removeAllListeners('request').on('request', (req, res) => {
+    app(req, res);
+    note(res.writableEnded);
+  }),
+  'in its place, later': (server, app, note) => void server.removeAllListeners('request').on('request', async (req, res) => {
+    await null;
+    app(req, res);
+    note(res.writableEnded);
+  }),
+};
+
+test.each(Object.entries(OTHERS))('none waits where another listener hears of requests, %s', async (_, listen) => {
+  const notes: string[] = [];
+  const app = noting(notes);
   const ended: boolean[] = [];
   const port = await running.start(app);
-  app.server?.on('request', (_req, res) => ended.push(res.writableEnded));
-  await Wire.tell(port, closing('/a'));
-  expect(ended).toEqual([true]);
+  listen(app.server as Server, app, (is) => ended.push(is));
+  expect((await Wire.tell(port, head('GET /0') + head('GET /1') + closing('/2'))).match(/HTTP\/1\.1 200/g)).toHaveLength(3);
+  expect(notes).toEqual(TARGETS.map((target) => `run ${target}`));
+  expect(ended).toEqual([true, true, true]);
+});
+
+test('none waits on a connection of another server, whose events nobody sees', async () => {
+  const app = noting([]);
+  await running.start(app);
+  const port = await running.serve((req, res) => app.server?.emit('request', req, res));
+  expect(await Wire.tell(port, `${head('GET /a')}garbage\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 [^]*\/a$/);
+});
+
+test('a server takes an event of any kind, and a request without a socket', async () => {
+  const app = noting([]);
+  await running.start(app);
+  const heard: unknown[] = [];
+  app.server?.on('custom', (given) => heard.push(given));
+  for (const given of [null, undefined, 1, 'text']) app.server?.emit('custom', given);
+  expect(heard).toEqual([null, undefined, 1, 'text']);
+  const req = Object.assign(new IncomingMessage(null as unknown as Socket), { method: 'GET', url: '/a' });
+  const res = new ServerResponse(req);
+  app.server?.emit('request', req, res);
+  expect(res.writableEnded).toBe(true);
 });
 
 describe('a client that ends its side behind its request is answered', () => {
@@ -201,7 +237,10 @@ describe('a client that ends its side behind its request is answered', () => {
   // With TLS the end may be read together with the request.
   test('over TLS', async () => {
     const app = createServer({ ...QUIET, server: { https } });
-    app.get('/a', (_req, res) => res.send('/a'));
+    app.get('/a', async (_req, res) => {
+      await null;
+      res.send('/a');
+    });
     const socket = connect({ port: await running.start(app), host: '127.0.0.1', servername: 'localhost', ca: https.cert });
     await once(socket, 'secureConnect');
     const wire = new Wire(socket as Socket);

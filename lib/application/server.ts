@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { HttpError } from '../errors';
 import { type Connection, cutOffConnection, drainConnection, isEnding, isUpgradeTaken } from '../http/connection';
 import { refuseHead } from '../http/default-answer';
-import { deferRequests, hastenAtEnd } from '../http/deferral';
+import { deferRequests } from '../http/deferral';
 import { guardedCall } from '../http/guarded-call';
 import { HostCheck } from '../http/host';
 import { closeIdle } from '../http/node/connection-work';
@@ -148,7 +148,7 @@ export class Listener {
       ? createHttpServer(options, listener)
       : nodeHttps().createServer({ ...(http2 && https.ALPNCallback === undefined ? OFFERED : {}), ...https, ...options }, listener);
     Object.assign(server, properties);
-    deferRequests(server);
+    if (https === undefined) deferRequests(server, listener);
     server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
       // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
       const isAlone = server.listenerCount('checkContinue') === 1;
@@ -173,7 +173,6 @@ export class Listener {
   #welcome(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', this.#forget);
-    hastenAtEnd(socket);
     // Accepted before the drain began, or still shaking hands then.
     if (this.#closing !== null) destroyUnused(socket);
   }

@@ -1,15 +1,15 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate } from '../timers';
 import { isPipelined } from './connection';
 import { isHttp2, kDefers } from './request-state';
 
-/** Set on a connection whose request waits. */
+/** Run that waits on a connection; null for none, undefined where none may. */
 const kDeferral = Symbol('waypost.socket.deferral');
 
 interface DeferringConnection extends Socket {
-  [kDeferral]?: Deferral | undefined;
+  [kDeferral]?: Deferral | null;
 }
 
 interface DeferringRequest extends IncomingMessage {
@@ -42,16 +42,17 @@ class Deferral extends AsyncResource {
   }
 
   #end(): void {
-    this.#socket[kDeferral] = undefined;
+    this.#socket[kDeferral] = null;
     this.#run();
   }
 }
 
-/** Takes the right to wait from a request, which it has once. Returns whether it had it. */
+/** Takes the right to wait from a request, which it has once. Returns whether it may wait now. */
 export function takeDeferral(request: DeferringRequest): boolean {
   if (request[kDefers] !== true) return false;
   request[kDefers] = false;
-  return !isPipelined(request.socket);
+  const socket = request.socket as DeferringConnection | null | undefined;
+  return socket?.[kDeferral] === null && !isPipelined(socket);
 }
 
 /** Runs a request in the next phase, or before more of its connection. */
@@ -60,25 +61,28 @@ export function defer({ socket }: IncomingMessage, run: () => void): void {
 }
 
 /**
- * Lets the requests of a server wait. What waits on a connection runs before any listener hears of more that has
- * come on it. None waits where another listener hears of requests too: that may count on what the application has done.
+ * Lets requests wait that a server hands to its listener alone: others may count on what that has done. What waits
+ * on a connection runs before any listener hears of more that has come on it. Not for TLS: with its last bytes
+ * comes the end of the client's side, behind which Node sends no answer that takes a promise.
  */
-export function deferRequests(server: Server): void {
+export function deferRequests(server: Server, listener: RequestListener): void {
+  server.on('connection', deferConnection);
   server.emit = (event: string, ...given: unknown[]): boolean => {
     const [request, second] = given as [DeferringRequest | null | undefined, Socket | undefined];
     if (request && !isHttp2(request)) {
       hasten.call(request.socket ?? second);
-      if (event === 'request' && server.listenerCount('request') === 1) request[kDefers] = true;
+      if (event === 'request' && server.listenerCount('request') === 1 && server.listenerCount('request', listener) === 1) request[kDefers] = true;
     }
     return Reflect.apply(Reflect.get(Object.getPrototypeOf(server) as Server, 'emit'), server, [event, ...given]) as boolean;
   };
 }
 
-/** Has a connection run what waits before Node sees that its client has ended. */
-export function hastenAtEnd(socket: Socket): void {
+function deferConnection(socket: DeferringConnection): void {
+  socket[kDeferral] = null;
+  // Before Node's own listener, which ends this side too.
   socket.prependListener('end', hasten);
 }
 
-function hasten(this: DeferringConnection | undefined): void {
+function hasten(this: DeferringConnection | null | undefined): void {
   this?.[kDeferral]?.hasten();
 }
