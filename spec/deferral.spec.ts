@@ -7,7 +7,6 @@ import { connect } from 'node:tls';
 import fc from 'fast-check';
 import { type Application, createServer } from 'waypost';
 import { makeCertificate } from './support/certificate';
-import { ChildProgram, FROM_LIB } from './support/child-program';
 import { Running } from './support/running';
 import { head, Wire } from './support/wire';
 
@@ -72,31 +71,6 @@ test('a body that comes with its head is captured, and waits as well', async () 
   noteReads(app, notes);
   await atOnce(port, TARGETS.map((target) => `${head(`POST ${target}`, { 'Connection': 'close', 'Content-Type': 'application/json', 'Content-Length': 7 })}{"a":1}`));
   expect(notes).toEqual([...TARGETS.map((target) => `read ${target}`), ...TARGETS.map((target) => `run ${target}`)]);
-});
-
-test('all that wait begin before one goes on behind a tick', async () => {
-  const notes: string[] = [];
-  const app = createServer(QUIET);
-  app.get('/accepted', (_req, res) => void res.send('yes'));
-  app.get('/**', ({ url }, res) => {
-    notes.push(`begin ${url}`);
-    process.nextTick(() => {
-      notes.push(`tick ${url}`);
-      res.send(url);
-    });
-  });
-  await atOnce(await running.start(app), TARGETS.map(closing));
-  expect(notes).toEqual([...TARGETS.map((target) => `begin ${target}`), ...TARGETS.map((target) => `tick ${target}`)]);
-});
-
-test('what one throws leaves the others running, and is an exception of the process', async () => {
-  const program = `
-    const { NextPhase } = require('./lib/http/deferral');
-    process.on('uncaughtException', ({ message }) => console.log('exception of ' + message));
-    const phase = new NextPhase();
-    const run = { a() { console.log('a'); }, b() { throw new Error('b'); }, c() { throw new Error('c'); }, d() { console.log('d'); } };
-    for (const name of Object.keys(run)) phase.defer({ socket: {} }, run[name]);`;
-  expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: 'a\nexception of b\nexception of c\nd\n' });
 });
 
 test('a program that calls the application has it run at once', async () => {

@@ -5,7 +5,7 @@ import { announceClose } from '../http/body/discard';
 import { Inflater, tooLarge } from '../http/body/inflate';
 import { isUnparsed, kBody, RequestBody } from '../http/body/request-body';
 import type { Request } from '../http/request';
-import { kBodyLimit, kNextPhase, kExpectsContinue } from '../http/request-state';
+import { kBodyLimit, kDefers, kExpectsContinue } from '../http/request-state';
 import type { Response } from '../http/response';
 import type { ResolvedOptions } from '../options/resolved';
 import { late } from '../packages';
@@ -88,7 +88,7 @@ export class BodyReader {
     if (outcome === 'tooLarge') {
       RequestBody.failed(req, options, tooLarge(options.limit));
       // Refused at once, while it shows whether there is a rest on the wire.
-      req[kNextPhase] = null;
+      req[kDefers] = false;
     }
     proceed();
   }

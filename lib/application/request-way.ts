@@ -8,7 +8,7 @@ import { answerError, answerUnmatched, refuseHead } from '../http/default-answer
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
 import { beginInPipeline, endAfterFirst, isAfterLast, isClosedTo } from '../http/connection';
-import { type NextPhase, takeDeferral } from '../http/deferral';
+import { defer, takeDeferral } from '../http/deferral';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import { receivedMethod } from '../http/received-method';
@@ -232,14 +232,13 @@ export class RequestWay implements RunHost {
   }
 
   #route(run: ApplicationRun): void {
-    const phase = takeDeferral(run.req);
-    if (phase === null) this.#runRouter(run);
-    else this.#defer(run, phase);
+    if (takeDeferral(run.req)) this.#defer(run);
+    else this.#runRouter(run);
   }
 
   /** Separate from `#route`, as for a pipeline. */
-  #defer(run: ApplicationRun, phase: NextPhase): void {
-    phase.defer(run.req, () => this.#runRouter(run));
+  #defer(run: ApplicationRun): void {
+    defer(run.req, () => this.#runRouter(run));
   }
 
   #runRouter(run: ApplicationRun): void {

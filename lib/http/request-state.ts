@@ -16,8 +16,8 @@ export const kOriginalUrl = Symbol('waypost.request.originalUrl');
 export const kOriginalMethod = Symbol('waypost.request.originalMethod');
 /** True if the client waits for `100 Continue` before the body (RFC 9110 section 10.1.1). */
 export const kExpectsContinue = Symbol('waypost.request.expectsContinue');
-/** Phase of the event loop that a request may wait for; null where it runs at once. */
-export const kNextPhase = Symbol('waypost.request.nextPhase');
+/** True for a request that may wait for the event loop's next phase. */
+export const kDefers = Symbol('waypost.request.defers');
 /** Longest body that a signature check let through, if more than the application's limit. */
 export const kBodyLimit = Symbol('waypost.request.bodyLimit');
 /** Controller of `req.signal`, once that was asked for. */

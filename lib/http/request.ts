@@ -5,11 +5,10 @@ import { discardRest } from './body/discard';
 import { kBody, type RequestBody } from './body/request-body';
 import { type Intake, kIntake, kHasIntake, pushIn } from './body/intake';
 import { isFresh } from './etag';
-import type { NextPhase } from './deferral';
 import type { HostApplication } from './host-application';
 import { dropUnreadBy } from './node/unread-request';
 import { RequestHead } from './request-head';
-import { type Claims, DEFAULT_SETTINGS, kAbort, kBodyLimit, kClaims, kNextPhase, kExpectsContinue, kHttp2, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
+import { type Claims, DEFAULT_SETTINGS, kAbort, kBodyLimit, kClaims, kDefers, kExpectsContinue, kHttp2, kOriginalMethod, kOriginalUrl, kQuery, kQueryText, kQueryUrl, kSettings, type QueryParser } from './request-state';
 import type { Response } from './response';
 import type { ParsedQuery, Unchecked } from './unchecked';
 import { late } from '../packages';
@@ -59,7 +58,7 @@ export class Request<Params = Record<string, string>, ResBody = Unchecked, ReqBo
   /** @internal */
   declare [kExpectsContinue]: boolean;
   /** @internal */
-  declare [kNextPhase]: NextPhase | null;
+  declare [kDefers]: boolean;
   /** @internal */
   declare readonly [kHttp2]: boolean;
   /** @internal */
@@ -209,7 +208,7 @@ const DEFAULTS: [PropertyKey, unknown][] = [
   [kOriginalMethod, undefined],
   [kClaims, undefined],
   [kExpectsContinue, false],
-  [kNextPhase, null],
+  [kDefers, false],
   [kHttp2, false],
   [kBodyLimit, undefined],
   [kAbort, undefined],
