@@ -73,6 +73,20 @@ test('a body that comes with its head is captured, and waits as well', async () 
   expect(notes).toEqual([...TARGETS.map((target) => `read ${target}`), ...TARGETS.map((target) => `run ${target}`)]);
 });
 
+test('what a handler leaves to ticks and promises goes on before the next begins', async () => {
+  const notes: string[] = [];
+  const app = createServer(QUIET);
+  app.get('/accepted', (_req, res) => void res.send('yes'));
+  app.get('/**', async ({ url }, res) => {
+    notes.push(`begin ${url}`);
+    res.once('finish', () => notes.push(`finish ${url}`)).send(url);
+    await null;
+    notes.push(`promise ${url}`);
+  });
+  await atOnce(await running.start(app), TARGETS.map(closing));
+  expect(notes).toEqual(TARGETS.flatMap((target) => [`begin ${target}`, `finish ${target}`, `promise ${target}`]));
+});
+
 test('a program that calls the application has it run at once', async () => {
   const app = noting([]);
   const after: boolean[] = [];

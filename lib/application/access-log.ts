@@ -1,6 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { bindContext } from '../async-context';
 import { read } from '../errors';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
@@ -47,7 +47,7 @@ export class AccessLog {
       this.#write(req, res, performance.now() - startTime, socket === null ? 0 : socket.bytesWritten - bytesBefore);
     };
     // Runs in the application's async context: a pipelined response ends in another's, an aborted one in none.
-    const writeInContext = AsyncResource.bind(write, 'waypost.accessLine');
+    const writeInContext = bindContext(write, 'waypost.accessLine');
     // Undefined for a response of a test.
     const { socket: current } = res as { socket: Socket | null | undefined };
     if (current === null) res.once('socket', connect);

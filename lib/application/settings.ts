@@ -1,5 +1,5 @@
-import { AsyncResource } from 'node:async_hooks';
 import { resolve } from 'node:path';
+import { bindContext } from '../async-context';
 import { assign } from '../http/assignable';
 import { type EntityTag, strongEntityTag, weakEntityTag } from '../http/etag';
 import { type JsonReplacer, jsonWriter } from '../http/json-writer';
@@ -123,7 +123,7 @@ export class Settings {
     if (!asExpress || routing.caseSensitive) this.values['case sensitive routing'] = routing.caseSensitive;
     if (!asExpress || !routing.ignoreTrailingSlash) this.values['strict routing'] = !routing.ignoreTrailingSlash;
     // Its timers would keep alive what the first request has in its own context.
-    const files = late(AsyncResource.bind(() => new (knownFiles().KnownFiles)(), 'waypost.files'));
+    const files = late(bindContext(() => new (knownFiles().KnownFiles)(), 'waypost.files'));
     this.shared = { ...fixed, asExpress, get files() { return files(); }, ...this.#derive() };
   }
 

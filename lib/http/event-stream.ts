@@ -1,4 +1,4 @@
-import { AsyncResource } from 'node:async_hooks';
+import { bindContext } from '../async-context';
 import { describe, describeKind, LONGEST_DELAY } from '../options/field';
 import { clearInterval, setInterval } from '../timers';
 import { stringify } from '../xjson/serializer';
@@ -79,7 +79,7 @@ export class EventStream {
     this.lastEventId = id === undefined ? undefined : Buffer.from(id as string, 'latin1').toString();
     res.on('drain', () => this.#drain());
     // In the handler's async context, where the source goes on.
-    res.once('close', AsyncResource.bind(() => {
+    res.once('close', bindContext(() => {
       this.#end();
       iterator?.return?.().catch(() => undefined);
     }, 'waypost.events'));

@@ -1,6 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { bindContext } from '../async-context';
 import { closeUnassigned } from './node/connection-work';
 
 /** Most requests held, and bytes read since the first, before the connection is paused: reading shows when a client leaves. */
@@ -54,7 +54,7 @@ export class Pipeline {
     this.#follow(res);
     const { bytesRead } = this.#socket;
     if (this.#held.size === 0) this.#heldSince = bytesRead;
-    this.#held.set(res, AsyncResource.bind(begin, 'waypost.pipeline'));
+    this.#held.set(res, bindContext(begin, 'waypost.pipeline'));
     // A stream in a socket's place may count nothing.
     if (this.#held.size > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause();
   }

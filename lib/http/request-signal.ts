@@ -1,5 +1,5 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bindContext } from '../async-context';
 import { HttpError } from '../errors';
 import { cutOffTest } from './connection';
 import { isTakenOver } from './taken-over';
@@ -13,7 +13,7 @@ export function controllerOf(req: Pick<IncomingMessage, 'socket'> & { readonly r
   if (res !== undefined && isTakenOver(res)) controller.abort(HttpError.of('HANDLER_TIMEOUT'));
   if (res === undefined || res.writableFinished) return controller;
   // Listeners of the signal run in the async context of its first reader.
-  const abort = AsyncResource.bind(() => controller.abort(isCutOff() ? HttpError.of('SERVER_CLOSING') : HttpError.of('CLIENT_GONE')), 'waypost.signal');
+  const abort = bindContext(() => controller.abort(isCutOff() ? HttpError.of('SERVER_CLOSING') : HttpError.of('CLIENT_GONE')), 'waypost.signal');
   if (res.destroyed) {
     abort();
   } else {

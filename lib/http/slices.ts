@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { bindContext } from '../async-context';
 import { setImmediate } from '../timers';
 
 /**
@@ -45,7 +46,7 @@ export function workInSlices(work: Slice): void {
   if (taken > NOTICEABLE) spend(taken);
   if (isOver) return;
   // A running turn keeps its work at the queue's head, and goes on by itself.
-  if (waiting.push(AsyncResource.bind(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(setImmediate, null, turn);
+  if (waiting.push(bindContext(work, 'waypost.xJson')) === 1) scope.runInAsyncScope(setImmediate, null, turn);
 }
 
 function turn(): void {

@@ -1,6 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import { pipeline, Readable, Writable } from 'node:stream';
 import { types } from 'node:util';
+import { bindContext } from '../async-context';
 import { describeKind } from '../options/field';
 import { forgetFraming, forgetLength, isBodiless } from './answer';
 import { BINARY_TYPE } from './media-type';
@@ -62,16 +62,16 @@ export class StreamedBody {
       final: (done) => this.#attempt(done, () => this.#end(done)),
     });
     // Added once with `on`: a replaced `on` can't take back what `once` adds. In this async context, where the source goes on.
-    res.on('drain', AsyncResource.bind(() => this.#goOn(), 'waypost.stream'));
+    res.on('drain', bindContext(() => this.#goOn(), 'waypost.stream'));
     // Not by writableFinished: that is set, too, by whoever ends the response when the client has gone.
     let isSent = false;
     res.once('finish', () => { isSent = true; });
     // In this one, too, the source cleans up when the client has gone.
-    res.once('close', AsyncResource.bind(() => {
+    res.once('close', bindContext(() => {
       this.#isClientGone = !isSent;
       sink.destroy();
     }, 'waypost.stream'));
-    pipeline(this.#source, sink, AsyncResource.bind((error: Error | null | undefined) => this.#settle(error), 'waypost.stream'));
+    pipeline(this.#source, sink, bindContext((error: Error | null | undefined) => this.#settle(error), 'waypost.stream'));
   }
 
   /** Lets go of a source that nobody is to have. */

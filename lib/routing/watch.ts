@@ -1,4 +1,4 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { bindContext } from '../async-context';
 import { read } from '../errors';
 import { forgetFirstAnswer } from '../http/first-answer';
 import type { Request } from '../http/request';
@@ -148,7 +148,7 @@ export class RequestWatch implements ErrorWatch {
   /** Begins the call of a handler. */
   begin(layer: Layer, kind: HandlerTrace['kind'], path: string): HandlerTrace {
     this.beforeCall();
-    if (this.#entries.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = AsyncLocalStorage.snapshot();
+    if (this.#entries.some(({ watchman }) => watchman.mayAnswer)) this.#inContext = bindContext((act: () => void) => act(), 'waypost.watch');
     const trace = new HandlerTrace(this.request, this.response, layer, kind, path);
     this.#traces.push(trace);
     return trace;

@@ -1,6 +1,6 @@
-import { AsyncResource } from 'node:async_hooks';
 import { constants } from 'node:buffer';
 import type { InputType, ZlibOptions } from 'node:zlib';
+import { bindContext } from '../../async-context';
 import { HttpError } from '../../errors';
 import { zlib } from '../../packages';
 import { setImmediate } from '../../timers';
@@ -96,7 +96,7 @@ export class Inflater {
   inflate(body: Deflated): void {
     // Another request frees the place, in another async context.
     if (this.#running < MOST_AT_ONCE) this.#start(body);
-    else this.#waiting.add(AsyncResource.bind(() => body.isClientGone() || this.#start(body)));
+    else this.#waiting.add(bindContext(() => body.isClientGone() || this.#start(body), 'waypost.inflate'));
   }
 
   #start(body: Deflated): void {

@@ -1,7 +1,7 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { types } from 'node:util';
+import { bindContext } from '../../async-context';
 
 /**
  * Guards a pipe from a file to the response against throws. A write may throw, such as for a head that Node refuses.
@@ -27,7 +27,7 @@ export function guardPipe(file: Readable, res: ServerResponse, failed: (error: E
   };
   Object.assign(res, guards);
   // A pipe resumes after `drain` in another async context: the socket's, or the former response's.
-  file.emit = AsyncResource.bind(file.emit.bind(file), 'waypost.file');
+  file.emit = bindContext(file.emit.bind(file), 'waypost.file');
   file.once('close', leave);
 }
 
