@@ -113,7 +113,7 @@ export default tseslint.config(
       'waypost/levels': 'error',
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } }],
       '@typescript-eslint/no-explicit-any': 'error',
-      // What these hold outlives collections of the young generation: see bindContext in async-context.ts.
+      // Node 20 to 24 keep what these hold until a full collection: write bindContext (async-context.ts).
       'no-restricted-properties': ['error', { object: 'AsyncResource', property: 'bind' }, { object: 'AsyncLocalStorage', property: 'bind' }, { object: 'AsyncLocalStorage', property: 'snapshot' }],
       // Files that are loaded when they are first needed: see `late` in packages.ts.
       '@typescript-eslint/no-require-imports': ['error', { allow: ['^\\.'] }],

@@ -15,20 +15,19 @@ test('its throw is the caller\'s', () => {
   expect(bound).toThrow('own');
 });
 
-test('what a dropped one holds is freed by collections of the young generation alone', async () => {
+// AsyncResource.bind keeps tens of megabytes here on Node 20 to 24, and nothing on Node 26.
+test('collections of the young generation free what a dropped one holds', async () => {
   const program = `
     const { bindContext } = require('./lib/async-context');
     const { getHeapSpaceStatistics } = require('node:v8');
     const oldSize = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space').space_used_size;
-    const make = () => { const data = new Array(1000).fill(0); return bindContext(() => data, 'test'); };
-    let length = make()().length;
-    global.gc();
     const before = oldSize();
-    for (let i = 0; i < 10_000; i++) {
-      length += make()().length;
-      if (i % 500 === 0) global.gc({ type: 'minor' });
+    let most = 0;
+    for (let i = 1; i <= 30_000; i++) {
+      const data = Array.from({ length: 100 }, () => ({}));
+      bindContext(() => data.length, 'test')();
+      if (i % 100 === 0) most = Math.max(most, oldSize() - before);
     }
-    for (let i = 0; i < 3; i++) global.gc({ type: 'minor' });
-    console.log(oldSize() - before < 8_000_000);`;
-  expect(await ChildProgram.run(['--expose-gc', ...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: 'true\n' });
+    console.log(most < 10_000_000 ? 'freed' : 'kept ' + most);`;
+  expect(await ChildProgram.run([...FROM_LIB, '-e', program])).toMatchObject({ code: 0, output: 'freed\n' });
 });
