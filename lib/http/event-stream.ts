@@ -5,6 +5,7 @@ import { stringify } from '../xjson/serializer';
 import { forgetFraming, forgetLength, isBodiless } from './answer';
 import { cutOff, flushBuffered } from './own-answer';
 import { type ConfiguredResponse, settingsOf } from './response-state';
+import { Slots } from './slots';
 import { unsendable } from './unsendable';
 import { kXJsonOptions } from './xjson-response';
 import type { XJsonOptions } from '../xjson/options';
@@ -43,7 +44,7 @@ const LINE_END = /\r\n|[\r\n]/;
 const TAKEN = Promise.resolve();
 
 /** Streams of an application, the outermost, that are to end when it drains. */
-const open = new WeakMap<object, Set<EventStream>>();
+const open = new WeakMap<object, Slots<EventStream>>();
 
 interface Emitter {
   readonly parent?: Emitter | undefined;
@@ -200,9 +201,9 @@ function endWith(app: Emitter, stream: EventStream): void {
   while (outermost.parent !== undefined) outermost = outermost.parent;
   let streams = open.get(outermost);
   if (streams === undefined) {
-    const kept = streams = new Set<EventStream>();
+    const kept = streams = new Slots<EventStream>();
     open.set(outermost, kept);
-    outermost.on?.('drain', () => kept.forEach((each) => each.close()));
+    outermost.on?.('drain', () => [...kept].forEach((each) => each.close()));
   }
   streams.add(stream);
 }

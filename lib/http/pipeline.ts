@@ -10,13 +10,23 @@ const READ_AHEAD = 16_384;
 /** Longest time that a paused connection is sent nothing, in milliseconds; then it is closed: its client may have gone. */
 const STALL_TIMEOUT = 10_000;
 
-/** Responses that wait for their turn on a connection (RFC 9112 section 9.3.2). Holds requests until one in front is answered. */
+/** A response that waits for its turn. */
+interface Waiting {
+  readonly res: ServerResponse;
+  /** How its request begins; undefined once it has. */
+  begin: (() => void) | undefined;
+}
+
+/**
+ * Responses that wait for their turn on a connection (RFC 9112 section 9.3.2). Holds requests until one in front is answered. In an array:
+ * a Set keeps what was deleted from it alive until the next full collection.
+ */
 export class Pipeline {
   readonly #socket: Socket;
-  /** In the order in which they have begun. */
-  readonly #begun = new Set<ServerResponse>();
-  /** By their responses, how they begin. */
-  readonly #held = new Map<ServerResponse, () => void>();
+  /** In the order in which they have come. */
+  #waiting: Waiting[] = [];
+  /** How many of them have begun. */
+  #begun = 0;
   /** Most requests that have begun and are not answered. */
   #most = 0;
   /** Bytes that had been read when the first of those held came. */
@@ -26,21 +36,28 @@ export class Pipeline {
 
   constructor(socket: Socket) {
     this.#socket = socket;
+    // One for all: Node warns of many listeners.
+    socket.once('close', () => this.#close());
   }
 
   /** The last response of those that wait; undefined for none. */
   get last(): ServerResponse | undefined {
-    return [...this.#begun, ...this.#held.keys()].at(-1);
+    return this.#waiting.at(-1)?.res;
   }
 
   get isEmpty(): boolean {
-    return this.#begun.size + this.#held.size === 0;
+    return this.#waiting.length === 0;
+  }
+
+  /** Number of requests that have not begun. */
+  get #held(): number {
+    return this.#waiting.length - this.#begun;
   }
 
   /** Adds a response whose request has begun. */
   add(res: ServerResponse): void {
-    this.#follow(res);
-    this.#begun.add(res);
+    this.#begun++;
+    this.#follow({ res, begin: undefined });
   }
 
   /** Begins a request at once, or holds it while `most` begun ones are unanswered. */
@@ -51,18 +68,17 @@ export class Pipeline {
       begin();
       return;
     }
-    this.#follow(res);
     const { bytesRead } = this.#socket;
-    if (this.#held.size === 0) this.#heldSince = bytesRead;
-    this.#held.set(res, bindContext(begin, 'waypost.pipeline'));
+    if (this.#held === 0) this.#heldSince = bytesRead;
+    this.#follow({ res, begin: bindContext(begin, 'waypost.pipeline') });
     // A stream in a socket's place may count nothing.
-    if (this.#held.size > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause();
+    if (this.#held > MOST_HELD || !(bytesRead - this.#heldSince <= READ_AHEAD)) this.#pause();
   }
 
   /** Begins none of the held requests. */
   drop(): void {
-    for (const { req } of this.#held.keys()) req.resume();
-    this.#held.clear();
+    for (const { res, begin } of this.#waiting) if (begin !== undefined) res.req.resume();
+    this.#waiting = this.#waiting.filter(({ begin }) => begin === undefined);
   }
 
   /** Drops them: the connection closes, and what the client still sends is read and dropped. */
@@ -73,39 +89,41 @@ export class Pipeline {
 
   /** The response in front counts as well. */
   #hasRoom(): boolean {
-    return this.#begun.size + 1 < this.#most;
+    return this.#begun + 1 < this.#most;
   }
 
-  #follow(res: ServerResponse): void {
-    // One for all: Node warns of many listeners.
-    if (this.isEmpty) this.#socket.once('close', this.#closed);
-    // Node emits it when a response's turn comes.
-    res.once('socket', () => this.#take(res));
+  #follow(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    // Node emits it once, when a response's turn comes.
+    waiting.res.on('socket', () => this.#take(waiting));
   }
 
-  #take(res: ServerResponse): void {
-    this.#begun.delete(res);
-    const begin = this.#held.get(res);
-    if (begin !== undefined) this.#begin(res, begin);
-    else this.#fill();
-    if (this.isEmpty) this.#socket.removeListener('close', this.#closed);
+  #take(waiting: Waiting): void {
+    const at = this.#waiting.indexOf(waiting);
+    if (at === -1) return;
+    this.#waiting.splice(at, 1);
+    if (waiting.begin !== undefined) return this.#begin(waiting.begin);
+    this.#begun--;
+    this.#fill();
   }
 
   #fill(): void {
-    for (const [res, begin] of this.#held) {
+    for (const waiting of this.#waiting) {
       if (!this.#hasRoom()) return;
-      this.#begun.add(res);
-      this.#begin(res, begin);
+      const { begin } = waiting;
+      if (begin === undefined) continue;
+      waiting.begin = undefined;
+      this.#begun++;
+      this.#begin(begin);
     }
   }
 
   /** Begins it behind the `close` of the response in front. */
-  #begin(res: ServerResponse, begin: () => void): void {
-    this.#held.delete(res);
+  #begin(begin: () => void): void {
     process.nextTick(() => {
       if (!this.#socket.destroyed) begin();
     });
-    if (this.#held.size === 0) this.#resume();
+    if (this.#held === 0) this.#resume();
   }
 
   #pause(): void {
@@ -134,13 +152,13 @@ export class Pipeline {
   }
 
   /** Node tells only the response whose turn it is. */
-  readonly #closed = (): void => {
+  #close(): void {
     clearTimeout(this.#timer);
-    const waiting = [...this.#begun, ...this.#held.keys()];
-    this.#begun.clear();
-    this.#held.clear();
-    for (const res of waiting) closeUnassigned(res);
-  };
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#begun = 0;
+    for (const { res } of waiting) closeUnassigned(res);
+  }
 }
 
 /** Node resumes a connection behind each request, and where a body is read. */

@@ -88,15 +88,15 @@ export const AT_ONCE = {
 
 /** Inflates bodies, few at once and in the order in which they came: three thousand of a hundred bytes may stand for gigabytes. */
 export class Inflater {
-  /** In their order; a Set gives up its first without moving the others. */
-  readonly #waiting = new Set<() => void>();
+  /** In their order. */
+  readonly #waiting: (() => void)[] = [];
   #running = 0;
 
   /** Errors are HttpErrors: 413 `BODY_TOO_LARGE` past the limit, or past 200 times the bytes received; 400 `MALFORMED_BODY`. */
   inflate(body: Deflated): void {
     // Another request frees the place, in another async context.
     if (this.#running < MOST_AT_ONCE) this.#start(body);
-    else this.#waiting.add(bindContext(() => body.isClientGone() || this.#start(body), 'waypost.inflate'));
+    else this.#waiting.push(bindContext(() => body.isClientGone() || this.#start(body), 'waypost.inflate'));
   }
 
   #start(body: Deflated): void {
@@ -127,11 +127,7 @@ export class Inflater {
 
   /** Those whose clients have gone leave their places to others. */
   #startNext(): void {
-    for (const start of this.#waiting) {
-      if (this.#running >= MOST_AT_ONCE) return;
-      this.#waiting.delete(start);
-      start();
-    }
+    while (this.#running < MOST_AT_ONCE && this.#waiting.length > 0) this.#waiting.shift()?.();
   }
 }
 
