@@ -20,6 +20,8 @@ export interface Exchange {
   readonly tagged?: boolean;
   /** The certificate of a server that speaks HTTPS. */
   readonly ca?: string;
+  /** Requests that the load sends on a connection before it waits for an answer. @default 1 */
+  readonly pipelined?: number;
 }
 
 /** One kind of work. */
@@ -38,7 +40,7 @@ export interface Case {
   readonly checks: () => readonly Exchange[];
 }
 
-export const CASE_NAMES = ['static', 'routed', 'post', 'validated', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'nested', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow'] as const;
+export const CASE_NAMES = ['static', 'routed', 'post', 'validated', 'signed', 'bigint', 'large', 'notfound', 'file', 'routes', 'nested', 'middleware', 'https', 'tagged', 'secured', 'upload', 'slow', 'pipelined'] as const;
 export type CaseName = (typeof CASE_NAMES)[number];
 /** Cases that only grow. */
 export const GROWING = ['body', 'routers'] as const;
@@ -162,6 +164,7 @@ export async function loadCases(): Promise<ReadonlyMap<string, Case>> {
     },
     { name: 'upload', program: 'post', title: 'POST 100 KB JSON', exchange: () => post('/orders', JSON.stringify(upload), { json: work.summarize(upload) }), checks: () => refusedBodies },
     { name: 'slow', program: 'static', title: 'beside 100 slow clients', slowClients: 100, exchange: () => greeted, checks: () => [] },
+    { name: 'pipelined', program: 'static', title: 'static JSON, 10 requests at a time', exchange: () => ({ ...greeted, pipelined: 10 }), checks: () => [] },
     {
       name: 'routers',
       title: 'routers in one another',

@@ -117,7 +117,7 @@ class Wrk extends Load {
 
   protected override async measure({ port, exchange, connections, seconds }: LoadRun): Promise<LoadResult> {
     // The request as it is: of `wrk.headers` each wrk makes an order of its own, and V8 compiles anew what reads the fields of another.
-    const lines = [`local text = io.open(${lua(this.file('request', wireText(port, exchange)))}, 'rb'):read('*a')`, 'wrk.format = function() return text end'];
+    const lines = [`local text = io.open(${lua(this.file('request', wireText(port, exchange).repeat(exchange.pipelined ?? 1)))}, 'rb'):read('*a')`, 'wrk.format = function() return text end'];
     lines.push(`function done(all, latency)
       local e = all.errors
       print(string.format('RESULT [%d, %d, %d, %d, %d, %d]', all.requests, all.duration, latency:percentile(50), latency:percentile(99), e.status, e.connect + e.read + e.write + e.timeout))
@@ -163,7 +163,7 @@ class Autocannon extends Load {
 
   protected override async measure({ port, exchange, connections, seconds }: LoadRun): Promise<LoadResult> {
     // It stops only when it takes a sample: with the default, after whole seconds.
-    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', `${seconds * 1000}ms`, '-L', String(seconds * 1000), '-m', exchange.method];
+    const args = [resolve(__dirname, 'node_modules/autocannon/autocannon.js'), '--json', '--no-progress', '-c', String(connections), '-d', `${seconds * 1000}ms`, '-L', String(seconds * 1000), '-p', String(exchange.pipelined ?? 1), '-m', exchange.method];
     for (const [name, value] of Object.entries(exchange.headers)) args.push('-H', `${name}=${value}`);
     if (exchange.body !== undefined) args.push('-i', this.file('body', exchange.body));
     args.push(urlOf(port, exchange));
