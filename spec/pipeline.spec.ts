@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import express from 'express';
-import { type Application, createServer, type CreateServerOptions, signRequest } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, signRequest, static as staticFiles } from 'waypost';
 import { makeCertificate } from './support/certificate';
 import { LogRecorder, Running } from './support/running';
 import { head, Wire } from './support/wire';
@@ -318,6 +318,31 @@ describe.each(Object.entries(SERVERS))('%s sends what node:http sends', (_, serv
     }
     expect(got[1]).toBe(got[0]);
   });
+});
+
+test('a request that is handed on, and answered with a file behind the application, counts once', async () => {
+  const begun: ServerResponse[] = [];
+  const app = createServer(silent(undefined)).use((_req, res, next) => {
+    begun.push(res);
+    next();
+  });
+  const front: ServerResponse[] = [];
+  const outer = express().use(app as unknown as RequestListener).get('/front', (_req, res) => void front.push(res)).use(staticFiles(__dirname) as unknown as RequestListener);
+  const { port, server } = await hosted(createHttpServer(outer as unknown as RequestListener));
+  const wire = await Wire.open(port);
+  for (const target of ['/front', ...Array<string>(9).fill('/slots.spec.ts')]) {
+    const read = once(server, 'request');
+    wire.write(head(`GET ${target}`));
+    await read;
+    // A file that has been read waits for its turn.
+    while (begun.length < 8 && target !== '/front' && begun.at(-1)?.writableEnded !== true) await turns();
+  }
+  await turns();
+  expect(begun).toHaveLength(8);
+  front[0]?.end('<front>');
+  await wire.until(/(?:HTTP\/1.1 200[^]*){10}/);
+  expect(begun).toHaveLength(10);
+  wire.cut();
 });
 
 test('over TLS a flood is answered whole, a few at a time', async () => {

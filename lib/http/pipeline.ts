@@ -54,8 +54,9 @@ export class Pipeline {
     return this.#waiting.length - this.#begun;
   }
 
-  /** Adds a response whose request has begun. */
+  /** Adds a response whose request has begun. One that was handed on may be added again. */
   add(res: ServerResponse): void {
+    if (this.#waiting.some((each) => each.res === res)) return;
     this.#begun++;
     this.#follow({ res, begin: undefined });
   }
@@ -109,7 +110,7 @@ export class Pipeline {
 
   #fill(): void {
     for (const waiting of this.#waiting) {
-      if (!this.#hasRoom()) return;
+      if (this.#held === 0 || !this.#hasRoom()) return;
       const { begin } = waiting;
       if (begin === undefined) continue;
       waiting.begin = undefined;
