@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { copyXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
+import { checkXJsonOptions, mergeXJsonOptions, type XJsonOptions } from '../xjson/options';
 import { late } from '../packages';
 
 const serializing = late(() => require('../xjson/serializer') as typeof import('../xjson/serializer'));
@@ -27,7 +27,7 @@ export class XJsonResponseHandler {
    * @throws TypeError for a wrong option.
    */
   constructor(options: XJsonOptions = {}) {
-    this.#options = copyXJsonOptions(options);
+    this.#options = mergeXJsonOptions({}, checkXJsonOptions(options));
   }
 
   /**
@@ -51,7 +51,7 @@ export class XJsonResponseHandler {
    * @throws TypeError for a wrong option.
    */
   static createMiddleware(options: XJsonOptions = {}): XJsonMiddleware {
-    const given: XJsonOptions = Object.freeze(copyXJsonOptions(options));
+    const given: XJsonOptions = Object.freeze(mergeXJsonOptions({}, checkXJsonOptions(options)));
     return function xJson(_req, res: XJsonResponse, next) {
       res[kXJsonOptions] = mergeXJsonOptions(res[kXJsonOptions], given);
       res.xJson ??= plainXJson;

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import type { Rules } from './rules';
-import { bufferToJson, lengthOf, mayHaveToJson, suppressToJson, unboxed } from './value';
+import { bufferToJson, mayHaveToJson, suppressToJson, unboxed } from './value';
 
 /** Units of a string that cost as much as one value, in bits. */
 const STRING_COST_BITS = 6;
@@ -17,9 +17,6 @@ const UNTRACKED_DEPTH = 16;
 const { toJSON: dateToJson, toISOString: dateToIsoString } = Date.prototype as unknown as Readonly<Record<string, unknown>>;
 // eslint-disable-next-line @typescript-eslint/unbound-method -- called for others
 const { hasOwnProperty } = Object.prototype;
-
-/** Has a toJSON where the program gives all arrays or objects one. */
-const EMPTY_ARRAY = [] as { readonly toJSON?: unknown };
 
 /** Ancestors of a walk that begins beneath the root. */
 export interface Ancestors {
@@ -83,8 +80,7 @@ export class DataWalk {
   visitResolved(given: unknown, level: number): unknown {
     if (typeof given === 'bigint') return this.#digits(given);
     if (typeof given !== 'object' || given === null) return suppressToJson(this.#primitive(given));
-    const result = this.#container(given, level);
-    return result === given || EMPTY_ARRAY.toJSON === undefined ? suppressToJson(result) : result;
+    return suppressToJson(this.#container(given, level));
   }
 
   /** Visits a value that is no container and has no toJSON. */
@@ -116,8 +112,7 @@ export class DataWalk {
     const result = Array.isArray(source) ? this.#array(source, level + 1) : this.#object(source as Record<string, unknown>, level + 1);
     // Beyond the budget the path is kept: it tells which containers are large.
     if (this.#tracksCycles && this.budget >= 0) this.path.pop();
-    // A copy inherits what its source may not.
-    return result === source || EMPTY_ARRAY.toJSON === undefined ? result : suppressToJson(result);
+    return result;
   }
 
   /** Returns true for a container that is not visited. */
@@ -153,7 +148,7 @@ export class DataWalk {
   }
 
   #array(source: readonly unknown[], level: number): unknown {
-    const length = lengthOf(source);
+    const { length } = source;
     if ((this.budget -= length + 1) < 0) return source;
     let copy: unknown[] | null = null;
     for (let i = 0; i < length; i++) {
@@ -176,8 +171,6 @@ export class DataWalk {
   }
 
   #object(source: Readonly<Record<string, unknown>>, level: number): unknown {
-    // A large typed array: making all its names at once would take too long.
-    if (ArrayBuffer.isView(source) && (this.budget -= source.byteLength) < 0) return source;
     let copy: Record<string, unknown> | null = null;
     let count = 1;
     const { budget, hasBigInt } = this;

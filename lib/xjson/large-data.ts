@@ -3,7 +3,7 @@ import { type Ancestors, DataWalk } from './data-walk';
 import type { Rules } from './rules';
 import { safeText } from './safe-text';
 import { jsonText } from './text';
-import { alignToCodePoint, ByteList, isOmitted, isRawJson, lengthOf, plainTypedArrayLength, resolve, truncated } from './value';
+import { alignToCodePoint, ByteList, isOmitted, isRawJson, resolve, truncated } from './value';
 
 /** Units of a long string that are written at a time. */
 const SEGMENT_LENGTH = 65_536;
@@ -20,10 +20,9 @@ export interface Sink {
 /** A container too large for one piece, and the progress in it. */
 interface Frame {
   readonly source: object;
-  /** Names of the properties; null where they are indices. */
+  /** Names of the properties; null for an array. */
   readonly keys: readonly string[] | null;
-  readonly isArray: boolean;
-  /** True where elements are written many at a time: objects of indices, such as typed arrays, are slow to make. */
+  /** True where elements are written many at a time. */
   readonly isBatched: boolean;
   readonly length: number;
   index: number;
@@ -113,7 +112,7 @@ export class LargeData implements Ancestors {
   #writeBatch(frame: Frame): void {
     const { level } = this;
     const source = frame.source as Readonly<Record<string | number, unknown>>;
-    const { index: from, isArray, keys } = frame;
+    const { index: from, keys } = frame;
     // A cycle uses up the budget; then the element is written by itself, with cycles tracked.
     const walk = new DataWalk(this.#rules, this.#piece, this.#hasCycles, this);
     const elements: unknown[] = [];
@@ -122,18 +121,17 @@ export class LargeData implements Ancestors {
       const key = keys === null ? frame.index : (keys[frame.index] as string);
       const result = walk.visit(source[key], key, level);
       if (walk.budget < 0 || walk.isCyclic || walk.isCut || (walk.hasBigInt && !this.#rules.isGuarded)) break;
-      if (isArray) elements.push(result);
+      if (keys === null) elements.push(result);
       else members[key] = result;
       frame.index++;
     }
     if (walk.exceedsDefaults) this.#exceedsDefaults = true;
-    if (frame.index > from) this.#addBatch(frame, isArray ? elements : members, from, walk);
+    if (frame.index > from) this.#addBatch(frame, keys === null ? elements : members, from, walk);
     else this.#writeNext(frame);
   }
 
   #addBatch(frame: Frame, batch: object, from: number, walk: DataWalk): void {
     try {
-      if ('toJSON' in batch) throw new TypeError('the batch would be asked for its JSON');
       // Nothing of it is beyond the limits, though its level is lower here.
       const text = this.#rules.sorted ? (safeText(batch, this.#rules, walk) as string) : JSON.stringify(batch);
       if (walk.isRefused && !this.#rules.isGuarded) throw new TypeError('the defaults are in force from now on');
@@ -152,12 +150,12 @@ export class LargeData implements Ancestors {
 
   /** Writes one element or member. */
   #writeNext(frame: Frame): void {
-    const { source, index, isArray, keys } = frame;
+    const { source, index, keys } = frame;
     const key = keys === null ? String(index) : (keys[index] as string);
     frame.index++;
     const value = resolve((source as Record<string, unknown>)[key], key, this.#piece);
-    if (isOmitted(value) && !isArray) return;
-    const lead = (frame.isFirst ? '' : ',') + (isArray ? '' : `${JSON.stringify(key)}:`);
+    if (isOmitted(value) && keys !== null) return;
+    const lead = (frame.isFirst ? '' : ',') + (keys === null ? '' : `${JSON.stringify(key)}:`);
     frame.isFirst = false;
     this.#write(value, lead);
   }
@@ -214,11 +212,10 @@ export class LargeData implements Ancestors {
   }
 }
 
-function frameOf(value: object, { hidden, sorted }: Rules): Frame {
-  const begun = { source: value, index: 0, isFirst: true };
-  if (value instanceof ByteList || Array.isArray(value)) return { ...begun, keys: null, isArray: true, isBatched: !hidden, length: lengthOf(value), open: '[', close: ']' };
-  const numbers = hidden ? -1 : plainTypedArrayLength(value);
-  const keys = numbers >= 0 ? null : hidden ? Object.getOwnPropertyNames(value) : Object.keys(value);
-  if (sorted && (hidden || !types.isTypedArray(value))) keys?.sort();
-  return { ...begun, keys, isArray: false, isBatched: !hidden && keys !== null && !types.isProxy(value), length: keys?.length ?? numbers, open: '{', close: '}' };
+function frameOf(source: object, { hidden, sorted }: Rules): Frame {
+  const begun = { source, index: 0, isFirst: true };
+  if (source instanceof ByteList || Array.isArray(source)) return { ...begun, keys: null, isBatched: !hidden, length: source.length, open: '[', close: ']' };
+  const keys = hidden ? Object.getOwnPropertyNames(source) : Object.keys(source);
+  if (sorted && (hidden || !types.isTypedArray(source))) keys.sort();
+  return { ...begun, keys, isBatched: !hidden && !types.isProxy(source), length: keys.length, open: '{', close: '}' };
 }

@@ -1,4 +1,4 @@
-import { describe } from '../options/field';
+import { describe, type Fields, matching, refuse } from '../options/field';
 
 /**
  * Options of `res.xJson`, `XJsonResponseHandler` and its middleware
@@ -57,44 +57,26 @@ export const XJSON_DEFAULTS = Object.freeze({
   stable: false,
 } satisfies Required<XJsonOptions>);
 
-const INTEGERS = ['maxDepth', 'truncateStrings', 'chunkSize'] as const;
-const FLAGS = ['includeNonEnumerable', 'enableStreaming', 'stable'] as const;
+const positive = matching<number>('a positive integer', (given) => Number.isSafeInteger(given) && (given as number) > 0);
+const flag = matching<boolean>('true or false', (given) => typeof given === 'boolean');
+const FIELDS = Object.entries({ maxDepth: positive, truncateStrings: positive, includeNonEnumerable: flag, enableStreaming: flag, chunkSize: positive, stable: flag } satisfies Fields<XJsonOptions>);
 
 /**
  * Checks options, and returns the same object.
  * @throws TypeError that names the option, what it must be and what was given.
  */
 export function checkXJsonOptions(options: unknown): XJsonOptions {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(`xJson options must be an object such as { maxDepth: 20 }, got ${describe(options)}`);
-  }
-  const given = options as Record<string, unknown>;
-  for (const name of INTEGERS) {
-    const value = given[name];
-    if (value !== undefined && (!Number.isSafeInteger(value) || (value as number) < 1)) {
-      throw new TypeError(`xJson option ${name} must be a positive integer, got ${describe(value)}`);
-    }
-  }
-  for (const name of FLAGS) {
-    const value = given[name];
-    if (value !== undefined && typeof value !== 'boolean') {
-      throw new TypeError(`xJson option ${name} must be true or false, got ${describe(value)}`);
-    }
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) return refuse('xJson options', 'an object such as { maxDepth: 20 }', describe(options));
+  for (const [name, field] of FIELDS) {
+    const value = (options as Record<string, unknown>)[name];
+    if (value !== undefined) field(value, `xJson option ${name}`, []);
   }
   return options;
 }
 
 /**
- * Copies options by name: they may be inherited, or getters of a class.
- * @throws TypeError as {@link checkXJsonOptions} does.
- */
-export function copyXJsonOptions(options: unknown): XJsonOptions {
-  return mergeXJsonOptions({}, checkXJsonOptions(options));
-}
-
-/**
- * Merges two checked sets of options: the second overrides the first, except
- * where it is undefined.
+ * Merges two checked sets of options by name: they may be inherited. The second
+ * overrides the first, except where it is undefined.
  */
 export function mergeXJsonOptions(base: XJsonOptions | undefined, over: XJsonOptions | undefined): XJsonOptions {
   if (base === undefined) return over ?? NONE;

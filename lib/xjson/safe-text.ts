@@ -1,7 +1,7 @@
 import { crypto, safeStableStringify } from '../packages';
 import type { Ancestors, DataWalk } from './data-walk';
 import type { Rules } from './rules';
-import { ByteList, isRawJson, lengthOf, resolve, suppressToJson, truncated, unboxed } from './value';
+import { ByteList, isRawJson, resolve, suppressToJson, truncated, unboxed } from './value';
 
 const CIRCULAR = '[Circular]';
 
@@ -20,8 +20,8 @@ const CIRCULAR = '[Circular]';
 export function safeText(data: unknown, rules: Rules, walk: DataWalk, ancestors?: Ancestors): string | undefined {
   const { limits, sorted } = rules;
   const options = { deterministic: sorted, circularValue: CIRCULAR };
-  // An array around data beneath the root: the library has no limit of no level. Its toJSON is undefined, whatever all arrays have.
-  const root = ancestors === undefined ? data : Object.assign([suppressToJson(data)], { toJSON: undefined });
+  // An array around data beneath the root: the library has no limit of no level.
+  const root = ancestors === undefined ? data : [suppressToJson(data)];
   const raw: string[] = [];
   const mark = crypto().randomUUID();
   const maximumDepth = ancestors === undefined ? limits.depth : Math.max(1, limits.depth - ancestors.level + 1);
@@ -50,20 +50,19 @@ function replacerOf({ limits, hidden }: Rules, walk: DataWalk, ancestors: Ancest
     // A ByteList is met only beyond the depth, where it is not written.
     if (value instanceof ByteList) return Array.of(0);
     if (isRawJson(value)) return placeholder((value as { rawJSON: string }).rawJSON);
-    const needsCopy = Array.isArray(value) ? lengthOf(value) !== value.length : hidden;
-    return needsCopy ? copyOf(value, copies) : value;
+    return hidden && !Array.isArray(value) ? copyOf(value, copies) : value;
   };
 }
 
-/** Copies an array to one of a valid length; an object with its non-enumerable properties. */
+/** Copies an object with its non-enumerable properties. */
 function copyOf(source: object, copies: Map<object, object>): object {
   const known = copies.get(source);
   if (known !== undefined) return known;
-  const copy = Array.isArray(source) ? new Array<unknown>(lengthOf(source)) : (Object.create(null) as object);
+  const copy = Object.create(null) as object;
   copies.set(source, copy);
-  for (const name of Array.isArray(copy) ? copy.keys() : Object.getOwnPropertyNames(source)) {
+  for (const name of Object.getOwnPropertyNames(source)) {
     // A getter: a value too deep to be written is not read.
-    Object.defineProperty(copy, name, { get: () => (source as Record<string | number, unknown>)[name], enumerable: true });
+    Object.defineProperty(copy, name, { get: () => (source as Record<string, unknown>)[name], enumerable: true });
   }
   return copy;
 }

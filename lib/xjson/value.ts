@@ -1,4 +1,4 @@
-import { isDeepStrictEqual, types } from 'node:util';
+import { types } from 'node:util';
 
 /** Returns true for an object made by JSON.rawJSON, where the engine has that. */
 export const isRawJson = (JSON as { isRawJSON?: (value: object) => boolean }).isRawJSON ?? ((): boolean => false);
@@ -28,14 +28,6 @@ export function unboxed(box: unknown): unknown {
   return box;
 }
 
-/** Number of elements. A proxy may return anything for its length (ECMA-262, LengthOfArrayLike). */
-export function lengthOf(array: { readonly length: number }): number {
-  const given = array.length;
-  if ((given >>> 0) === given) return given;
-  const length = Math.trunc(+given);
-  return length > 0 ? Math.min(length, Number.MAX_SAFE_INTEGER) : 0;
-}
-
 /** Cuts a string to that many units, with `…` last, never within a surrogate pair. */
 export function truncated(text: string, units: number): string {
   return `${text.slice(0, alignToCodePoint(text, units - 1))}…`;
@@ -57,38 +49,8 @@ export function resolve(given: unknown, key: string, threshold: number): unknown
   let value = given;
   if (mayHaveToJson(given)) {
     const { toJSON } = given as { toJSON?: unknown };
-    if (toJSON === bufferToJson && isLargeBuffer(given, threshold)) return { type: 'Buffer', data: new ByteList(given.buffer, given.byteOffset, given.length) };
+    if (toJSON === bufferToJson && Buffer.isBuffer(given) && given.length > threshold) return { type: 'Buffer', data: new ByteList(given.buffer as ArrayBuffer, given.byteOffset, given.length) };
     if (typeof toJSON === 'function') value = Reflect.apply(toJSON as (key: string) => unknown, given, [key]);
   }
   return unboxed(value);
-}
-
-/** Returns true for a large Buffer that JSON.stringify writes as Node's toJSON has it. */
-function isLargeBuffer(given: unknown, threshold: number): given is Buffer<ArrayBuffer> {
-  return types.isUint8Array(given) && given.length > threshold && Object.getPrototypeOf(given) === Buffer.prototype && !Object.hasOwn(given, 'length')
-    && !('toJSON' in []) && JSON.stringify(Buffer.of(1)) === '{"type":"Buffer","data":[1]}';
-}
-
-/** Getters of the engine itself, whatever a typed array's class overrides. */
-const TypedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
-const typedArrayName = typedArrayGetter(Symbol.toStringTag) as (this: unknown) => string | undefined;
-const typedArrayLength = typedArrayGetter('length') as (this: unknown) => number;
-
-function typedArrayGetter(key: PropertyKey): unknown {
-  return Reflect.get(Object.getOwnPropertyDescriptor(TypedArray, key) ?? {}, 'get');
-}
-
-/**
- * Length of a typed array without other properties; otherwise -1. The names of its elements need not be made then. Only a comparison
- * with an array on the same memory finds other properties alone.
- */
-export function plainTypedArrayLength(container: object): number {
-  const name = ArrayBuffer.isView(container) ? typedArrayName.call(container) : undefined;
-  const Elements = name === undefined ? undefined : (globalThis as unknown as Record<string, Uint8ArrayConstructor | undefined>)[name];
-  if (Elements === undefined) return -1;
-  const { buffer, byteOffset } = container as Uint8Array<ArrayBuffer>;
-  const length = typedArrayLength.call(container);
-  const bare = new Elements(buffer, byteOffset, length);
-  Object.setPrototypeOf(bare, Object.getPrototypeOf(container) as object);
-  return isDeepStrictEqual(container, bare) ? length : -1;
 }
