@@ -20,7 +20,7 @@ const ASKED: readonly Part[] = ['profile', 'together'];
 export type Part = (typeof PARTS)[number];
 
 /** What rests on Node's insides for speed alone, and can be switched off. */
-const FACTS = ['header-fields', 'held-body', 'unread-request'] as const;
+const FACTS = ['early-finish', 'header-fields', 'held-body', 'unread-request'] as const;
 
 /** What was asked for on the command line. */
 export interface Settings {

@@ -46,7 +46,7 @@ describe('the command line of the benchmark', () => {
     [['--nonsense'], /^Unknown option '--nonsense'; the options are those of npm run bench -- --help$/],
     [['stray'], /^Unexpected argument 'stray'.*; the options are those of npm run bench -- --help$/],
     [['--rounds'], /'--rounds <value>'.*; the options are those of npm run bench -- --help$/],
-    [['--without', 'speed'], /^--without must be of header-fields, held-body, unread-request, got "speed"/],
+    [['--without', 'speed'], /^--without must be of early-finish, header-fields, held-body, unread-request, got "speed"/],
     [['--node', '18'], /^--node takes majors of Node from 20 on, such as 20,24,26; got 18$/],
     [['--node', 'lts'], /^--node takes majors of Node .*; got lts$/],
     [['--base', __dirname], /^--base must be a checkout of waypost with dist\/ \(npm run build\), got "/],

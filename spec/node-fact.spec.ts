@@ -113,7 +113,7 @@ async function outcome({ createServer }: Library, requests: readonly Asked[]): P
 }
 
 test('there are facts to switch off, each of the name of its file', () => {
-  expect(FACTS).toEqual(['buffered-body', 'header-fields', 'held-body', 'unread-request']);
+  expect(FACTS).toEqual(['buffered-body', 'early-finish', 'header-fields', 'held-body', 'unread-request']);
   for (const name of FACTS) expect(readFileSync(resolve(ROOM, `${name}.ts`), 'utf8')).toContain(`holds('${name}'`);
 });
 

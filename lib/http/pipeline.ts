@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { bindContext } from '../async-context';
 import { closeUnassigned } from './node/connection-work';
+import { finishEarly } from './node/early-finish';
 
 /** Most requests held, and bytes read since the first, before the connection is paused: reading shows when a client leaves. */
 const MOST_HELD = 64;
@@ -104,6 +105,7 @@ export class Pipeline {
     if (at === -1) return;
     this.#waiting.splice(at, 1);
     if (waiting.begin !== undefined) return this.#begin(waiting.begin);
+    finishEarly(waiting.res, this.#socket);
     this.#begun--;
     this.#fill();
   }
