@@ -27,6 +27,7 @@ export class XJsonResponseHandler {
    * @throws TypeError for a wrong option.
    */
   constructor(options: XJsonOptions = {}) {
+    // Copied by name: they may be inherited, or getters.
     this.#options = mergeXJsonOptions({}, checkXJsonOptions(options));
   }
 

@@ -171,6 +171,8 @@ export class DataWalk {
   }
 
   #object(source: Readonly<Record<string, unknown>>, level: number): unknown {
+    // A large typed array: making all its names at once would take too long.
+    if (ArrayBuffer.isView(source) && (this.budget -= source.byteLength) < 0) return source;
     let copy: Record<string, unknown> | null = null;
     let count = 1;
     const { budget, hasBigInt } = this;

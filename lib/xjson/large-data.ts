@@ -1,4 +1,4 @@
-import { types } from 'node:util';
+import { isDeepStrictEqual, types } from 'node:util';
 import { type Ancestors, DataWalk } from './data-walk';
 import type { Rules } from './rules';
 import { safeText } from './safe-text';
@@ -20,9 +20,10 @@ export interface Sink {
 /** A container too large for one piece, and the progress in it. */
 interface Frame {
   readonly source: object;
-  /** Names of the properties; null for an array. */
+  /** Names of the properties; null where they are indices. */
   readonly keys: readonly string[] | null;
-  /** True where elements are written many at a time. */
+  readonly isArray: boolean;
+  /** True where elements are written many at a time: objects of indices, such as typed arrays, are slow to make. */
   readonly isBatched: boolean;
   readonly length: number;
   index: number;
@@ -112,7 +113,7 @@ export class LargeData implements Ancestors {
   #writeBatch(frame: Frame): void {
     const { level } = this;
     const source = frame.source as Readonly<Record<string | number, unknown>>;
-    const { index: from, keys } = frame;
+    const { index: from, isArray, keys } = frame;
     // A cycle uses up the budget; then the element is written by itself, with cycles tracked.
     const walk = new DataWalk(this.#rules, this.#piece, this.#hasCycles, this);
     const elements: unknown[] = [];
@@ -121,17 +122,18 @@ export class LargeData implements Ancestors {
       const key = keys === null ? frame.index : (keys[frame.index] as string);
       const result = walk.visit(source[key], key, level);
       if (walk.budget < 0 || walk.isCyclic || walk.isCut || (walk.hasBigInt && !this.#rules.isGuarded)) break;
-      if (keys === null) elements.push(result);
+      if (isArray) elements.push(result);
       else members[key] = result;
       frame.index++;
     }
     if (walk.exceedsDefaults) this.#exceedsDefaults = true;
-    if (frame.index > from) this.#addBatch(frame, keys === null ? elements : members, from, walk);
+    if (frame.index > from) this.#addBatch(frame, isArray ? elements : members, from, walk);
     else this.#writeNext(frame);
   }
 
   #addBatch(frame: Frame, batch: object, from: number, walk: DataWalk): void {
     try {
+      if ('toJSON' in batch) throw new TypeError('the batch would be asked for its JSON');
       // Nothing of it is beyond the limits, though its level is lower here.
       const text = this.#rules.sorted ? (safeText(batch, this.#rules, walk) as string) : JSON.stringify(batch);
       if (walk.isRefused && !this.#rules.isGuarded) throw new TypeError('the defaults are in force from now on');
@@ -150,12 +152,12 @@ export class LargeData implements Ancestors {
 
   /** Writes one element or member. */
   #writeNext(frame: Frame): void {
-    const { source, index, keys } = frame;
+    const { source, index, isArray, keys } = frame;
     const key = keys === null ? String(index) : (keys[index] as string);
     frame.index++;
     const value = resolve((source as Record<string, unknown>)[key], key, this.#piece);
-    if (isOmitted(value) && keys !== null) return;
-    const lead = (frame.isFirst ? '' : ',') + (keys === null ? '' : `${JSON.stringify(key)}:`);
+    if (isOmitted(value) && !isArray) return;
+    const lead = (frame.isFirst ? '' : ',') + (isArray ? '' : `${JSON.stringify(key)}:`);
     frame.isFirst = false;
     this.#write(value, lead);
   }
@@ -214,8 +216,10 @@ export class LargeData implements Ancestors {
 
 function frameOf(source: object, { hidden, sorted }: Rules): Frame {
   const begun = { source, index: 0, isFirst: true };
-  if (source instanceof ByteList || Array.isArray(source)) return { ...begun, keys: null, isBatched: !hidden, length: source.length, open: '[', close: ']' };
+  if (source instanceof ByteList || Array.isArray(source)) return { ...begun, keys: null, isArray: true, isBatched: !hidden, length: source.length, open: '[', close: ']' };
+  // Equal to an array on the same memory, it has no names of its own: those of its elements need not be made.
+  if (!hidden && types.isTypedArray(source) && isDeepStrictEqual(source, source.subarray())) return { ...begun, keys: null, isArray: false, isBatched: false, length: source.length, open: '{', close: '}' };
   const keys = hidden ? Object.getOwnPropertyNames(source) : Object.keys(source);
   if (sorted && (hidden || !types.isTypedArray(source))) keys.sort();
-  return { ...begun, keys, isBatched: !hidden && !types.isProxy(source), length: keys.length, open: '{', close: '}' };
+  return { ...begun, keys, isArray: false, isBatched: !hidden && !types.isProxy(source), length: keys.length, open: '{', close: '}' };
 }

@@ -58,8 +58,8 @@ export const XJSON_DEFAULTS = Object.freeze({
 } satisfies Required<XJsonOptions>);
 
 const positive = matching<number>('a positive integer', (given) => Number.isSafeInteger(given) && (given as number) > 0);
-const flag = matching<boolean>('true or false', (given) => typeof given === 'boolean');
-const FIELDS = Object.entries({ maxDepth: positive, truncateStrings: positive, includeNonEnumerable: flag, enableStreaming: flag, chunkSize: positive, stable: flag } satisfies Fields<XJsonOptions>);
+const trueOrFalse = matching<boolean>('true or false', (given) => typeof given === 'boolean');
+const FIELDS = Object.entries({ maxDepth: positive, truncateStrings: positive, includeNonEnumerable: trueOrFalse, enableStreaming: trueOrFalse, chunkSize: positive, stable: trueOrFalse } satisfies Fields<XJsonOptions>);
 
 /**
  * Checks options, and returns the same object.
@@ -75,8 +75,8 @@ export function checkXJsonOptions(options: unknown): XJsonOptions {
 }
 
 /**
- * Merges two checked sets of options by name: they may be inherited. The second
- * overrides the first, except where it is undefined.
+ * Merges two checked sets of options: the second overrides the first, except
+ * where it is undefined.
  */
 export function mergeXJsonOptions(base: XJsonOptions | undefined, over: XJsonOptions | undefined): XJsonOptions {
   if (base === undefined) return over ?? NONE;
