@@ -105,7 +105,8 @@ export class Pipeline {
     if (at === -1) return;
     this.#waiting.splice(at, 1);
     if (waiting.begin !== undefined) return this.#begin(waiting.begin);
-    finishEarly(waiting.res, this.#socket);
+    // The last one stays the connection's response until the system has its bytes: limits and drains ask for it.
+    if (!this.isEmpty) finishEarly(waiting.res, this.#socket);
     this.#begun--;
     this.#fill();
   }

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isReadOn } from './connection';
+import { kEndedInTurn } from './node/early-finish';
 
 /** True if a response waits for its turn behind another of its connection. One that has ended there has no socket either. */
 function waits(res: ServerResponse): boolean {
@@ -23,6 +24,7 @@ export function sendHeadInTurn(res: ServerResponse): void {
  */
 export function endInTurn(res: ServerResponse): void {
   sendHeadInTurn(res);
+  (res as { [kEndedInTurn]?: boolean })[kEndedInTurn] = true;
   const { req } = res as { req?: IncomingMessage };
   if (waits(res) && req?.complete === false) process.nextTick(dropUnread, req);
 }

@@ -1,41 +1,51 @@
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { holds } from './fact';
-import { isFinishUnheard } from './unread-request';
+import { endsConnection } from './last-answer';
+import { isUnheard } from './unread-request';
 
-interface Ended {
-  /** Output that waits for the socket. The last entry's callback has the response finish. */
-  readonly outputData: { callback?: (() => void) | null | undefined }[];
+/** True on a response that has ended before its turn, by its own method: `kCallsBack` tells of any callback then. */
+export const kEndedInTurn = Symbol('waypost.response.endedInTurn');
+
+interface Waiting {
+  readonly [kEndedInTurn]?: boolean;
+  /** Output that waits for the socket. */
+  readonly outputData?: { callback?: (() => void) | null | undefined }[];
 }
 
-/** The fact: the callback of what a response has last to send makes it finish. */
-const finishes = holds('early-finish', () => {
+/** The facts: the callback of a response's last output has it finish; Node reads it behind the event `socket`. */
+const isCallbackRead = holds('early-finish', () => {
   const res = new ServerResponse({ method: 'GET', httpVersionMajor: 1, httpVersionMinor: 1 } as IncomingMessage);
-  res.end('text');
   let count = 0;
-  res.once('finish', () => count++);
-  lastOutput(res)?.callback?.();
+  let finish: (() => void) | undefined;
+  res.once('finish', () => count++).once('socket', () => (finish = takeCallback(res)));
+  res.end('text');
+  const nothing = (): void => undefined;
+  res.assignSocket({ writable: true, on: nothing, cork: nothing, uncork: nothing, write: (_data: unknown, _encoding: unknown, callback?: () => void) => callback?.() } as unknown as Socket);
+  finish?.();
   return count === 1;
 });
 
 /**
- * Has a response that ended before its turn finish when its socket holds its bytes. Node waits until the system does.
- * So the next response can follow at once, and one system call writes all of them. Must be called before the socket
- * gets the bytes. Does nothing if the program would hear the response finish, or if the socket holds as much as it should.
+ * Finishes a response that ended before its turn when its socket holds the bytes. Node waits until the system
+ * has them. The next response can follow at once, and one system call writes both. Must be called by a listener of the
+ * response's event `socket`, with another response waiting behind. Returns without effect if the program would hear the
+ * exchange end, if the connection ends behind it, or if the socket holds as much as it should.
  */
 export function finishEarly(res: ServerResponse, socket: Socket): void {
-  if (!finishes || !res.writableEnded || socket.writableNeedDrain || !isFinishUnheard(res)) return;
-  const last = lastOutput(res);
-  const finish = last?.callback;
-  if (last === undefined || typeof finish !== 'function') return;
-  last.callback = null;
+  if (!isCallbackRead || (res as Waiting)[kEndedInTurn] !== true || socket.writableNeedDrain || endsConnection(res) || !isUnheard(res.req)) return;
+  const finish = takeCallback(res);
+  if (finish === undefined) return;
   socket.cork();
   process.nextTick(() => {
-    finish();
+    if (!socket.destroyed) finish();
     socket.uncork();
   });
 }
 
-function lastOutput(res: ServerResponse): Ended['outputData'][number] | undefined {
-  return (res as unknown as Ended).outputData.at(-1);
+function takeCallback(res: ServerResponse): (() => void) | undefined {
+  const last = (res as Waiting).outputData?.at(-1);
+  const callback = last?.callback ?? undefined;
+  if (last !== undefined) last.callback = null;
+  return callback;
 }

@@ -60,18 +60,13 @@ export function dumpByNode(request: IncomingMessage): void {
  * its callback, may come to listen to the request then, so there must be none but
  * Node's.
  */
-function isUnheard(request: IncomingMessage): boolean {
+export function isUnheard(request: IncomingMessage): boolean {
   const { res } = request as { res?: unknown };
   return marksTell
     && request.readableLength === 0
     && (request as unknown as Counted)._eventsCount === 0
     && request.emit === emit
-    && res instanceof ServerResponse && isFinishUnheard(res as ServerResponse);
-}
-
-/** True if Node alone hears a response finish and close. */
-export function isFinishUnheard(res: ServerResponse): boolean {
-  return (res as { readonly [kCallsBack]?: boolean })[kCallsBack] !== true && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
+    && res instanceof ServerResponse && (res as { readonly [kCallsBack]?: boolean })[kCallsBack] !== true && res.listenerCount('finish') <= 1 && res.listenerCount('close') === 0;
 }
 
 /** Leaves a stream as it is when it has ended, and has told so. */
