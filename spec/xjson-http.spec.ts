@@ -60,6 +60,50 @@ describe('res.xJson', () => {
     expect((await ask(port, '/')).json).toEqual(data);
   });
 
+  test('is whole where the program has corked the response, and has announced a trailer', async () => {
+    const { data, text } = large();
+    const port = await running.app((app) => {
+      app.get('/', (_req, res) => {
+        res.cork();
+        res.set('Trailer', 'X-Digest').xJson(data);
+      });
+      app.get('/chunked', (_req, res) => {
+        const { writeHead } = res;
+        res.writeHead = ((...args: Parameters<typeof writeHead>) => {
+          res.removeHeader('Content-Length');
+          return writeHead.apply(res, args);
+        }) as typeof writeHead;
+        res.cork();
+        res.xJson(data);
+      });
+    });
+    for (const path of ['/', '/chunked']) {
+      const { body, headers } = await ask(port, path);
+      expect([body === text, headers['content-length'], headers['trailer']]).toEqual([true, path === '/' ? String(Buffer.byteLength(text)) : undefined, undefined]);
+    }
+  });
+
+  test('is cut off where the write of another throws behind the head, even if that says that it has drained', async () => {
+    const { data } = large();
+    const log = new LogRecorder();
+    const port = await running.app((app) => {
+      app.get('/', (_req, res) => {
+        const { write } = res;
+        let calls = 0;
+        res.write = ((...args: Parameters<typeof write>) => {
+          if (++calls === 1) return write.apply(res, args);
+          process.nextTick(() => res.emit('drain'));
+          throw new Error('broken write');
+        }) as typeof write;
+        res.xJson(data);
+      });
+      app.get('/next', (_req, res) => res.send('next'));
+    }, { logging: { logger: log } });
+    await expect(ask(port, '/')).rejects.toThrow();
+    expect((await ask(port, '/next')).body).toBe('next');
+    expect(log.text.split('Error: broken write')).toHaveLength(2);
+  });
+
   test('answers HEAD with the head alone', async () => {
     const { data, text } = large();
     const port = await running.app((app) => app.get('/', (_req, res) => res.xJson(data)));

@@ -1,13 +1,13 @@
 import { constants } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { isBodiless, stripContent } from './answer';
+import { bindContext } from '../async-context';
+import { forgetFraming, isBodiless, stripContent } from './answer';
 import { Chunks } from './chunks';
 import { checkXJsonOptions, mergeXJsonOptions, STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
-import { type ConfiguredResponse, kAnswering, kLatin1 } from './response-state';
+import { sendCorked } from './own-answer';
+import { kAnswering, kLatin1 } from './response-state';
 import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
-import { StreamedBody } from './streamed-body';
 import { Serializer } from '../xjson/serializer';
 import { workInSlices } from './slices';
 import { unsendable } from './unsendable';
@@ -57,7 +57,7 @@ export function sendXJson(
       if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
       if (!res.destroyed) {
         if (!serializer.run(until)) return false;
-        sendJson(res, serializer.text ?? chunks, options, (error) => sendFailure(res, error, report));
+        sendJson(res, serializer.text, chunks, options, (error) => sendFailure(res, error, report));
       }
     } catch (error) {
       sendFailure(res, error, report);
@@ -73,23 +73,22 @@ export function sendXJson(
  * called when the head is out.
  * @param failed Called with an error that no caller can catch, once the head is out.
  */
-function sendJson(res: ServerResponse, json: string | Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
+function sendJson(res: ServerResponse, text: string | null, chunks: Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
   if (stripContent(res)) {
     res.removeHeader('Content-Type');
     res.end();
     return;
   }
-  const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
+  const length = text === null ? chunks.length : Buffer.byteLength(text);
   res.setHeader('Content-Type', 'application/json');
-  // The two must not stand together (RFC 9112 section 6.2). To remove one that is not there would keep Node from sending
-  // chunks where compression takes the length away.
-  if (res.hasHeader('Transfer-Encoding')) res.removeHeader('Transfer-Encoding');
+  forgetFraming(res);
   res.setHeader('Content-Length', length);
   if (isBodiless(res)) res.end();
   else if (length > STREAMING_THRESHOLD && (enableStreaming !== false || length > constants.MAX_LENGTH)) {
-    new StreamedBody(res as ConfiguredResponse, piecesOf(typeof json === 'string' ? chunked(json) : json, chunkSize ?? XJSON_DEFAULTS.chunkSize), failed).start();
-  } else if (typeof json !== 'string') res.end(json.take(length));
-  else endWith(res, json, length);
+    if (text !== null) chunks.add(text);
+    sendPieces(res, chunks, chunkSize ?? XJSON_DEFAULTS.chunkSize, failed);
+  } else if (text === null) res.end(chunks.take(length));
+  else endWith(res, text, length);
 }
 
 /**
@@ -120,21 +119,27 @@ function hasAsciiHead(res: ServerResponse & { readonly [kLatin1]?: boolean }): b
   return true;
 }
 
-function chunked(json: string): Chunks {
-  const chunks = new Chunks(true);
-  chunks.add(json);
-  return chunks;
-}
-
-/** Bytes as a stream of pieces, none of which is kept. */
-function piecesOf(chunks: Chunks, size: number): Readable {
+/** Sends bytes in pieces as the client takes them; none is kept. */
+function sendPieces(res: ServerResponse, chunks: Chunks, size: number, failed: (error: unknown) => void): void {
   let left = chunks.length;
-  return new Readable({
-    highWaterMark: 1,
-    read(): void {
-      const piece = left === 0 ? null : chunks.take(size);
-      left -= piece?.length ?? 0;
-      this.push(piece);
-    },
-  });
+  let isWaiting = true;
+  const goOn = (): void => {
+    if (!isWaiting || res.destroyed) return;
+    isWaiting = false;
+    try {
+      while (left > 0 && !isWaiting) {
+        const piece = chunks.take(size);
+        left -= piece.length;
+        // A replaced `write` may return nothing.
+        isWaiting = (res.write(piece) as boolean | undefined) === false;
+      }
+      sendCorked(res);
+      if (left === 0) res.end();
+    } catch (error) {
+      failed(error);
+    }
+  };
+  // Added once with `on`: a replaced `on` can't take back what `once` adds. In this async context, where a replaced `write` goes on.
+  res.on('drain', bindContext(goOn, 'waypost.xJson'));
+  goOn();
 }
