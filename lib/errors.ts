@@ -172,7 +172,8 @@ export const LONGEST_SHOWN = 65_536;
  */
 export function errorBody(error: unknown, status: number, shown: boolean, development: boolean): ErrorBody & { stack?: string } {
   const members = shown && error instanceof HttpError ? error.members : undefined;
-  const body: ErrorBody & { stack?: string } = { ...members, error: statusText(status), message: statusText(status) };
+  const own = { error: statusText(status), message: statusText(status) };
+  const body: ErrorBody & { stack?: string } = { ...own, ...members, ...own };
   if (!shown) return body;
   const fields = typeof error === 'object' && error !== null ? error : { message: error };
   const message = read(fields, 'message');

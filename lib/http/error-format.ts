@@ -15,7 +15,17 @@ export interface FormattedError {
  * @param troubled Told of a format, or members, that fail; the answer does without.
  */
 export function formatError(format: ErrorFormat | undefined, status: number, body: ErrorBody, req: IncomingMessage | undefined, error: unknown, troubled: (failure: unknown) => void): FormattedError {
-  const { error: name, message, ...members } = body;
+  try {
+    return written(format, status, body, req, error);
+  } catch (failure) {
+    troubled(failure);
+    return written(format && 'problem', status, { error: body.error, message: body.message }, req, error);
+  }
+}
+
+function written(format: ErrorFormat | undefined, status: number, body: ErrorBody, req: IncomingMessage | undefined, error: unknown): FormattedError {
+  if (format === undefined) return { text: JSON.stringify(body), type: JSON_TYPE };
+  const { error: _, message, ...members } = body;
   const { id } = (req ?? {}) as { readonly id?: unknown };
   const problem: ProblemDetails = {
     type: (error instanceof HttpError ? error.type : undefined) ?? 'about:blank',
@@ -24,17 +34,7 @@ export function formatError(format: ErrorFormat | undefined, status: number, bod
     ...(message !== statusText(status) && { detail: message }),
     ...(typeof id === 'string' && { instance: id }),
   };
-  const write = (more: object): string => {
-    if (format === undefined) return JSON.stringify({ error: name, message, ...more });
-    // Its own members go first, and are not replaced by the error's.
-    const whole = { ...problem, ...more, ...problem };
-    return JSON.stringify(typeof format === 'function' && req !== undefined && more === members ? format(whole, req, error) : whole);
-  };
-  const type = format === undefined ? JSON_TYPE : 'application/problem+json';
-  try {
-    return { text: write(members), type };
-  } catch (failure) {
-    troubled(failure);
-    return { text: write({}), type };
-  }
+  // Its own members go first, and are not replaced by the error's.
+  const whole = { ...problem, ...members, ...problem };
+  return { text: JSON.stringify(typeof format === 'function' && req !== undefined ? format(whole, req, error) : whole), type: 'application/problem+json' };
 }
