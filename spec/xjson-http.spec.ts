@@ -83,6 +83,33 @@ describe('res.xJson', () => {
     }
   });
 
+  test('ends once where the end of another takes its time, and lets the caller go on with the head', async () => {
+    const { data, text } = large();
+    let ends = 0;
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      const { end } = res;
+      res.end = ((...args: Parameters<typeof end>) => {
+        ends++;
+        setTimeout(() => end.apply(res, args), 50);
+        return res;
+      }) as typeof end;
+      res.xJson(data, { chunkSize: 120_000 });
+      res.status(201).set('X-Behind', 'yes');
+    }));
+    const { status, body, headers } = await ask(port, '/');
+    expect([status, headers['x-behind'], body === text, ends]).toEqual([201, 'yes', true, 1]);
+  });
+
+  test('is given up where the program sends another response behind it', async () => {
+    const log = new LogRecorder();
+    const port = await running.app((app) => app.get('/', (_req, res) => {
+      res.xJson({ text: 'x'.repeat(100_000) });
+      res.end();
+    }), { logging: { logger: log } });
+    await ask(port, '/').catch(() => undefined);
+    expect(log.text).toContain('xJson cannot answer: another response was sent while the data was serialized');
+  });
+
   test('is cut off where the write of another throws behind the head, even if that says that it has drained', async () => {
     const { data } = large();
     const log = new LogRecorder();

@@ -144,7 +144,7 @@ export class StreamedBody {
   #isBound(): boolean {
     const res = this.#res;
     if (this.#promised === undefined) return false;
-    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn]?.write && res.end === res[kOwn].end;
+    return res.headersSent ? res.getHeader('Content-Length') === this.#promised : res.write === res[kOwn].write && res.end === res[kOwn].end;
   }
 
   #mismatch(sent: number): Error {

@@ -54,7 +54,7 @@ export function sendXJson(
   const serializer = new Serializer(data, options, chunks);
   workInSlices((until) => {
     try {
-      if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
+      refuseSecond(res);
       if (!res.destroyed) {
         if (!serializer.run(until)) return false;
         sendJson(res, serializer.text, chunks, options, (error) => sendFailure(res, error, report));
@@ -71,7 +71,8 @@ export function sendXJson(
  * (INTERFACE section 4.3). Goes through the response's own methods, so that
  * middleware which replaced them, such as compression, takes part. Must not be
  * called when the head is out.
- * @param failed Called with an error that no caller can catch, once the head is out.
+ * @param text Null where the data is in the chunks.
+ * @param failed Called with an error that no caller can catch.
  */
 function sendJson(res: ServerResponse, text: string | null, chunks: Chunks, { enableStreaming, chunkSize }: XJsonOptions, failed: (error: unknown) => void): void {
   if (stripContent(res)) {
@@ -119,19 +120,21 @@ function hasAsciiHead(res: ServerResponse & { readonly [kLatin1]?: boolean }): b
   return true;
 }
 
-/** Sends bytes in pieces as the client takes them; none is kept. */
+/** Sends bytes in pieces as the client takes them; none is kept. The head goes out behind the caller's turn, however soon the text was there. */
 function sendPieces(res: ServerResponse, chunks: Chunks, size: number, failed: (error: unknown) => void): void {
   let left = chunks.length;
+  /** True before the first piece, and while the client has not taken the last one. */
   let isWaiting = true;
   const goOn = (): void => {
     if (!isWaiting || res.destroyed) return;
     isWaiting = false;
     try {
+      if (left === chunks.length) refuseSecond(res);
       while (left > 0 && !isWaiting) {
         const piece = chunks.take(size);
         left -= piece.length;
         // A replaced `write` may return nothing.
-        isWaiting = (res.write(piece) as boolean | undefined) === false;
+        isWaiting = (res.write(piece) as boolean | undefined) === false && left > 0;
       }
       sendCorked(res);
       if (left === 0) res.end();
@@ -139,7 +142,12 @@ function sendPieces(res: ServerResponse, chunks: Chunks, size: number, failed: (
       failed(error);
     }
   };
-  // Added once with `on`: a replaced `on` can't take back what `once` adds. In this async context, where a replaced `write` goes on.
+  // Listens once with `on`: a replaced `on` can't take back what `once` adds. A replaced `write` runs in the caller's async context.
   res.on('drain', bindContext(goOn, 'waypost.xJson'));
-  goOn();
+  process.nextTick(goOn);
+}
+
+/** @throws Error if the program has sent another response. */
+function refuseSecond(res: ServerResponse): void {
+  if (res.headersSent) throw new Error('xJson cannot answer: another response was sent while the data was serialized');
 }

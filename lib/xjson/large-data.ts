@@ -221,5 +221,5 @@ function frameOf(source: object, { hidden, sorted }: Rules): Frame {
   if (!hidden && types.isTypedArray(source) && isDeepStrictEqual(source, source.subarray())) return { ...begun, keys: null, isArray: false, isBatched: false, length: source.length, open: '{', close: '}' };
   const keys = hidden ? Object.getOwnPropertyNames(source) : Object.keys(source);
   if (sorted && (hidden || !types.isTypedArray(source))) keys.sort();
-  return { ...begun, keys, isArray: false, isBatched: !hidden && !types.isProxy(source), length: keys.length, open: '{', close: '}' };
+  return { ...begun, keys, isArray: false, isBatched: !hidden, length: keys.length, open: '{', close: '}' };
 }
