@@ -24,13 +24,7 @@ export function unsendable(data: unknown, method: string, isPlain = false): Type
 
 /** True for a Response of fetch, or of a package that has its own. */
 export function isFetchResponse(data: unknown): data is globalThis.Response {
-  if (typeof data !== 'object' || data === null) return false;
-  try {
-    return Object.getPrototypeOf(data) !== Object.prototype && Object.prototype.toString.call(data) === '[object Response]';
-  } catch {
-    // A proxy that can't be asked.
-    return false;
-  }
+  return typeof data === 'object' && data !== null && Object.getPrototypeOf(data) !== Object.prototype && Object.prototype.toString.call(data) === '[object Response]';
 }
 
 function kindOf(data: object): Kind | undefined {
