@@ -11,6 +11,7 @@ import { type FailureReport, messageOf, sendFailure, stackOf } from './serializa
 import { Serializer } from '../xjson/serializer';
 import { workInSlices } from './slices';
 import { unsendable } from './unsendable';
+import { setImmediate } from '../timers';
 
 /** Without a framework around it, a failure is a process warning. */
 const STANDALONE: FailureReport = {
@@ -126,10 +127,11 @@ function sendPieces(res: ServerResponse, chunks: Chunks, size: number, failed: (
   /** True before the first piece, and while the client has not taken the last one. */
   let isWaiting = true;
   const goOn = (): void => {
-    if (!isWaiting || res.destroyed) return;
+    if (!isWaiting) return;
     isWaiting = false;
     try {
       if (left === chunks.length) refuseSecond(res);
+      if (res.destroyed) return;
       while (left > 0 && !isWaiting) {
         const piece = chunks.take(size);
         left -= piece.length;
@@ -144,7 +146,7 @@ function sendPieces(res: ServerResponse, chunks: Chunks, size: number, failed: (
   };
   // Listens once with `on`: a replaced `on` can't take back what `once` adds. A replaced `write` runs in the caller's async context.
   res.on('drain', bindContext(goOn, 'waypost.xJson'));
-  process.nextTick(goOn);
+  setImmediate(goOn);
 }
 
 /** @throws Error if the program has sent another response. */
