@@ -5,14 +5,14 @@ import type { Socket } from 'node:net';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
 import { isReadOn } from './connection';
 import { kHttp2 } from './request-state';
-import { setTimeout } from '../timers';
+import { setImmediate, setTimeout } from '../timers';
 
 /** Header fields of a request, without those of a colon, once they were asked for. */
 const kFields = Symbol('waypost.http2.fields');
 /** The same as a list of names and values. */
 const kRawFields = Symbol('waypost.http2.rawFields');
-/** True once a request has told of its close. */
-const kClosed = Symbol('waypost.http2.closed');
+/** True once a request, or a response, has told of its close. */
+export const kClosed = Symbol('waypost.http2.closed');
 /** True once Node has taken a request's socket, to destroy the request alone. */
 const kLetGo = Symbol('waypost.http2.letGo');
 /** True once Node has ended a request. */
@@ -90,7 +90,7 @@ export const REQUEST = membersOf<Http2Request>({
 
   /** True once all of the request is in. */
   get complete(): boolean {
-    return !this.aborted && (this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true);
+    return this.readableEnded || (this.stream as Partial<ServerHttp2Stream>).endAfterHeaders === true;
   },
 
   /**
@@ -122,6 +122,8 @@ export const REQUEST = membersOf<Http2Request>({
       if (this[kClosed]) return false;
       if (this[kEnded] && isReadOn(this as never)) {
         this.once('end', () => this.emit('close'));
+        // Readers that the response's close has stopped bring no end.
+        setImmediate(() => isReadOn(this as never) || this.emit('close'));
         return false;
       }
       this[kClosed] = true;
@@ -142,11 +144,9 @@ export function membersOf<T>(prototype: object & ThisType<T>): Members {
 /** Resets the stream of an answered request whose body nobody reads: the client need not send the rest (RFC 9113 section 8.1). */
 export function closeUnread(req: Http2ServerRequest): void {
   const { stream } = req;
-  if (stream.closed || (stream.readableFlowing === true && !req.destroyed) || isReadOn(req as never)) return;
-  const { localClose, remoteClose } = stream.state;
-  // One that is in ends by itself. Trailers, if none, and with them the end of the response, are sent behind `finish`.
-  if (remoteClose === 1) return;
-  if (localClose !== 1) return void setTimeout(() => closeUnread(req), TRAILERS).unref();
+  if (stream.destroyed || (stream.readableFlowing === true && !req.destroyed) || isReadOn(req as never)) return;
+  // Trailers, if none, and with them the end of the response, are sent behind `finish`.
+  if (!stream.closed && stream.state.localClose !== 1) return void setTimeout(() => closeUnread(req), TRAILERS).unref();
   stream.close(constants.NGHTTP2_NO_ERROR);
   // With bytes left in it Node would wait for a reader.
   stream.destroy();

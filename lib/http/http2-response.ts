@@ -4,7 +4,7 @@ import { constants, type Http2ServerRequest, Http2ServerResponse, type OutgoingH
 import type { Socket } from 'node:net';
 import { hearLateWrite, isHead } from './answer';
 import { answersFirst } from './first-answer';
-import { type Callback, closeUnread, COLON, membersOf, socketOf } from './http2-request';
+import { type Callback, closeUnread, COLON, kClosed, membersOf, socketOf } from './http2-request';
 import { isAscii, kFields as kNodeFields, kHttp2Fields as kHead, learnName, lowerCaseOf } from './node/header-fields';
 import { type AnsweredRequest, kExpectsContinue } from './request-state';
 import { type ConfiguredResponse, kOwn, kSign } from './response-state';
@@ -26,6 +26,7 @@ export interface Http2Response extends Omit<Http2ServerResponse<Http2ServerReque
   [kHead]: Fields | undefined;
   [kHasTrailers]: boolean;
   [kIsLast]: boolean;
+  [kClosed]: boolean;
   [kWritten]: number;
   readonly [kOpen]: Slots<Written> | undefined;
 }
@@ -58,6 +59,7 @@ export const RESPONSE = membersOf<Http2Response>({
   [kHead]: undefined,
   [kHasTrailers]: false,
   [kIsLast]: false,
+  [kClosed]: false,
   [kWritten]: 0,
   [kOpen]: undefined,
 
@@ -73,9 +75,10 @@ export const RESPONSE = membersOf<Http2Response>({
     return streamOf(this).destroyed;
   },
 
-  get writableFinished() {
+  get writableFinished(): boolean {
     const stream = streamOf(this);
-    return stream.writableFinished || (stream.destroyed && isWhole(stream));
+    // Node ends the stream of a HEAD before its answer.
+    return this.writableEnded && (stream.writableFinished || (stream.destroyed && isWhole(stream)));
   },
 
   get writableNeedDrain() {
@@ -214,9 +217,13 @@ export const RESPONSE = membersOf<Http2Response>({
     return this;
   },
 
-  /** Leaves out `finish` for a stream that was reset, of which Node says it, too. */
+  /** Leaves out `finish` of a stream that was reset, and a second `close`. Node says the one of such a stream too, and the other behind a late answer to HEAD. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
-    if (name === 'close') this[kOpen]?.delete(this);
+    if (name === 'close') {
+      if (this[kClosed]) return false;
+      this[kClosed] = true;
+      this[kOpen]?.delete(this);
+    }
     return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Application, createServer, type CreateServerOptions, type Request } from 'waypost';
+import { type Application, createServer, type CreateServerOptions, type Request, type Response } from 'waypost';
 import { ACK, asking, CANCEL, data, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, frame, FrameClient, GOAWAY, headers, PING, ping, reset, RST_STREAM, SETTINGS, settings, windowUpdate } from '../support/http2-frames';
 import { LogRecorder, portOf, Running } from '../support/running';
 
@@ -67,18 +67,85 @@ test.each(['GET', 'POST'])('an expectation of %s that is reset with its head end
   expect(await client.isAlive()).toBe(true);
 });
 
-test('a HEAD request that is reset closes its response', async () => {
+/** How handlers leave a body in the midst. */
+const LEAVERS: Readonly<Record<string, (req: Request) => Promise<unknown>>> = {
+  'a loop that breaks': async (req) => {
+    for await (const _ of req) break;
+  },
+  'pause': async (req) => {
+    await once(req, 'data');
+    req.pause();
+  },
+  'unpipe': (req) => new Promise((resolve) => {
+    const into = new Writable({ write: () => resolve(req.unpipe(into)) });
+    req.pipe(into);
+  }),
+};
+
+test.each(Object.entries(LEAVERS))('a body that is in, and left in the midst by %s, keeps neither its stream nor its connection', async (_how, leave) => {
   let closed: Promise<unknown> | undefined;
-  let began: () => void;
-  const begun = new Promise<void>((resolve) => (began = resolve));
-  await start((app) => app.get('/', (_req, res) => {
-    closed = once(res, 'close');
-    began();
+  await start((app) => app.post('/', async (req, res) => {
+    closed = Promise.all([req, res].map((message) => new Promise((resolve) => void message.on('close', resolve))));
+    await leave(req);
+    res.send('left');
   }));
-  client.send(headers(1, asking('/', { method: 'HEAD' })));
-  await begun;
-  client.send(reset(1));
-  expect(await closed).toEqual([]);
+  client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), ...[1, 2, 3].map(() => data(1, Buffer.alloc(16_000))), data(1, 'end', END_STREAM));
+  expect(await client.outcome(1)).toBe('answered 200');
+  await closed;
+  client.send(frame(GOAWAY, 0, 0, Buffer.alloc(8)));
+  await client.closed();
+});
+
+describe('a request that is in and reset before its answer', () => {
+  /** Every close of the request and of its response, once both have closed and a turn has passed. */
+  async function closes(handle: (req: Request, res: Response) => unknown, request: readonly Buffer[], given: Parameters<typeof FrameClient.open>[1] = []): Promise<string[]> {
+    const heard: string[] = [];
+    let [began, closed] = [(): void => undefined, (): void => undefined];
+    const [hasBegun, hasClosed] = [new Promise<void>((resolve) => (began = resolve)), new Promise<void>((resolve) => (closed = resolve))];
+    await start((app) => app.all('/', async (req, res) => {
+      for (const [name, message] of [['request', req], ['response', res]] as const) {
+        message.on('close', () => {
+          heard.push(name);
+          if (heard.includes('request') && heard.includes('response')) closed();
+        });
+      }
+      const handled = handle(req, res);
+      began();
+      await handled;
+    }), {}, given);
+    client.send(...request);
+    await hasBegun;
+    // What is in has been read.
+    await client.isAlive();
+    client.send(reset(1));
+    await hasClosed;
+    await new Promise((resolve) => void setImmediate(resolve));
+    return heard.sort();
+  }
+  const posted = [headers(1, asking('/', { method: 'POST' }), END_HEADERS), data(1, Buffer.alloc(16_000)), data(1, Buffer.alloc(16_000)), data(1, 'end', END_STREAM)];
+
+  test.each<[string, (req: Request, res: Response) => unknown]>([
+    ['a listener', (req) => req.on('data', () => undefined)],
+    ['a pipe into the response', (req, res) => req.pipe(res)],
+    ['res.stream', (req, res) => res.stream(req)],
+    ['nobody', () => undefined],
+  ])('closes once with its response, read by %s', async (_reader, handle) => {
+    // The client takes a part of the answer only.
+    expect(await closes(handle, posted, [[4, 1_000]])).toEqual(['request', 'response']);
+  });
+
+  test('by HEAD aborts its signal, and its response is not whole, and closes once though it is ended later', async () => {
+    let [signal, finished, late]: [AbortSignal | undefined, boolean | undefined, Promise<unknown> | undefined] = [undefined, undefined, undefined];
+    expect(await closes((req, res) => {
+      ({ signal } = req);
+      late = once(res, 'close').then(() => {
+        finished = res.writableFinished;
+        res.end('late');
+      });
+    }, [headers(1, asking('/', { method: 'HEAD' }))])).toEqual(['request', 'response']);
+    await late;
+    expect([finished, (signal as AbortSignal | undefined)?.reason]).toEqual([false, expect.objectContaining({ code: 'CLIENT_GONE' })]);
+  });
 });
 
 test.each([['socket.destroy()', (req: Request) => req.socket.destroy()], ['destroy()', (req: Request) => req.destroy()]])('a response that is cut off by req.%s is no whole one', async (_, cut) => {
