@@ -11,8 +11,8 @@ const SEED = process.env['SPEC_SEED'] ?? '1';
 process.env['SPEC_SEED'] = SEED === 'random' ? String(randomInt(2 ** 31)) : SEED;
 if (SEED === 'random') process.stderr.write(`SPEC_SEED=${process.env['SPEC_SEED']}\n`);
 
-/** These attack servers in processes of their own, compile programs, wait, or try programs at random for long: `npm run test:long` runs them. */
-const SLOW = ['drills', 'xjson-large', 'newcomer', 'express-program', 'entry', 'editor', 'bench-slow-clients', 'production-recipe', 'document-types', 'ecosystem/types', 'ecosystem/readable-body', 'demo', 'framework-between', 'signature-property', 'default-answer', 'xjson-paths', 'late-registration', 'late-capture', 'body-capture', 'changed-members', 'write-timeout', 'disputed-path'].map((name) => `<rootDir>/spec/${name}.spec.ts`);
+/** Slow specs: `npm run test:long` runs them, and `npx jest spec/NAME.spec.ts` one. */
+const SLOW = ['drills', 'xjson-large', 'newcomer', 'express-program', 'entry', 'editor', 'bench-slow-clients', 'production-recipe', 'document-types', 'ecosystem/types', 'ecosystem/readable-body', 'demo', 'framework-between', 'signature-property', 'default-answer', 'xjson-paths', 'late-registration', 'late-capture', 'body-capture', 'changed-members', 'write-timeout', 'disputed-path'].filter((name) => !process.argv.some((given) => given.includes(`spec/${name}`))).map((name) => `<rootDir>/spec/${name}.spec.ts`);
 
 const config: Config = {
   testEnvironment: '<rootDir>/spec/support/environment.ts',

@@ -147,11 +147,11 @@ export function headersOf(error: unknown): [name: string, value: unknown][] {
   return typeof headers === 'object' && headers !== null && isError(error) ? Object.entries(headers) : [];
 }
 
-/** Reads a field of a thrown value, or of one that a program may change: a getter that throws would end the process. */
-export function read(holder: unknown, name: PropertyKey): unknown {
-  if (typeof holder !== 'object' || holder === null) return undefined;
+/** Reads a field of a thrown value: a getter that throws would end the process. */
+export function read(thrown: unknown, name: PropertyKey): unknown {
+  if (typeof thrown !== 'object' || thrown === null) return undefined;
   try {
-    return (holder as Record<PropertyKey, unknown>)[name];
+    return (thrown as Record<PropertyKey, unknown>)[name];
   } catch {
     return undefined;
   }

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import express5 from 'express';
 import fc from 'fast-check';
@@ -135,51 +133,6 @@ describe('so do', () => {
     const headers = new Headers(calls[0]?.[1]?.headers);
     const again = signRequest({ ...options, method: 'POST', url: '/a', timestamp: headers.get('x-at') as string } as SignRequestOptions);
     expect(Object.entries(again).map(([name]) => [name, headers.get(name)])).toEqual(Object.entries(again));
-  });
-
-  test.each(OTHERS)('cookies: %s', async (_, look) => {
-    const options = { domain: 'a.b', encode: (value: string) => `-${value}`, expires: new Date(1e12), httpOnly: true, partitioned: true, path: '/x', priority: 'high', sameSite: 'none', secure: true, signed: true };
-    const port = await running.app((app) => app.get('/', (req, res) => {
-      Object.assign(req, { secret: 'a secret' });
-      for (const given of [options, { ...options, maxAge: -5000, encode: undefined }]) res.cookie('a', 'b', given as object).cookie('a', 'b', look(given));
-      res.clearCookie('a', options as object).clearCookie('a', look(options)).end();
-    }));
-    const { headers: { 'set-cookie': set = [] } } = await ask(port, '/');
-    expect(set).toHaveLength(6);
-    // The moment that maxAge ends may be the next second for the other.
-    const lines = set.map((line) => (line.includes('Max-Age') ? line.replace(/Expires=[^;]*/, '') : line));
-    for (const at of [0, 2, 4]) expect(lines[at + 1]).toBe(lines[at]);
-    expect(lines[0]).toMatch(/^a=-s:b.*; Domain=a\.b; Path=\/x; Expires=.*; HttpOnly; Secure; Partitioned; Priority=High; SameSite=None$/);
-  });
-
-  test.each(OTHERS)('app.inject: %s', async (_, look) => {
-    const app = createServer({ env: 'test', logging: { level: 'silent' } });
-    app.post('/a', (req, res) => res.json([req.url, req.get('x-a'), req.get('cookie'), req.ip, req.body]));
-    const options = { method: 'POST', url: '/a', query: { b: 'c' }, headers: { 'x-a': '1' }, cookies: { d: 'e' }, payload: { f: 1 }, remoteAddress: '10.0.0.1' };
-    expect((await app.inject(look(options))).json()).toEqual(['/a?b=c', '1', 'd=e', '10.0.0.1', { f: 1 }]);
-  });
-
-  test.each(OTHERS)('start: %s', async (_, look) => {
-    const ending = new AbortController();
-    const app = createServer({ env: 'test', logging: { level: 'silent' } });
-    const server = await app.start(look({ port: 0, host: '127.0.0.1', signal: ending.signal }));
-    const { port, address } = server.address() as { port: number; address: string };
-    expect(address).toBe('127.0.0.1');
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.destroy();
-    const closed = once(server, 'close');
-    ending.abort();
-    await closed;
-    await app.close();
-  });
-
-  test.each(OTHERS)('start at a path: %s', async (_, look) => {
-    const path = join(tree, 'socket');
-    const app = createServer({ env: 'test', logging: { level: 'silent' } });
-    const server = await app.start(look({ path }));
-    expect(server.address()).toBe(path);
-    await app.close();
   });
 });
 

@@ -26,17 +26,6 @@ async function logged(register: (app: Application) => void, options: CreateServe
 
 const hints = ({ lines }: LogRecorder): unknown[] => lines.map(({ fields }) => fields['hint']).filter((hint) => hint !== undefined);
 
-describe('start() without await', () => {
-  test.each(['address', 'close', 'on', 'once', 'emit', 'removeListener', 'listen', 'getConnections', 'closeAllConnections', 'setTimeout', 'ref', 'unref'])('says so at %s of the promise', async (name) => {
-    const app = createServer({ logging: { level: 'silent' } });
-    const started = app.start(0, '127.0.0.1');
-    expect(() => (started as unknown as Record<string, () => void>)[name]!()).toThrow(new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`));
-    expect(Object.keys(started)).toEqual([]);
-    expect((await started).listening).toBe(true);
-    await app.close();
-  });
-});
-
 describe('a member of the request that is undefined', () => {
   let count = 0;
   /** A handler that stands in a file, as a program's does. */

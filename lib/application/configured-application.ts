@@ -84,7 +84,7 @@ export abstract class ConfiguredApplication implements ViewHost {
 
   /** @internal False until the router is asked for, as in Express: it is made by the settings of that time, inherited ones included. */
   get [kIsRouterMade](): boolean {
-    return this[kConfiguration].router !== null || Object.hasOwn(Object.getOwnPropertyDescriptor(this, 'router') ?? {}, 'value');
+    return this[kConfiguration].router !== null;
   }
 
   /** @internal Rules for comparing paths, by the options, and in `createServer` by the settings. */

@@ -38,7 +38,8 @@ export interface InjectTarget {
  * as on its server, so that all middleware works.
  */
 export async function inject(given: string | InjectOptions, target: InjectTarget): Promise<InjectResponse> {
-  const options = readOptions(typeof given === 'string' ? { url: given } : given);
+  // An error for invalid options would end the process in a later tick.
+  const options: InjectOptions = { ...(typeof given === 'string' ? { url: given } : given), autoStart: false };
   const payload: unknown = options.payload ?? options.body;
   const streamed = typeof payload === 'object' && payload !== null && 'pipe' in payload;
   // Never the application itself: the library would change the prototypes of its `request` and `response`.
@@ -49,24 +50,6 @@ export async function inject(given: string | InjectOptions, target: InjectTarget
   const [, length] = /\r\ncontent-length: (\d+)\r\n/i.exec(headSent(res)) ?? [];
   if (length !== undefined) answer.headers['content-length'] ??= length;
   return answer;
-}
-
-/** Options of light-my-request. */
-const OPTION_NAMES = [
-  'url', 'path', 'method', 'headers', 'query', 'cookies', 'payload', 'body', 'authority', 'remoteAddress', 'server', 'signal', 'simulate', 'validate', 'payloadAsStream', 'Request',
-];
-
-/**
- * Copies options by name: the library reads only own properties. Without `autoStart: false` it would start in a later tick, where its
- * error for invalid options ends the process.
- */
-function readOptions(given: InjectOptions): InjectOptions {
-  const options: Record<string, unknown> = { autoStart: false };
-  for (const name of OPTION_NAMES) {
-    const value = (given as Record<string, unknown>)[name];
-    if (value !== undefined) options[name] = value;
-  }
-  return options;
 }
 
 function dispatch(mock: MockRequest, res: ServerResponse, { streamed, signal }: DispatchOptions, { listener, Request, encrypted }: InjectTarget): void {

@@ -1,4 +1,3 @@
-import { Server as HttpServer } from 'node:http';
 import type { ListenOptions as NodeListenOptions, Server } from 'node:net';
 import { inspect } from 'node:util';
 
@@ -67,10 +66,7 @@ function objectTarget(given: object, defaults: ListenDefaults, name: string): No
   const { port, host, path, fd } = given as ListenOptions;
   const hasOtherTarget = path !== undefined || fd !== undefined || '_handle' in given || 'handle' in given;
   if (hasOtherTarget && (port === undefined || port === null)) return given as NodeListenOptions;
-  // Read by name: they may be inherited, or getters of a class.
-  const { backlog, exclusive, ipv6Only, reusePort, signal } = given as NodeListenOptions & { readonly reusePort?: boolean };
-  const others = { backlog, exclusive, ipv6Only, reusePort, signal };
-  return { ...others, ...portTarget(port, host, defaults, name) };
+  return { ...given, ...portTarget(port, host, defaults, name) };
 }
 
 function portTarget(given: unknown, givenHost: unknown, defaults: ListenDefaults, name: string): NodeListenOptions {
@@ -99,23 +95,4 @@ export function whenListening(server: Server, done: (error?: Error) => void): vo
   server.once('listening', listens);
   server.once('error', settle);
   server.once('close', closed);
-}
-
-/** Names of the methods of Node's servers that a promise lacks. */
-function serverMethods(): string[] {
-  const names = new Set<string>();
-  for (let methods: object | null = HttpServer.prototype; methods !== null; methods = Object.getPrototypeOf(methods) as object | null) {
-    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(methods))) {
-      if (typeof value === 'function' && !name.startsWith('_')) names.add(name);
-    }
-  }
-  return [...names].filter((name) => !(name in Promise.prototype));
-}
-
-/** Lets a promise of a server throw advice where its methods are called. */
-export function hintingPromise<T>(promise: Promise<T>): Promise<T> {
-  return Object.defineProperties(promise, Object.fromEntries(serverMethods().map((name) => [name, {
-    value: (): never => { throw new TypeError(`start() returns a promise of the server: write (await app.start(…)).${name}(…)`); },
-    writable: true, configurable: true,
-  }])));
 }

@@ -33,7 +33,7 @@ export function hintForMember(error: unknown, request: IncomingMessage): string 
   if (read(error, 'name') !== 'TypeError' || typeof message !== 'string' || message.length > LONGEST) return undefined;
   const place = placeIn(read(error, 'stack'));
   const member = TAKEN_OUT.exec(message)?.[1] ?? holderOf(OF_UNDEFINED.exec(message)?.[1], place) ?? (ABOUT_UNDEFINED.test(message) ? MEMBER.exec(textBefore(place, Infinity))?.[1] : undefined);
-  if (member === undefined || read(request, member) !== undefined) return undefined;
+  if (member === undefined || (request as unknown as Record<string, unknown>)[member] !== undefined) return undefined;
   const instead = member === 'body' ? parserFor(request) : Object.hasOwn(SET_BY, member) ? SET_BY[member] : undefined;
   return instead && `req.${member} is undefined: ${instead}`;
 }

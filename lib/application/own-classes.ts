@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { assign } from '../http/assignable';
+import { assign, defineHidden } from '../http/assignable';
 import { Request } from '../http/request';
 import { kSettings as kRequestSettings } from '../http/request-state';
 import { Response } from '../http/response';
@@ -22,16 +22,19 @@ export function ownClasses(settings: SharedSettings, settingsOf: (app: unknown) 
   defineHidden(classes.Response.prototype, kResponseSettings, settings);
   showApplication(classes.Request.prototype, kRequestSettings, settingsOf);
   showApplication(classes.Response.prototype, kResponseSettings, settingsOf);
-  hideApplication(classes.Request.prototype);
   return classes as unknown as OwnClasses;
 }
 
-/** Defines `app`: assigning another application switches to its settings, as in Express. */
+/**
+ * Defines `app`: assigning another application switches to its settings, as in Express. A request's prototype itself shows none:
+ * given an application that is the `app` of its own `request`, light-my-request changes Express's prototypes, and no server of the
+ * process works any more.
+ */
 function showApplication(prototype: object, key: symbol, settingsOf: (app: unknown) => SharedSettings | undefined): void {
   Object.defineProperty(prototype, 'app', {
     configurable: true,
     get(this: object): unknown {
-      return (Reflect.get(this, key) as SharedSettings).app;
+      return this === prototype && key === kRequestSettings ? undefined : (Reflect.get(this, key) as SharedSettings).app;
     },
     set(this: object, value: unknown) {
       const otherSettings = settingsOf(value);
@@ -39,25 +42,6 @@ function showApplication(prototype: object, key: symbol, settingsOf: (app: unkno
       assign(this, 'app', value);
     },
   });
-}
-
-/**
- * Hides `app` on the prototype itself. Given an application that is the `app`
- * of its own `request`, light-my-request changes Express's prototypes, and no
- * server of the process works any more.
- */
-function hideApplication(prototype: object): void {
-  const accessor = Object.getOwnPropertyDescriptor(prototype, 'app') as PropertyDescriptor;
-  Object.defineProperty(prototype, 'app', {
-    ...accessor,
-    get(this: object): unknown {
-      return this === prototype ? undefined : accessor.get?.call(this);
-    },
-  });
-}
-
-function defineHidden(owner: object, key: symbol, value: unknown): void {
-  Object.defineProperty(owner, key, { value, writable: true, configurable: true });
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { read } from '../errors';
 import { assign } from '../http/assignable';
 import { isOwnStream } from '../http/node/buffered-body';
 import { childOf, type Logger } from '../log/logger';
@@ -25,7 +24,7 @@ export function giveRequestIds(prototype: object, options: ResolvedRequestId, gi
 
 function receivedId(req: IncomingMessage, header: string | false): string | undefined {
   // A header sent twice is joined by a comma and a space, and so invalid.
-  const received = header === false ? undefined : read(read(req, 'headers'), header);
+  const received = header === false ? undefined : req.headers[header];
   return isValidId(received) ? received : undefined;
 }
 
@@ -52,8 +51,7 @@ function defineLazily(prototype: object, name: 'id' | 'log', make: (req: Identif
       // Copying or printing reads prototypes too, which are no requests.
       if (!Object.hasOwn(this, 'rawHeaders') && !Object.hasOwn(this, 'headers') && !isOwnStream(this)) return undefined;
       const value = make(this);
-      // A sealed request gets a new value each time: a throw in a log line would end the process.
-      if (Object.isExtensible(this)) assign(this, name, value);
+      assign(this, name, value);
       return value;
     },
     set(this: object, value: unknown) {

@@ -1,7 +1,7 @@
 import { AccessLog } from './access-log';
 import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
-import { HttpError, read } from '../errors';
+import { HttpError } from '../errors';
 import { guardedCall } from '../http/guarded-call';
 import { type Adoption, giveOwnProperties, isOfNodesHttp2, replaceRequest } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
@@ -180,7 +180,7 @@ export class RequestWay implements RunHost {
   #isLeftOut(req: RoutedRequest, res: Response): boolean {
     if (this.#listener.drains(req.socket)) endAfterFirst(req, res);
     // An ended response is this request's own: a late caller expects `next` even while the connection closes.
-    if (!(isClosedTo(req) || isAfterLast(req)) || read(res, 'writableEnded') === true) return false;
+    if (!(isClosedTo(req) || isAfterLast(req)) || res.writableEnded) return false;
     req.resume();
     return true;
   }

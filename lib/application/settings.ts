@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { inspect } from 'node:util';
 import { bindContext } from '../async-context';
 import { assign } from '../http/assignable';
 import { type EntityTag, strongEntityTag, weakEntityTag } from '../http/etag';
@@ -113,7 +114,7 @@ export class Settings {
       'subdomain offset': 2,
       'trust proxy': server.trustProxy,
       'trust proxy fn': server.trusts,
-      views: defaultViews(),
+      views: resolve('views'),
       'x-powered-by': false,
     });
     // A package looks for a class, which is loaded then.
@@ -130,7 +131,7 @@ export class Settings {
   /** @throws TypeError for an invalid value, before any change. */
   set(name: string, value: unknown): void {
     if (name === 'subdomain offset' && !(Number.isInteger(value) && Number(value) >= 0)) {
-      throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspected(value)}`);
+      throw new TypeError(`The setting "subdomain offset" must be an integer, 0 or more, got ${inspect(value)}`);
     }
     const compile = COMPILERS.get(name);
     const compiled = compile?.(value);
@@ -229,7 +230,7 @@ function compileETag(given: unknown): EntityTag | undefined {
       return strongEntityTag;
     default:
       if (typeof given === 'function') return given as EntityTag;
-      throw new TypeError(`The setting "etag" got the unknown value ${inspected(given)}: it must be true, false, 'weak', 'strong' or a function`);
+      throw new TypeError(`The setting "etag" got the unknown value ${inspect(given)}: it must be true, false, 'weak', 'strong' or a function`);
   }
 }
 
@@ -264,7 +265,7 @@ function compileQueryParser(given: unknown): QueryParser | undefined {
     case 'extended':
       return parseExtended;
     default:
-      throw new TypeError(`Got the unknown value ${inspected(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
+      throw new TypeError(`Got the unknown value ${inspect(given)} for the setting "query parser": it must be 'simple', 'extended', a boolean or a function`);
   }
 }
 
@@ -272,16 +273,3 @@ function compileQueryParser(given: unknown): QueryParser | undefined {
 const COMPILERS: ReadonlyMap<string, (given: unknown) => unknown> = new Map<string, (given: unknown) => unknown>([
   ['etag', compileETag], ['query parser', compileQueryParser], ['trust proxy', compileTrust],
 ]);
-
-function defaultViews(): string {
-  try {
-    return resolve('views');
-  } catch {
-    // The working directory no longer exists.
-    return 'views';
-  }
-}
-
-function inspected(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value) : typeof value;
-}

@@ -1,4 +1,5 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
+import { defineHidden } from './assignable';
 import { type BodyStream, kCaptured } from './body/capture';
 import { READS } from './node/injected-message';
 import type { Http2Classes } from './http2-classes';
@@ -122,8 +123,8 @@ export class Adoption {
     // The bytes of its body go to the request that it is a copy of.
     if (isCopy) (req as Partial<BodyStream>)[kCaptured] ??= 'consumed';
     // Read before anything else. A request made by the program may lack it, or may have inherited it from the replaced prototype.
-    if (!Array.isArray(req.rawHeaders)) give(req, 'rawHeaders', []);
-    if (typeof req.headers !== 'object' || req.headers === null) give(req, 'headers', {});
+    if (!Array.isArray(req.rawHeaders)) defineHidden(req, 'rawHeaders', []);
+    if (typeof req.headers !== 'object' || req.headers === null) defineHidden(req, 'headers', {});
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
   }
 }
@@ -181,10 +182,6 @@ export function giveOwnBody(req: Request): void {
 /** Has a request of HTTP/2 outlive the prototype that another framework's application puts on it; returns what is to be called when that is gone. */
 export function holdHttp2(req: IncomingMessage, res: ServerResponse): (() => void) | undefined {
   return isHttp2(req) ? http2().giveOwnMembers(req, res) : undefined;
-}
-
-function give(req: Request, name: string, value: object): void {
-  Object.defineProperty(req, name, { value, writable: true, configurable: true });
 }
 
 /** True for a plain object such as `{ ...req }`: its properties fit the methods of Node's class. */

@@ -14,6 +14,11 @@ export function makeAssignable(prototype: object, names: readonly string[]): voi
   }
 }
 
+/** Gives an object a property that no loop meets. */
+export function defineHidden(owner: object, name: PropertyKey, value: unknown): void {
+  Object.defineProperty(owner, name, { value, writable: true, configurable: true });
+}
+
 /** Gives an object a property of its own, where its class has an accessor. */
 export function assign(owner: object, name: string, value: unknown): void {
   Object.defineProperty(owner, name, { value, writable: true, configurable: true, enumerable: true });

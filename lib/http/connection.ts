@@ -23,11 +23,11 @@ export const LINGER = 5000;
 interface End {
   /** The last that is carried out. */
   readonly request: IncomingMessage;
-  /** True if it is certain; some are only once their answer's head is made. */
-  readonly isCertain: () => boolean;
+  /** True once it is decided: for some only with the head of their answer. */
+  readonly isDecided: () => boolean;
 }
 
-const certainly = (): boolean => true;
+const always = (): boolean => true;
 
 /** A connection of a server. */
 export interface Connection extends Socket {
@@ -105,18 +105,18 @@ export function drainConnection(socket: Connection): void {
 function endAfter(socket: Connection, request: IncomingMessage, response: ServerResponse): void {
   endConnection(response);
   closeBy(socket, () => halfCloseAfterBody(socket));
-  socket[kEnd] = { request, isCertain: certainly };
+  socket[kEnd] = { request, isDecided: always };
 }
 
 /** Leaves out the requests behind this one, if `ends` returns true when they come. */
-export function ignoreLaterIf(request: IncomingMessage, ends: () => boolean): void {
+export function endBehindIf(request: IncomingMessage, ends: () => boolean): void {
   // A request made by the program has no socket.
   const socket = request.socket as Connection | null | undefined;
-  if (socket !== null && socket !== undefined && lastOf(socket) === undefined) socket[kEnd] = { request, isCertain: ends };
+  if (socket !== null && socket !== undefined && lastOf(socket) === undefined) socket[kEnd] = { request, isDecided: ends };
 }
 
 /** Takes that back for a request behind which the connection lives on: that would keep the request in memory. */
-export function acceptLater(request: IncomingMessage): void {
+export function cancelEnd(request: IncomingMessage): void {
   const socket = request.socket as Connection | null | undefined;
   if (socket?.[kEnd]?.request === request && lastOf(socket) === undefined) socket[kEnd] = undefined;
 }
@@ -124,7 +124,7 @@ export function acceptLater(request: IncomingMessage): void {
 /** The last request that is carried out on a connection; undefined where there is no end to be seen. */
 function lastOf(socket: Connection): IncomingMessage | undefined {
   const end = socket[kEnd];
-  return end?.isCertain() === true ? end.request : undefined;
+  return end?.isDecided() === true ? end.request : undefined;
 }
 
 /** True if a connection ends, or has ended, behind a response: its client may still be reading. */

@@ -37,7 +37,7 @@ export interface CookieOptions {
  * @throws Error when `signed` is asked for and there is no secret.
  */
 export function formatCookie(name: string, value: unknown, given: CookieOptions, secret: unknown): string {
-  const { signed, maxAge, path, ...rest } = readCookieOptions(given);
+  const { signed, maxAge, path, ...rest } = given;
   // eslint-disable-next-line @typescript-eslint/no-base-to-string -- an object is written as JSON
   let text = typeof value === 'object' ? `j:${JSON.stringify(value)}` : String(value);
   // As in Express by any true value: a cookie that was to be signed must not go out unsigned.
@@ -58,12 +58,7 @@ export function formatCookie(name: string, value: unknown, given: CookieOptions,
 /** Writes the Set-Cookie value that makes a browser forget the cookie; `path` and `domain` must be those it was set with. */
 export function formatClearedCookie(name: string, given: CookieOptions, secret: unknown): string {
   // A life given by mistake would keep alive what is to go.
-  return formatCookie(name, '', { ...readCookieOptions(given), maxAge: undefined, expires: new Date(1) }, secret);
-}
-
-/** By name: inherited ones and getters of a class count as well, or a cookie went out without its `httpOnly`. */
-function readCookieOptions({ domain, encode, expires, httpOnly, maxAge, partitioned, path, priority, sameSite, secure, signed }: CookieOptions): CookieOptions {
-  return { domain, encode, expires, httpOnly, maxAge, partitioned, path, priority, sameSite, secure, signed };
+  return formatCookie(name, '', { ...given, maxAge: undefined, expires: new Date(1) }, secret);
 }
 
 function secretFor(name: string, secret: unknown): string {

@@ -10,10 +10,10 @@ const PARSER_OPTIONS: Readonly<Record<string, string>> = {
   'entity.too.large': 'limit', 'parameters.too.many': 'parameterLimit', 'encoding.unsupported': 'inflate', 'charset.unsupported': 'type',
 };
 
-/** Fields that log lines say of a request, with its id if any. Unreadable ones are left out: a line may be written where a throw would end the process. */
-export function loggedRequest(req: IncomingMessage): object {
-  const id = read(req, 'id');
-  const named = { method: read(req, kOriginalMethod) ?? read(req, 'method'), url: read(req, 'originalUrl') ?? read(req, 'url') };
+/** Fields that log lines say of a request, with its id if any. */
+export function loggedRequest(req: IncomingMessage & { readonly [kOriginalMethod]?: string | undefined; readonly id?: unknown; readonly originalUrl?: unknown }): object {
+  const { id, method, originalUrl, url } = req;
+  const named = { method: req[kOriginalMethod] ?? method, url: originalUrl ?? url };
   return typeof id === 'string' || typeof id === 'number' ? { reqId: id, ...named } : named;
 }
 
@@ -28,15 +28,15 @@ export function refusedBody(error: unknown, request: Partial<IncomingMessage> | 
   if (status !== 413 && status !== 415) return undefined;
   const type = read(error, 'type');
   const parserOption = typeof type === 'string' ? PARSER_OPTIONS[type] : undefined;
-  const headers = read(request, 'headers');
+  const { headers } = request ?? {};
   return {
     status, code: read(error, 'code') ?? type, limit: read(error, 'limit'),
     option: read(error, 'option') ?? (parserOption && `${parserOption} of the parser that the program uses`),
-    type: short(read(headers, 'content-type')), encoding: short(read(headers, 'content-encoding')), length: short(read(headers, 'content-length')),
+    type: short(headers?.['content-type']), encoding: short(headers?.['content-encoding']), length: short(headers?.['content-length']),
     ...(request !== undefined && loggedRequest(request as IncomingMessage)),
   };
 }
 
-function short(value: unknown): string | undefined {
-  return typeof value === 'string' ? value.slice(0, LONGEST) : undefined;
+function short(value: string | undefined): string | undefined {
+  return value?.slice(0, LONGEST);
 }

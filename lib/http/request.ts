@@ -1,5 +1,5 @@
 import type { RequestAdditions } from './additions';
-import { assign, makeAssignable } from './assignable';
+import { assign, defineHidden, makeAssignable } from './assignable';
 import { type CaptureOutcome, kCaptured, kRawBody } from './body/capture';
 import { discardRest } from './body/discard';
 import { kBody, type RequestBody } from './body/request-body';
@@ -233,6 +233,4 @@ Object.defineProperty(Request.prototype, 'signal', {
 });
 makeAssignable(Request.prototype, ['app', 'fresh', 'signal', 'stale']);
 // Writable, so that an assignment to a request makes a property of its own.
-for (const [name, value] of DEFAULTS) {
-  Object.defineProperty(Request.prototype, name, { value, writable: true, configurable: true });
-}
+for (const [name, value] of DEFAULTS) defineHidden(Request.prototype, name, value);

@@ -7,6 +7,7 @@ import { BINARY_TYPE } from './media-type';
 import { cutOff, flushBuffered, sendCorked } from './own-answer';
 import { type ConfiguredResponse, kOwn } from './response-state';
 import { isTakenOver } from './taken-over';
+import { has } from './unsendable';
 
 /** Source of `res.stream`: a stream of Node's, one of the web's, or an async iterable; of bytes or text. */
 export type StreamSource = NodeJS.ReadableStream | AsyncIterable<unknown> | {
@@ -189,8 +190,4 @@ function readableOf(source: unknown): Readable {
 /** Every stream of Node's has `pipe`, also such as can't be read: it would fail by an event, which ends the process. Those of old that can be read say so. */
 function isWriteOnly(source: unknown): boolean {
   return has(source, 'pipe') && has(source, 'write') && !has(source, 'read') && typeof (source as Partial<NodeJS.ReadableStream>).readable !== 'boolean';
-}
-
-function has(value: unknown, name: PropertyKey): boolean {
-  return typeof value === 'object' && value !== null && typeof (value as Record<PropertyKey, unknown>)[name] === 'function';
 }

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { read } from '../errors';
 
 const kTakenOver = Symbol('waypost.response.takenOver');
 
@@ -14,7 +13,7 @@ const OF_HEADS = ['setHeader', 'setHeaders', 'appendHeader', 'removeHeader', 'wr
 export function takeOver(res: ServerResponse): void {
   Reflect.defineProperty(res, kTakenOver, { value: true });
   for (const name of OF_HEADS) {
-    const method = read(res, name);
+    const { [name]: method } = res as unknown as Record<string, unknown>;
     if (typeof method !== 'function') continue;
     const value = (...given: unknown[]): unknown => (res.headersSent ? res : Reflect.apply(method, res, given));
     Reflect.defineProperty(res, name, { value, writable: true, configurable: true });

@@ -62,8 +62,9 @@ function piped(source: string): string {
   return `write pipeline(${source}, res, callback) of node:stream`;
 }
 
-function has(data: object, name: PropertyKey): boolean {
-  return typeof (data as Record<PropertyKey, unknown>)[name] === 'function';
+/** True for an object with a method of that name. */
+export function has(data: unknown, name: PropertyKey): boolean {
+  return typeof data === 'object' && data !== null && typeof (data as Record<PropertyKey, unknown>)[name] === 'function';
 }
 
 const AWAITED: Kind = ['a promise', 'await it first'];

@@ -98,11 +98,16 @@ export function isGiven(source: unknown, key: string): boolean {
 }
 
 function plainObject(given: unknown, name: string): Record<string, unknown> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return refuse(name, 'an object', describeKind(given));
+  if (isPlainObject(given)) return given;
+  return typeof given !== 'object' || given === null || Array.isArray(given) ? refuse(name, 'an object', describeKind(given)) : refuse(name, 'a plain object', 'an instance of a class');
+}
+
+/** True for an object that is neither array nor instance of a class. */
+export function isPlainObject(given: unknown): given is Record<string, unknown> {
+  if (typeof given !== 'object' || given === null) return false;
   const prototype = Object.getPrototypeOf(given) as object | null;
   // An Object.prototype of another realm is as good as ours.
-  const plain = prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf'));
-  return plain ? (given as Record<string, unknown>) : refuse(name, 'a plain object', 'an instance of a class');
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf'));
 }
 
 /** True for the name of a header (RFC 9110 section 5.1). */

@@ -1,7 +1,7 @@
 import type { Request } from '../http/request';
 import { pathStart } from '../target/target';
 import type { NextFunction } from './handler';
-import type { AnyLayer } from './layer';
+import type { Layer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
@@ -14,15 +14,15 @@ export const kRun = Symbol('waypost.request.run');
 /** A request on its way. */
 export type RoutedRequest = Request & { [kRun]?: Caller | undefined };
 
-/** A prefix that was removed from a URL. */
+/** A prefix that was removed from a URL: in front of `req.url` it gives the target. Null in its place means an unknown target, for which all scopes are asked. */
 export interface RemovedPrefix {
   readonly prefix: string;
   /** True when a slash replaced it. */
   readonly isSlashAdded: boolean;
   /** True when it was removed from the whole URL, as routes of `createServer` see it. */
   readonly isWhole?: boolean;
-  /** The one URL whose prefix is known: connect removes more than it adds to the base. */
-  readonly onlyUrl?: string | undefined;
+  /** The one URL that it belongs to, if another may have another prefix: connect removes more than it adds to the base. */
+  readonly validForUrl?: string | undefined;
   /** The URL before, the URL after, and the base then; undefined where the program removed it. */
   readonly before?: string;
   readonly after?: string | undefined;
@@ -53,7 +53,7 @@ export interface Caller {
   readonly mountPattern: string;
   readonly pattern: Pattern | undefined;
   /** The active layer; undefined for an application. */
-  readonly layer: AnyLayer | undefined;
+  readonly layer: Layer | undefined;
   /** The active layer's pattern behind the mount pattern. */
   readonly route: string;
   /** The request target as the application reads it; null when unknown. */
@@ -105,7 +105,7 @@ export interface AdmissionRoot {
 
 /** A URL without a prefix as the application reads it, with the prefix; null when unknown. */
 export function targetBeneath(caller: Caller | undefined, removed: RemovedPrefix | null, url: string): string | null {
-  if (removed === null || (removed.onlyUrl !== undefined && removed.onlyUrl !== url)) return null;
+  if (removed === null || (removed.validForUrl !== undefined && removed.validForUrl !== url)) return null;
   const shown = restorePrefix(url, removed);
   return caller === undefined || caller === caller.root || removed.isWhole === true ? shown : targetBeneath(caller.parent, caller.entered, shown);
 }

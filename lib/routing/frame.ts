@@ -6,15 +6,15 @@ import { admitBehind } from './admission';
 import { callHandler } from './call';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type RemovedPrefix, restorePrefix, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
-import type { AnyLayer } from './layer';
+import type { Layer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Params } from './patterns/params';
 import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
 import type { RequestWatch } from './watch';
 
-/** Like NO_PREFIX, but another object: only the base is to be restored. */
-const SHOWN: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
+/** No prefix, as NO_PREFIX, but a base to restore: the two are told apart by identity. */
+const RESTORE_BASE_ONLY: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false });
 
 const WHOLE: RemovedPrefix = Object.freeze({ prefix: '', isSlashAdded: false, isWhole: true });
 
@@ -34,7 +34,7 @@ export abstract class Frame implements Caller {
   lookup: Lookup | null = null;
   cursor = 0;
   pattern: Pattern | undefined = undefined;
-  layer: AnyLayer | undefined = undefined;
+  layer: Layer | undefined = undefined;
 
   /** The URL that was looked up. */
   protected lookedUpUrl = '';
@@ -122,13 +122,13 @@ export abstract class Frame implements Caller {
     // A base that the program has assigned tells nothing of the prefix.
     if (this.shownBase !== expected) return null;
     const isWhole = this.#urlBeneath !== undefined;
-    if (isWhole && !arePrefixesKnown(this)) return url === this.#shownUrl && baseUrl === expected ? { ...WHOLE, onlyUrl: url } : null;
+    if (isWhole && !arePrefixesKnown(this)) return url === this.#shownUrl && baseUrl === expected ? { ...WHOLE, validForUrl: url } : null;
     if (url === this.#shownUrl) return baseUrl !== expected ? null : isWhole ? WHOLE : this.#removed;
     // Called by hand, or by another framework: the text added to the base was removed from the URL.
     if (!baseUrl.startsWith(this.#baseUrl)) return null;
     const prefix = baseUrl.slice(this.#baseUrl.length);
     const isSlashAdded = restorePrefix(url, { prefix, isSlashAdded: true }) === (isWhole ? this.#shownUrl : this.lookedUpUrl);
-    return { prefix, isSlashAdded, isWhole, onlyUrl: baseUrl === expected && this.#shownUrl.endsWith(url) ? url : undefined };
+    return { prefix, isSlashAdded, isWhole, validForUrl: baseUrl === expected && this.#shownUrl.endsWith(url) ? url : undefined };
   }
 
   /** Shows a layer the URL as it is. */
@@ -192,7 +192,7 @@ export abstract class Frame implements Caller {
       req.url = url.slice(0, start) + (rest.startsWith('/') ? '' : '/') + rest;
       return true;
     }
-    for (let run = this.parent; run instanceof Frame; run = run.parent) run.#removed = SHOWN;
+    for (let run = this.parent; run instanceof Frame; run = run.parent) run.#removed = RESTORE_BASE_ONLY;
     return false;
   }
 
@@ -245,6 +245,6 @@ function wholeUrl({ entered, parent, root }: Caller, url: string): string {
 
 /** Returns true when the prefixes around a run are known for any URL beneath them. */
 function arePrefixesKnown({ entered, parent, root }: Caller): boolean {
-  if (entered === null || entered.onlyUrl !== undefined) return false;
+  if (entered === null || entered.validForUrl !== undefined) return false;
   return entered.isWhole === true || parent === undefined || parent === root || arePrefixesKnown(parent);
 }

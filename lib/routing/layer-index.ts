@@ -1,5 +1,5 @@
 import { type Captures, Engine, REST, Shape } from './engine';
-import { type AnyLayer, Layer } from './layer';
+import type { Layer } from './layer';
 import { judgeAll } from './overlap';
 import { Path } from './patterns/path';
 import type { Pattern } from './patterns/pattern';
@@ -11,7 +11,7 @@ import type { RoutingRules } from './rules';
 export class Step {
   /** Position in the router's stack. */
   readonly position: number;
-  readonly layer: AnyLayer;
+  readonly layer: Layer;
   readonly patterns: readonly Pattern[];
   /** Its only pattern, if every path of the plan matches it. */
   readonly certainPattern: Pattern | undefined;
@@ -25,14 +25,14 @@ export class Step {
   /** The prefix that middleware removes, if it is the same text for every path. */
   readonly staticPrefix: string | undefined;
 
-  constructor(position: number, layer: AnyLayer, isCertain: boolean, patterns: readonly Pattern[], shape: Shape, rules: RoutingRules) {
+  constructor(position: number, layer: Layer, isCertain: boolean, patterns: readonly Pattern[], shape: Shape, rules: RoutingRules) {
     this.position = position;
     this.layer = layer;
     this.patterns = patterns;
     const [pattern] = patterns;
     this.certainPattern = isCertain && patterns.length === 1 ? pattern : undefined;
-    this.isRouter = layer instanceof Layer && layer.route === undefined && layer.mounted?.isApplication === false;
-    this.matchesAll = layer instanceof Layer && layer.route === undefined && layer.mounted === undefined && this.certainPattern?.segments.length === 0;
+    this.isRouter = layer.route === undefined && layer.mounted?.isApplication === false;
+    this.matchesAll = layer.route === undefined && layer.mounted === undefined && this.certainPattern?.segments.length === 0;
     this.captures = this.certainPattern !== undefined && layer.route !== undefined ? capturesOf(this.certainPattern, shape) : undefined;
     this.names = this.captures === undefined ? [] : pattern?.names ?? [];
     this.staticPrefix = this.certainPattern !== undefined && layer.route === undefined && isExact(rules) ? staticText(this.certainPattern) : undefined;
@@ -49,7 +49,7 @@ export class Plan {
 
   constructor(steps: readonly Step[]) {
     this.steps = steps;
-    this.hasTaker = steps.some(({ layer }) => layer.route !== undefined || (layer instanceof Layer && layer.mounted !== undefined));
+    this.hasTaker = steps.some(({ layer }) => layer.route !== undefined || layer.mounted !== undefined);
     this.lastRouter = steps.findLastIndex(({ isRouter }) => isRouter);
   }
 }
@@ -84,7 +84,7 @@ export class Lookup {
     return (this.#parsedPath ??= new Path(this.path, this.#rules));
   }
 
-  /** The first pattern of a step that matches; undefined for none. Foreign layers match by themselves. */
+  /** The first pattern of a step that matches; undefined for none. */
   match(step: Step): Pattern | undefined {
     return step.certainPattern === undefined || this.testsAll ? this.#test(step) : step.certainPattern;
   }
@@ -174,7 +174,7 @@ export class ShapeTrie {
 export class LayerIndex {
   readonly rules: RoutingRules;
   /** The stack when it was indexed. */
-  readonly layers: readonly AnyLayer[];
+  readonly layers: readonly Layer[];
   readonly version: number;
   readonly #patterns: readonly (readonly Pattern[])[];
   readonly #engine = new Engine();
@@ -187,21 +187,21 @@ export class LayerIndex {
   readonly #unshaped = new Shape([REST]);
 
   /** @throws TypeError for a path that the rules refuse. */
-  constructor(stack: readonly AnyLayer[], rules: RoutingRules, version: number) {
+  constructor(stack: readonly Layer[], rules: RoutingRules, version: number) {
     this.rules = rules;
     this.layers = stack.slice();
     this.version = version;
     this.#isExact = isExact(rules);
-    this.#patterns = stack.map((layer) => (layer instanceof Layer ? layer.patterns(rules) : []));
+    this.#patterns = stack.map((layer) => layer.patterns(rules));
     this.#patterns.forEach((patterns, position) => {
       const isPrefix = stack[position]?.route === undefined;
-      if (!(stack[position] instanceof Layer) || (isPrefix && patterns.some(({ segments }) => segments.length === 0))) this.#trie.addRest(position);
+      if (isPrefix && patterns.some(({ segments }) => segments.length === 0)) this.#trie.addRest(position);
       else for (const pattern of patterns) for (const shape of this.#engine.add(pattern, isPrefix)) this.#trie.add(shape, position);
     });
   }
 
   /** Returns true for the same layers in the same order. */
-  matchesStack(stack: readonly AnyLayer[]): boolean {
+  matchesStack(stack: readonly Layer[]): boolean {
     const { layers } = this;
     return layers.length === stack.length && layers.every((layer, position) => layer === stack[position]);
   }
@@ -235,7 +235,7 @@ export class LayerIndex {
     return new Lookup(path, this.#fullPlan, null, null, true, isBehindMount, this.rules);
   }
 
-  #step(layer: AnyLayer, position: number, isCertain: boolean, shape: Shape): Step {
+  #step(layer: Layer, position: number, isCertain: boolean, shape: Shape): Step {
     return new Step(position, layer, isCertain, this.#patterns[position] as readonly Pattern[], shape, this.rules);
   }
 
@@ -245,8 +245,7 @@ export class LayerIndex {
 
   #plan(shape: Shape): Plan {
     return new Plan([...this.#trie.collect(shape)].sort((a, b) => a - b).flatMap((position) => {
-      const layer = this.layers[position] as AnyLayer;
-      if (!(layer instanceof Layer)) return this.#step(layer, position, false, shape);
+      const layer = this.layers[position] as Layer;
       const verdict = judgeAll(this.#patterns[position] as readonly Pattern[], layer.route === undefined, shape);
       return verdict === 'never' ? [] : this.#step(layer, position, verdict === 'always', shape);
     }));

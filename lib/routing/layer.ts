@@ -1,6 +1,5 @@
 import { CallSite } from '../call-site';
 import { type Path, type Paths, refuseStars, refuseTrailingSlash } from './given-path';
-import type { ForeignLayer } from './foreign-layer';
 import type { AnyHandler } from './handler';
 import type { LayerIndex } from './layer-index';
 import { parsePattern, parsePrefixes, type Pattern } from './patterns/pattern';
@@ -10,7 +9,7 @@ import type { Route } from './route';
 /** A router or an application that a layer mounts. */
 export interface Mounted {
   /** Layers in order. */
-  readonly layers: readonly AnyLayer[];
+  readonly layers: readonly Layer[];
   /** True for an application, which has rules of its own. */
   readonly isApplication: boolean;
   /** Its rules within a router of the given rules. */
@@ -18,9 +17,6 @@ export interface Mounted {
   /** The index of its layers. */
   index(rules: RoutingRules): LayerIndex;
 }
-
-/** Element of a `stack`. */
-export type AnyLayer = Layer | ForeignLayer;
 
 /** Key of a mounted function's layers. */
 export const kMounted = Symbol('waypost.router.mounted');
@@ -44,8 +40,6 @@ export class Layer {
   readonly site: CallSite;
   /** @internal The function that was registered. */
   readonly origin: AnyHandler;
-  /** The router that its function called last. */
-  #calledRouter: WeakRef<Mounted> | undefined = undefined;
   #arityOf: AnyHandler | null = null;
   #arity = 0;
   #rules: RoutingRules | null = null;
@@ -78,7 +72,7 @@ export class Layer {
     this.site.settle();
     for (const layer of this.route?.stack ?? []) layer.settle();
     const { mounted } = this;
-    if (mounted?.isApplication === false) for (const layer of mounted.layers) if (layer instanceof Layer) layer.settle();
+    if (mounted?.isApplication === false) for (const layer of mounted.layers) layer.settle();
   }
 
   /** @internal Number of its function's parameters, cached: V8 takes as long to read it as to call a function. */
@@ -98,16 +92,6 @@ export class Layer {
   /** @internal The router or application that it mounts, even one that the program has wrapped. */
   get mounted(): Mounted | undefined {
     return mountedIn(this.handle) ?? mountedIn(this.origin);
-  }
-
-  /** @internal Its mounted router, or the router that its function called by hand. */
-  get listed(): Mounted | undefined {
-    return this.mounted ?? this.#calledRouter?.deref();
-  }
-
-  /** @internal Remembers a router that its function calls. */
-  recordCall(mounted: Mounted): void {
-    if (this.#calledRouter?.deref() !== mounted) this.#calledRouter = new WeakRef(mounted);
   }
 
   /** The parameters in the path. */

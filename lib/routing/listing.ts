@@ -1,5 +1,5 @@
 import { Engine } from './engine';
-import { Layer, type Mounted } from './layer';
+import type { Layer, Mounted } from './layer';
 import { hasRoutes } from './route-finder';
 import { ShapeTrie } from './layer-index';
 import { judge } from './overlap';
@@ -23,7 +23,6 @@ export interface RouteDescription {
 /** A router where it is mounted; the application itself has no parent. */
 export interface Mount {
   readonly parent: Mount | null;
-  readonly mounted: Mounted;
   /** True without routes: then its middleware counts as that of the router around it. */
   readonly isBundle: boolean;
 }
@@ -45,26 +44,20 @@ const MAX_PATTERNS = 256;
 /** Lists the registrations of an application and its routers, in order. An application mounted in it is one registration. */
 export function listRegistered(mounted: Mounted, rules: RoutingRules): Registered[] {
   const own = mounted.rulesWithin(rules);
-  return listWithin(mounted, own, { parent: null, mounted, isBundle: false }, [new Pattern('/', [])]);
+  return listWithin(mounted, own, { parent: null, isBundle: false }, [new Pattern('/', [])]);
 }
 
 function listWithin({ layers }: Mounted, rules: RoutingRules, mount: Mount, around: readonly Pattern[]): Registered[] {
   return layers.flatMap((layer): Registered[] => {
-    if (!(layer instanceof Layer)) return [];
     const own = layer.patterns(rules);
     const isFew = around.length * own.length <= MAX_PATTERNS;
     const patterns = isFew ? around.flatMap((pattern) => own.map((inner) => joinMounted(pattern, inner, layer.route === undefined))) : [openPattern(around, own)];
     const isWider = !isFew || around.some(isOpen);
     const registered = { layer, mount, patterns, isWider, path: [...new Set(patterns.map(({ text }) => text))].join(', ') };
-    const { listed: mounted } = layer;
-    if (layer.route !== undefined || mounted === undefined || mounted.isApplication || isWithinMount(mount, mounted)) return [registered];
-    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, mounted, isBundle: !hasRoutes(mounted) }, patterns);
+    const { mounted } = layer;
+    if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return [registered];
+    return listWithin(mounted, mounted.rulesWithin(rules), { parent: mount, isBundle: !hasRoutes(mounted) }, patterns);
   });
-}
-
-/** Returns true for a mount of that router, or within one: a function may call its own router. */
-function isWithinMount(mount: Mount | null, mounted: Mounted): boolean {
-  return mount !== null && (mount.mounted === mounted || isWithinMount(mount.parent, mounted));
 }
 
 /** A pattern beneath that of a mount. Behind one with an open end it may be anywhere. */

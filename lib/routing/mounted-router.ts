@@ -1,7 +1,7 @@
 import type { Response } from '../http/response';
 import type { RoutedRequest } from './caller';
 import type { NextFunction } from './handler';
-import { type AnyLayer, Layer, type Mounted } from './layer';
+import type { Layer, Mounted } from './layer';
 import { LayerIndex } from './layer-index';
 import { type RouterOptions, type RoutingRules, rulesWithin } from './rules';
 
@@ -13,7 +13,7 @@ export interface Entrance {
 /** The layers of a router, apart from its public members. */
 export class MountedRouter implements Mounted {
   readonly isApplication = false;
-  layers: AnyLayer[] = [];
+  layers: Layer[] = [];
   /** Entrance of its application, if that checks signatures. */
   entrance: Entrance | null = null;
   /** Returns the rules of its application. */
@@ -33,7 +33,7 @@ export class MountedRouter implements Mounted {
   }
 
   /** Adds a layer. @throws TypeError for a path that the rules of its application refuse. */
-  add(layer: AnyLayer): void {
+  add(layer: Layer): void {
     if (this.home !== null) checkLayer(layer, this.home());
     this.layers.push(layer);
     this.version++;
@@ -51,7 +51,7 @@ export class MountedRouter implements Mounted {
   }
 
   /** The index of the layers as they are now, or of an earlier list. @throws TypeError for a path that the rules refuse. */
-  index(rules: RoutingRules, layers: readonly AnyLayer[] = this.layers): LayerIndex {
+  index(rules: RoutingRules, layers: readonly Layer[] = this.layers): LayerIndex {
     const { version } = this;
     if (layers !== this.layers) return new LayerIndex(layers, rules, version);
     const indexes = this.#indexes;
@@ -60,15 +60,14 @@ export class MountedRouter implements Mounted {
     const known = indexes.find((index) => index.rules === rules && index.version === version && index.matchesStack(layers));
     const index = known ?? new LayerIndex(layers, rules, version);
     // Layers that are new since the last index were registered while requests came.
-    if (known === undefined && last !== undefined) for (const layer of index.layers) if (layer instanceof Layer && !last.layers.includes(layer)) layer.settle();
+    if (known === undefined && last !== undefined) for (const layer of index.layers) if (!last.layers.includes(layer)) layer.settle();
     this.#indexes = [index, ...indexes.filter((other) => other !== index && other.rules !== rules && other.version === version)].slice(0, 4);
     return index;
   }
 }
 
 /** Reads the paths of a layer, and of what it mounts, by an application's rules. @throws TypeError for one that they refuse. */
-export function checkLayer(layer: AnyLayer, rules: RoutingRules): void {
-  if (!(layer instanceof Layer)) return;
+export function checkLayer(layer: Layer, rules: RoutingRules): void {
   layer.patterns(rules);
   const { mounted } = layer;
   if (layer.route !== undefined || mounted === undefined || mounted.isApplication) return;

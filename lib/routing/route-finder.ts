@@ -1,4 +1,4 @@
-import { Layer, type Mounted } from './layer';
+import type { Layer, Mounted } from './layer';
 import type { Route } from './route';
 import type { Lookup, Step } from './layer-index';
 import type { Caller } from './caller';
@@ -41,7 +41,6 @@ function findRoute(mounted: Mounted, path: string, rules: RoutingRules, found: (
   if (!lookup.plan.hasTaker) return false;
   for (const step of lookup.plan.steps) {
     const { layer } = step;
-    if (!(layer instanceof Layer)) continue;
     const inner = layer.route === undefined ? layer.mounted : undefined;
     if (layer.route === undefined && (inner === undefined || (inner.isApplication && !ofApplications))) continue;
     const pattern = lookup.match(step);
@@ -92,7 +91,6 @@ function findTaker(run: Caller, from: number): Taker {
     for (let index = start; index < steps.length; index++) {
       const step = steps[index] as Step;
       const { layer } = step;
-      if (!(layer instanceof Layer)) continue;
       const inner = layer.route === undefined ? layer.mounted : undefined;
       if (layer.route === undefined && (inner === undefined || inner.isApplication)) continue;
       const pattern = lookup.match(step);
@@ -109,11 +107,7 @@ function findTaker(run: Caller, from: number): Taker {
 
 /** Returns true for a router that holds a route with handlers, however deep. */
 export function hasRoutes({ layers }: Mounted): boolean {
-  return layers.some((layer) => {
-    if (!(layer instanceof Layer)) return layer.route !== undefined;
-    const { route, mounted } = layer;
-    return route === undefined ? mounted?.isApplication === false && hasRoutes(mounted) : route.stack.length > 0;
-  });
+  return layers.some(({ route, mounted }) => (route === undefined ? mounted?.isApplication === false && hasRoutes(mounted) : route.stack.length > 0));
 }
 
 function findInMounted(mounted: Mounted, { path, isBehindMount }: Lookup, prefix: string, rules: RoutingRules, found: (route: Route) => boolean, ofApplications: boolean): boolean {

@@ -14,9 +14,9 @@ import { limiting } from './route-limit';
 import { RouteRun } from './route-run';
 import { addVerbs, type RouteVerbs } from './verb';
 
-/** Rules that parse a pattern for its names. */
-const WRITTEN = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
-const ROOT: readonly Path[] = Object.freeze(['/']);
+/** Rules that check patterns at registration; the rules of the application parse them again. */
+export const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
+export const ROOT: readonly Path[] = Object.freeze(['/']);
 const
   contracts = late(() => require('../schema/contract') as typeof import('../schema/contract')),
   guards = late(() => require('../schema/guard') as typeof import('../schema/guard'));
@@ -88,7 +88,7 @@ export class Route<P = Params> {
 
   /** Holds contracts to the path, and keeps their limits. Returns the handlers that go before. */
   #agree(agreed: readonly Contract[], method: string | null, where: string): Handler[] {
-    const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, WRITTEN).flatMap((pattern) => pattern.names)) : null;
+    const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, EXACT).flatMap((pattern) => pattern.names)) : null;
     contracts().checkContracts(agreed, where, method, names);
     const limit = agreed.find(({ body, bodyLimit }) => body === false || bodyLimit !== undefined);
     if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(method?.toLowerCase() ?? '_all', limit);

@@ -12,17 +12,13 @@ import { MountedRouter } from './mounted-router';
 import { readParam } from './param';
 import type { PathParams } from './params-type';
 import { parsePattern, parsePrefix } from './patterns/pattern';
-import { flattenHandlers, Route } from './route';
+import { EXACT, flattenHandlers, ROOT, Route } from './route';
 import { EXPRESS_RULES, type RouterOptions, type RoutingRules } from './rules';
 import { type Caller, kRun, type RoutedRequest, targetBeneath } from './caller';
 import { RouterRun } from './run';
 import { addVerbs, type Verbs } from './verb';
 import type { Use } from './verb-types';
 import { RequestWatch } from './watch';
-
-/** Rules that check patterns at registration; the rules of the application parse them again. */
-const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
-const ROOT: readonly Path[] = Object.freeze(['/']);
 
 /** One path of a route, or of a router that is mounted. */
 export interface ListedPath {
@@ -78,8 +74,7 @@ export class Router {
   /** The layers in order, as Express's `stack`: the program may change it, and each `handle`. */
   get stack(): Layer[] {
     this[kMounted].isStackRead = true;
-    // A foreign layer is typed as a layer too: tools read both alike.
-    return this[kMounted].layers as Layer[];
+    return this[kMounted].layers;
   }
 
   set stack(layers: Layer[]) {
@@ -103,8 +98,6 @@ export class Router {
     const { entrance } = this[kMounted];
     // The application checks signatures on entry.
     if (entrance !== null && (parent?.root?.host !== entrance || isAlias(parent, req))) return entrance.take(req, res, next);
-    const layer = parent?.layer;
-    if (layer instanceof Layer) layer.recordCall(this[kMounted]);
     const around = parent?.rules ?? EXPRESS_RULES;
     let rules: RoutingRules;
     try {
@@ -157,8 +150,8 @@ export class Router {
     return this[kMounted].layers.flatMap((layer) => {
       const { route, handle } = layer;
       const router = route === undefined && handle instanceof Router ? handle : undefined;
-      if (!(layer instanceof Layer) || (route === undefined && router === undefined)) return [];
-      return layer.paths.map((path) => ({ path, methods: (route as Route | undefined)?.methodNames(), router }));
+      if (route === undefined && router === undefined) return [];
+      return layer.paths.map((path) => ({ path, methods: route?.methodNames(), router }));
     });
   }
 }
@@ -217,5 +210,5 @@ function isAlias(parent: Caller, req: RoutedRequest): boolean {
 /** Returns true for that router itself, or for one that mounts it. */
 function reaches(mounted: Mounted | undefined, router: Mounted): boolean {
   if (mounted === undefined) return false;
-  return mounted.layers === router.layers || mounted.layers.some((layer) => layer instanceof Layer && layer.route === undefined && reaches(layer.mounted, router));
+  return mounted.layers === router.layers || mounted.layers.some((layer) => layer.route === undefined && reaches(layer.mounted, router));
 }

@@ -6,10 +6,9 @@ import { admit } from './admission';
 import { asError, callHandler, MAX_SYNC_CALLS } from './call';
 import { kRun, type RoutedRequest } from './caller';
 import { Frame } from './frame';
-import { callForeign, type ForeignLayer, matchForeign } from './foreign-layer';
 import type { NextFunction } from './handler';
 import type { HandlerTrace } from './handler-trace';
-import { type AnyLayer, kMounted, Layer } from './layer';
+import { kMounted, type Layer } from './layer';
 import type { Lookup, Step } from './layer-index';
 import { hasNames, mergeParams } from './merge-params';
 import type { MountedRouter } from './mounted-router';
@@ -37,15 +36,13 @@ export class RouterRun extends Frame {
 
   readonly #mounted: MountedRouter;
   /** The list when the run began: one assigned to `stack` counts from the next run on, a change within it from the next look-up on. */
-  readonly #layers: readonly AnyLayer[];
+  readonly #layers: readonly Layer[];
   /** Parameters of the mounts around that layers see; null for none. */
   readonly #merged: Params | null;
   #version = -1;
   /** Position in the stack: each layer is visited at most once. */
   #position = 0;
   #syncCalls = 0;
-  /** The prefix that a foreign layer removes. */
-  #foreignPath = '';
   #trace: HandlerTrace | null = null;
 
   /** @param done Goes on behind the router. */
@@ -119,7 +116,7 @@ export class RouterRun extends Frame {
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
       this.#position = step.position + 1;
-      if (step.matchesAll && (step.layer as Layer).isFor(failure)) return this.#callOpen(step, failure);
+      if (step.matchesAll && step.layer.isFor(failure)) return this.#callOpen(step, failure);
       let params: Params | null | undefined;
       try {
         params = step.matchesAll ? this.#passOver(new NoParams()) : this.#match(step, failure);
@@ -155,7 +152,6 @@ export class RouterRun extends Frame {
   #match(step: Step, failure: unknown): Params | null | undefined {
     const lookup = this.lookup as Lookup;
     const { layer } = step;
-    if (!(layer instanceof Layer)) return this.#matchForeign(layer, lookup.path, failure);
     const pattern = lookup.match(step);
     if (pattern === undefined) return undefined;
     const { asExpress } = this.rules;
@@ -173,12 +169,6 @@ export class RouterRun extends Frame {
     this.pattern = pattern;
     this.layer = layer;
     return params;
-  }
-
-  #matchForeign(layer: ForeignLayer, path: string, failure: unknown): Params | undefined {
-    const match = matchForeign(layer, path, failure, this.req.method);
-    this.#foreignPath = match?.path ?? '';
-    return match === undefined ? undefined : match.params ?? {};
   }
 
   #handles(route: Route): boolean {
@@ -219,7 +209,7 @@ export class RouterRun extends Frame {
   #enter(step: Step, params: Params, failure: unknown): void {
     const { layer } = step;
     this.#giveParams(params);
-    if (layer.route !== undefined) this.req.route = layer.route as Route;
+    if (layer.route !== undefined) this.req.route = layer.route;
     if (!hasNames(this.router.params)) this.#admit(step, failure);
     else this.#callParams(step, params, failure);
     this.#syncCalls = 0;
@@ -238,7 +228,7 @@ export class RouterRun extends Frame {
       }
       this.pattern = pattern;
       if (error) this.next(failure ?? error);
-      else if (step.layer instanceof Layer && step.layer.route === undefined && !step.layer.isFor(failure)) this.#advance(failure);
+      else if (step.layer.route === undefined && !step.layer.isFor(failure)) this.#advance(failure);
       else this.#admit(step, failure);
     });
   }
@@ -254,16 +244,12 @@ export class RouterRun extends Frame {
 
   #reach(step: Step, failure: unknown): void {
     const { layer } = step;
-    if (layer.route !== undefined) this.#reachRoute(layer, failure);
+    if (layer.route !== undefined) this.#reachRoute(layer);
     else this.#callMiddleware(step, failure);
   }
 
-  #reachRoute(layer: AnyLayer, failure: unknown): void {
+  #reachRoute(layer: Layer): void {
     const { req, res } = this;
-    if (!(layer instanceof Layer)) {
-      this.showUrl();
-      return callForeign(layer, failure, req, res, this.next);
-    }
     this.reached = this.pattern;
     if (this.root !== null) this.root.reached = this;
     if (this.watch !== null) this.watch.routed(layer.route as Route, req.method, this.route);
@@ -275,19 +261,18 @@ export class RouterRun extends Frame {
   #callMiddleware(step: Step, failure: unknown): void {
     const { layer } = step;
     const isMatched = this.req.url === this.lookedUpUrl;
-    this.showUrlWithout(layer instanceof Layer ? (this.lookup as Lookup).prefix(step, this.pattern as Pattern) : this.#foreignPath, isMatched);
+    this.showUrlWithout((this.lookup as Lookup).prefix(step, this.pattern as Pattern), isMatched);
     // A parameter's handler has rewritten the URL: without the prefix it is a new target.
     if (!isMatched && this.isChecked) this.#askAnew(layer, failure);
     else this.#call(layer, failure);
   }
 
-  #askAnew(layer: AnyLayer, failure: unknown): void {
+  #askAnew(layer: Layer, failure: unknown): void {
     admit(this, () => this.#call(layer, failure));
   }
 
-  #call(layer: AnyLayer, failure: unknown): void {
+  #call(layer: Layer, failure: unknown): void {
     const { req, res, watch } = this;
-    if (!(layer instanceof Layer)) return callForeign(layer, failure, req, res, this.next);
     const { handle } = layer;
     if (watch === null || layer.mounted !== undefined) return callHandler(handle, failure, req, res, this.next);
     this.#trace = watch.begin(layer, failure === undefined ? 'middleware' : 'error middleware', this.route);

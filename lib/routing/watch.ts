@@ -1,5 +1,4 @@
 import { bindContext } from '../async-context';
-import { read } from '../errors';
 import { forgetFirstAnswer } from '../http/first-answer';
 import type { Request } from '../http/request';
 import { type ErrorWatch, isOfSignal, watches } from '../http/request-state';
@@ -221,7 +220,7 @@ export class RequestWatch implements ErrorWatch {
     for (const entry of this.#entries) this.#remove(entry);
     for (const trace of this.#traces.splice(0)) trace.leave(undefined);
     const { request, response, route } = this;
-    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: read(response, 'writableFinished') !== true });
+    if (tracing.end.hasSubscribers) tracing.end.publish({ request, response, route, aborted: !response.writableFinished });
   }
 }
 

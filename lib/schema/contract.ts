@@ -1,4 +1,4 @@
-import { describe, type Field, type Fields, flag, bytes, matching, milliseconds, optional, otherwise, refuse, text } from '../options/field';
+import { describe, type Field, type Fields, flag, bytes, isPlainObject, matching, milliseconds, optional, otherwise, refuse, text } from '../options/field';
 import { nearestOf } from '../options/hint';
 import type { Contract } from './contracted';
 import { propertiesOf } from './json-schema';
@@ -100,11 +100,4 @@ export function isSchema(given: unknown): given is Schema {
 
 function describeSchema(given: unknown): string {
   return typeof given === 'object' && given !== null && !Array.isArray(given) ? `an object without it: { ${Object.keys(given).slice(0, 5).join(', ')} }; write such as z.object({ … }) around it` : describe(given);
-}
-
-/** True for an object that is neither array nor instance of a class. */
-export function isPlainObject(given: unknown): given is Record<string, unknown> {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false;
-  const prototype = Object.getPrototypeOf(given) as object | null;
-  return prototype === null || prototype === Object.prototype;
 }

@@ -1,6 +1,5 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { read } from '../errors';
 
 /** The receiver of an answer: a response, or the socket of an upgrade. */
 export interface Client extends EventEmitter {
@@ -51,6 +50,6 @@ export class BoundedWait {
 
   #isClosed(): boolean {
     // A pipelined response that waits for its turn gets no event when the connection closes.
-    return this.#client.destroyed || read(read(this.#req, 'socket'), 'destroyed') === true;
+    return this.#client.destroyed || (this.#req.socket as IncomingMessage['socket'] | null)?.destroyed === true;
   }
 }

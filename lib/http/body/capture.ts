@@ -77,17 +77,17 @@ export function startCapture<T extends BodyStream>(request: T, limit: number, do
   }
   ensureIntake(request);
   const capture = new BodyCapture(request, limit, done);
-  const comesWhenRead = isMade(request);
+  const isPulled = comesWhenRead(request);
   // One of HTTP/2 flows from the first read on.
-  if (comesWhenRead && !isHttp2(request)) capture.askFor();
-  const isIn = hasEnd(request) || (request.complete && !comesWhenRead);
+  if (isPulled && !isHttp2(request)) capture.askFor();
+  const isIn = hasEnd(request) || (request.complete && !isPulled);
   if (isIn || request.readableLength > 0) capture.takeBuffered(isIn);
   else request[kIntake] = capture;
-  if (comesWhenRead) request.read(0);
+  if (isPulled) request.read(0);
 }
 
-/** True for a request whose body comes when it is read: of HTTP/2, or of an adapter, such as those of AWS Lambda. No parser pushes it. */
-function isMade(request: IncomingMessage): boolean {
+/** True for a body that comes only when it is read: of HTTP/2, or of an adapter, such as those of AWS Lambda. Node's parser of HTTP/1 pushes by itself. */
+function comesWhenRead(request: IncomingMessage): boolean {
   return isHttp2(request) || !(request instanceof IncomingMessage) || givesWhenRead(request);
 }
 
@@ -95,7 +95,7 @@ function isMade(request: IncomingMessage): boolean {
 function foregone(request: BodyStream, limit: number): CaptureOutcome | undefined {
   if (request[kIntake] !== undefined || request.readableDidRead || request.readableEnded || request.readableEncoding !== null) return 'consumed';
   if (request.destroyed) return 'aborted';
-  if (isHeldElsewhere(request) && !isMade(request)) return 'consumed';
+  if (isHeldElsewhere(request) && !comesWhenRead(request)) return 'consumed';
   return Number(request.headers['content-length']) > limit ? 'tooLarge' : undefined;
 }
 

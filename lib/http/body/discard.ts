@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { acceptLater, halfCloseAfterBody, halfClose, ignoreLaterIf, endReadingWith } from '../connection';
+import { cancelEnd, halfCloseAfterBody, halfClose, endBehindIf, endReadingWith } from '../connection';
 import { closeBy } from '../node/destroy-soon';
 import { endConnectionIf } from '../node/last-answer';
 import { isHttp2 } from '../request-state';
@@ -39,10 +39,10 @@ export function announceClose(request: IntakeRequest, res: ServerResponse, limit
   if (request.complete || (length !== undefined && !(Number(length) > limit))) return;
   const isAnnounced = endConnectionIf(res, () => isLeft(request));
   if (isAnnounced === undefined) return;
-  ignoreLaterIf(request, isAnnounced);
+  endBehindIf(request, isAnnounced);
   // Before Node's own listener, which closes the connection.
   res.prependOnceListener('finish', () => {
-    if (!isAnnounced()) return acceptLater(request);
+    if (!isAnnounced()) return cancelEnd(request);
     dropUnreadOf(request, (unread) => {
       ensureIntake(unread);
       discardRest(unread, limit);

@@ -102,11 +102,7 @@ export class Inflater {
   #start(body: Deflated): void {
     this.#running++;
     const { raw, coding, limit } = body;
-    let isOver = false;
     const ended = (error: Error | null, bytes: Buffer): void => {
-      // Wrappers around Node's methods may call back more than once.
-      if (isOver) return;
-      isOver = true;
       this.#running--;
       try {
         this.#startNext();
@@ -118,9 +114,7 @@ export class Inflater {
     try {
       (CODINGS[coding] as Inflate).later(raw, boundsOf(raw, limit), ended);
     } catch (error) {
-      // Thrown by `done`, called on this turn.
-      if (isOver) throw error;
-      // Out of memory, or what has been put around Node's: a place that is not given back would be lost for good.
+      // Out of memory: a place that is not given back would be lost for good.
       setImmediate(ended, error as Error, raw);
     }
   }

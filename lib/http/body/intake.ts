@@ -1,4 +1,5 @@
 import { IncomingMessage } from 'node:http';
+import { defineHidden } from '../assignable';
 import { giveBack } from '../node/held-body';
 import { pushOn } from '../node/parser-push';
 import { hasForbiddenBody } from './bodiless';
@@ -39,7 +40,7 @@ export function bytesOf(chunk: string | Uint8Array, encoding?: BufferEncoding): 
  */
 export function ensureIntake(request: IntakeRequest): void {
   const { push } = request as { readonly push?: IncomingMessage['push'] & { readonly [kHasIntake]?: boolean } };
-  if (push?.[kHasIntake] !== true && !hasForbiddenBody(request)) Object.defineProperty(request, 'push', { value: pushOf, writable: true, configurable: true });
+  if (push?.[kHasIntake] !== true && !hasForbiddenBody(request)) defineHidden(request, 'push', pushOf);
 }
 
 function pushOf(this: IntakeRequest, chunk: unknown, encoding?: BufferEncoding): boolean {
