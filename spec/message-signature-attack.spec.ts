@@ -315,6 +315,21 @@ describe('the grammar of the two headers', () => {
     }
   });
 
+  test('how a body is read is covered by its very bytes: the strict form of Content-Type may be another text', () => {
+    for (const name of ['content-type', 'content-encoding']) {
+      for (const [form, reason] of [['', ''], [';bs', ''], [';sf', `${name} is not covered`]] as const) {
+        const headers = { [name]: 'gzip;boundary=1' };
+        const component = name + form;
+        const text = `("@method" "@path" "@query" "${name}"${form})${time}${nonce}`;
+        const lines = signatureBase({ method: 'GET', target: '/', headers }, ['@method', '@path', '@query', component], text);
+        const value = messageMac(SECRET, 'base' in lines ? lines.base : '').toString('base64');
+        const received = { method: 'GET', target: '/', headers: { ...headers, 'signature-input': `s=${text}`, signature: `s=:${value}:` } };
+        expect([component, reasonOf(received)]).toEqual([component, expect.stringContaining(reason)]);
+        if (reason === '') expect([component, failureOf(received)]).toEqual([component, undefined]);
+      }
+    }
+  });
+
   test('headers as long as Node lets them be are read in linear time', () => {
     // Three times what --max-http-header-size lets through; a quadratic parser would run into the test's limit.
     const many = `sig1=(${'"a" '.repeat(200_000)}"b")${time}`;

@@ -80,6 +80,50 @@ describe('app.openapi', () => {
     expect((app.openapi({ info: INFO }).paths['/{id}']?.['get'] as any).parameters).toEqual([{ name: 'id', in: 'path', required: true, schema: { type: 'string', pattern: '^(?:\\d+)$' } }]);
   });
 
+  test('has the parameters of schemas that name others, refer to themselves, or join two', () => {
+    const logger = new LogRecorder();
+    const app = createServer({ logging: { logger } });
+    const Sort = z.enum(['up', 'down']).meta({ id: 'Sort' });
+    const page = z.object({ page: z.coerce.number().default(1) });
+    const parameters = (path: string): any => (paths[path]?.['get'] as any).parameters.map(({ name, required }: any) => [name, required]);
+    app.get('/named/:order', { params: z.object({ order: Sort }), query: z.object({ sort: Sort, word: z.string().optional() }), headers: z.object({ 'x-sort': Sort }) }, handler);
+    app.get('/itself', { query: Tree as never }, handler);
+    app.get('/both', { query: page.and(z.object({ sort: Sort })) }, handler);
+    app.get('/either', { query: z.union([page, z.object({ all: z.string() })]) }, handler);
+    const { paths } = app.openapi({ info: INFO });
+    expect(parameters('/named/{order}')).toEqual([['order', true], ['sort', true], ['word', false], ['x-sort', true]]);
+    expect(parameters('/itself')).toEqual([['name', true], ['children', true]]);
+    expect(parameters('/both')).toEqual([['page', false], ['sort', true]]);
+    expect(parameters('/either')).toEqual([]);
+    expect(logger.messages('warn')).toEqual(['The schema for query of GET /either has no named fields: the OpenAPI document leaves them out']);
+  });
+
+  test('names a parameter of a mount path anew where the route has one of its name', async () => {
+    const inner = Router().get('/orders/:id', { params: z.object({ id: z.coerce.number() }) }, (req, res) => res.json(req.params));
+    const register = (app: Application): unknown => app.use('/shops/:id', inner);
+    const app = createServer({ logging: false });
+    register(app);
+    const { paths } = app.openapi({ info: INFO });
+    expect(Object.keys(paths)).toEqual(['/shops/{id_0}/orders/{id}']);
+    expect((Object.values(paths)[0]?.['get'] as any).parameters.map(({ name, schema }: any) => [name, schema.type])).toEqual([['id_0', 'string'], ['id', 'number']]);
+    const port = await running.app((served) => void register(served));
+    expect(await (await fetch(`http://127.0.0.1:${port}/shops/1/orders/2`)).json()).toEqual({ id: 2 });
+  });
+
+  test('requires a body where the route does', async () => {
+    const bodies: [name: string, body: z.ZodType, isRequired: boolean][] = [
+      ['object', z.object({ a: z.string() }), true], ['optional', z.object({ a: z.string() }).optional(), false], ['default', z.object({ a: z.string() }).default({ a: 'b' }), false],
+      ['throws', z.any().transform((given: string) => given.trim()), true], ['rejects', z.any().refine((given: string) => Promise.resolve(given.trim())), true],
+    ];
+    const register = (app: Application): unknown => bodies.map(([name, body]) => app.post(`/${name}`, { body }, (_req, res) => res.send('taken')));
+    const app = createServer({ logging: false });
+    register(app);
+    const { paths } = app.openapi({ info: INFO });
+    expect(bodies.map(([name]) => [name, (paths[`/${name}`]?.['post'] as any).requestBody.required])).toEqual(bodies.map(([name, , isRequired]) => [name, isRequired]));
+    const port = await running.app((served) => void register(served), { logging: { level: 'silent' } });
+    for (const [name, , isRequired] of bodies) expect([name, (await fetch(`http://127.0.0.1:${port}/${name}`, { method: 'POST' })).status === 200]).toEqual([name, !isRequired]);
+  });
+
   test('has bodies as they are sent, responses as they are received, and what else was said', () => {
     const { requestBody, responses } = at('/shops/{shop}/{id}', 'post');
     expect(requestBody).toEqual({ required: true, content: { 'application/json': { schema: expect.objectContaining({ required: ['quantity'] }) } } });
@@ -135,7 +179,8 @@ describe('app.openapi', () => {
 
   test('names forms and text where they fit the schema of the body, and those alone', async () => {
     const form = z.object({ name: z.string(), note: z.string().optional() });
-    const bodies = { form, text: z.string(), numbers: Order, list: z.array(z.string()), none: z.object({}) };
+    const named = z.object({ name: z.string().meta({ id: 'Name' }) });
+    const bodies = { form, named, text: z.string(), numbers: Order, list: z.array(z.string()), none: z.object({}) };
     const fill = (app: Application): Application => {
       for (const [name, body] of Object.entries(bodies)) app.post(`/${name}`, { body: body as z.ZodType }, (req, res) => void res.json(req.body));
       return app;
@@ -146,7 +191,7 @@ describe('app.openapi', () => {
     };
     const types = typesOf(fill(createServer({ logging: false })));
     const json = ['application/json'];
-    expect(types).toEqual({ form: [...json, 'application/x-www-form-urlencoded'], text: [...json, 'text/plain'], numbers: json, list: json, none: json });
+    expect(types).toEqual({ form: [...json, 'application/x-www-form-urlencoded'], named: [...json, 'application/x-www-form-urlencoded'], text: [...json, 'text/plain'], numbers: json, list: json, none: json });
     expect(new Set(Object.values(typesOf(fill(express({ logging: false })))).flat())).toEqual(new Set(json));
     // What the document says is what a server takes.
     const port = await running.app(fill, { logging: false });

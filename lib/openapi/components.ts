@@ -19,6 +19,12 @@ const ISSUES = {
   },
 };
 
+/** A schema of an object. */
+export type ObjectSchema = JsonSchema & { readonly properties?: Record<string, JsonSchema>; readonly required?: readonly string[] };
+
+/** Start of a reference to a schema. */
+const SCHEMAS = '#/components/schemas/';
+
 /** The parts of a document that its operations refer to. */
 export class Components {
   readonly schemas: Record<string, JsonSchema> = {};
@@ -41,7 +47,7 @@ export class Components {
 
   /** The response of a default error answer. */
   error(description: string, isOfValidation = false): object {
-    return { description, content: { [this.#mediaType]: { schema: { $ref: `#/components/schemas/${isOfValidation ? 'ValidationError' : 'Error'}` } } } };
+    return { description, content: { [this.#mediaType]: { schema: { $ref: `${SCHEMAS}${isOfValidation ? 'ValidationError' : 'Error'}` } } } };
   }
 
   /** A schema as the document has it; an empty one, with a warning, where the library can't say it. */
@@ -64,18 +70,31 @@ export class Components {
     return {};
   }
 
+  /** The named fields of a schema for parameters; none, with a warning, for a schema of another kind. */
+  fields(schema: Schema, where: string): ObjectSchema {
+    const made = this.resolve(this.schema(schema, 'input', where)) as ObjectSchema;
+    if (made.properties === undefined && Object.keys(made).length > 0) this.#warn(`${where} has no named fields: the OpenAPI document leaves them out`);
+    return made;
+  }
+
+  /** The schema that a reference of the document leads to; any other is returned as it is. */
+  resolve(schema: JsonSchema): JsonSchema {
+    const { $ref } = schema;
+    return typeof $ref === 'string' ? this.resolve(this.schemas[$ref.slice(SCHEMAS.length)] as JsonSchema) : schema;
+  }
+
   /** Moves what a schema refers to within itself to the document's schemas. */
   #embed({ $schema: _, ...schema }: JsonSchema): JsonSchema {
     const text = JSON.stringify(schema);
     if (!text.includes('"$ref":"#')) return schema;
     const name = `Schema${++this.#count}`;
     const moved = JSON.parse(text, (key, value: unknown) => (
-      key === '$ref' && typeof value === 'string' ? value.replace(/^#(?:\/(?:\$defs|definitions)\/)?/, (at) => `#/components/schemas/${name}${at === '#' ? '' : '_'}`) : value
+      key === '$ref' && typeof value === 'string' ? value.replace(/^#(?:\/(?:\$defs|definitions)\/)?/, (at) => `${SCHEMAS}${name}${at === '#' ? '' : '_'}`) : value
     )) as JsonSchema;
     const { $defs, definitions, ...root } = moved as { $defs?: Record<string, JsonSchema>; definitions?: Record<string, JsonSchema> };
     for (const [key, value] of Object.entries({ ...definitions, ...$defs })) this.schemas[`${name}_${key}`] = value;
     this.schemas[name] = root;
-    return { $ref: `#/components/schemas/${name}` };
+    return { $ref: `${SCHEMAS}${name}` };
   }
 
   /** Names a security scheme; an equal one keeps its name. */

@@ -4,8 +4,9 @@ import type { Registered } from '../routing/listing';
 import type { Segment } from '../routing/patterns/segment';
 import { type Contract, type Contracted, kContract } from '../schema/contracted';
 import type { JsonSchema } from '../schema/json-schema';
+import type { Schema } from '../schema/route-options';
 import type { SignatureHook } from '../signature/hook';
-import { Components, type SchemaConverter } from './components';
+import { Components, type ObjectSchema, type SchemaConverter } from './components';
 import { type PathTemplate, samplePath, templateOf } from './path-template';
 
 /** Options of `app.openapi`. */
@@ -108,7 +109,7 @@ function operation(application: DescribedApplication, place: Place, contracts: r
   const find = <Name extends keyof Contract>(name: Name): Contract[Name] | undefined => contracts.find((contract) => contract[name] !== undefined)?.[name];
   const where = (part: string): string => `The schema for ${part} of ${method.toUpperCase()} ${own.path}`;
   const [params, query, headers, body] = [find('params'), find('query'), find('headers'), find('body')];
-  const fields = (schema: Contract['params'], part: string): JsonSchema & { properties?: Record<string, JsonSchema>; required?: string[] } => (schema === undefined ? {} : components.schema(schema, 'input', where(part)));
+  const fields = (schema: Contract['params'], part: string): ObjectSchema => (schema === undefined ? {} : components.fields(schema, where(part)));
   const spoken = fields(params, 'params').properties ?? {};
   const parameters = own.params.map(({ name, pattern }, index) => (
     { name: template.params[index]?.name ?? name, in: 'path', required: true, schema: spoken[name] ?? { type: 'string', ...(pattern !== undefined && { pattern }) } }
@@ -141,7 +142,7 @@ function operation(application: DescribedApplication, place: Place, contracts: r
     ...(find('tags') !== undefined && { tags: find('tags') }),
     ...(contracts.some(({ deprecated }) => deprecated) && { deprecated: true }),
     parameters,
-    ...(body && { requestBody: { required: true, content: contentOf(components.schema(body, 'input', where('body')), isParsed(application)) } }),
+    ...(body && { requestBody: { required: !isOptional(body), content: contentOf(components.schema(body, 'input', where('body')), isParsed(application), components) } }),
     responses,
     ...(security.length > 0 && { security: [Object.fromEntries(security.map((name) => [name, []]))] }),
   };
@@ -157,15 +158,25 @@ function isParsed({ options, outer }: DescribedApplication): boolean {
 }
 
 /** Content of a request body by its types: JSON, and a form or text where they fit the schema. */
-function contentOf(schema: JsonSchema & { properties?: Record<string, JsonSchema> }, isParsed: boolean): Record<string, object> {
-  const fields = Object.values(schema.properties ?? {});
-  const isForm = schema['type'] === 'object' && fields.length > 0 && fields.every(isText);
+function contentOf(schema: JsonSchema, isParsed: boolean, components: Components): Record<string, object> {
+  const isText = (each: JsonSchema): boolean => components.resolve(each)['type'] === 'string';
+  const { type: kind, properties = {} } = components.resolve(schema) as ObjectSchema;
+  const fields = Object.values(properties);
+  const isForm = kind === 'object' && fields.length > 0 && fields.every(isText);
   const others = !isParsed ? [] : isText(schema) ? ['text/plain'] : isForm ? ['application/x-www-form-urlencoded'] : [];
   return Object.fromEntries(['application/json', ...others].map((type) => [type, { schema }]));
 }
 
-function isText({ type }: JsonSchema): boolean {
-  return type === 'string';
+/** True for a schema that takes a missing body, and says so at once. */
+function isOptional(schema: Schema): boolean {
+  try {
+    const result = schema['~standard'].validate(undefined);
+    if (!(result instanceof Promise)) return result.issues === undefined;
+    result.catch(() => undefined);
+  } catch {
+    // A function of the schema that has no answer for undefined.
+  }
+  return false;
 }
 
 /** A check of signatures, and the options of it where it is of requests. */

@@ -12,7 +12,10 @@ export interface PathTemplate {
 export function templateOf(segments: readonly Segment[]): PathTemplate | undefined {
   const params: { name: string; pattern: string | undefined }[] = [];
   let path = '';
-  const write = (name: string, constraint?: string): string => {
+  const names = segments.flatMap((segment) => (segment.kind === 'param' ? segment.name : segment.kind === 'mixed' ? segment.parts.flatMap((part) => (part.kind === 'text' ? [] : part.name)) : []));
+  const write = (given: string, constraint?: string): string => {
+    // A template names each once. Of a mount path's and a route's with one name the request has the route's.
+    const name = names.includes(given, params.length + 1) ? `${given}_${params.length}` : given;
     params.push({ name, pattern: constraint === undefined ? undefined : `^(?:${constraint})$` });
     return `{${name}}`;
   };

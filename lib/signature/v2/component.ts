@@ -44,7 +44,8 @@ function binaryValue({ headers }: ReceivedRequest, name: string, lines: FieldLin
 /**
  * The strict serialization of a structured field (RFC 9421 section 2.1.1).
  * Nothing says here if a field is a dictionary, a list or an item: one that
- * they would read differently has no value.
+ * they would read differently has no value, nor has one with a repeated key,
+ * of which other readers of the header may take the first.
  */
 function structuredValue(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
@@ -58,7 +59,11 @@ function structuredValue(value: string | undefined): string | undefined {
     }
   }
   const [text] = texts;
-  return texts.size === 1 ? text : undefined;
+  return texts.size === 1 && separators(text as string) === separators(value) ? text : undefined;
+}
+
+function separators(text: string): number {
+  return text.replace(/[^,;]/g, '').length;
 }
 
 /** A member of a dictionary (RFC 9421 section 2.1.2). */

@@ -50,6 +50,8 @@ const LOGGED_VERBATIM: ReadonlySet<string> = new Set(['@method', '@path', '@quer
 const EQUIVALENTS: Readonly<Record<string, readonly string[]>> = {
   '@path': ['@request-target', '@target-uri'], '@query': ['@request-target', '@target-uri'], '@request-target': ['@target-uri'],
   '@authority': ['@target-uri'], '@scheme': ['@target-uri'],
+  // No structured fields: `;sf` would change what a parser of bodies reads, such as a number.
+  'content-type': ['content-type;bs'], 'content-encoding': ['content-encoding;bs'],
 };
 
 /** A request without a signature, where that is accepted. */
