@@ -98,6 +98,15 @@ describe('app.openapi', () => {
     expect(logger.messages('warn')).toEqual(['The schema for query of GET /either has no named fields: the OpenAPI document leaves them out']);
   });
 
+  test('has schemas whose references it does not know as their libraries write them', () => {
+    const app = createServer({ logging: false });
+    const written: Record<string, unknown>[] = [{ $ref: '#' }, { $ref: 'T0', $id: 'T0' }, { type: 'object', properties: { a: { type: 'string' }, b: { $ref: '#/properties/a' } } }, { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'object', properties: { c: { type: 'string' } } } } }];
+    written.forEach((schema, index) => app.post(`/${index}`, { body: v.any(), query: v.pipe(v.any(), v.metadata({ index })) }, handler));
+    let at = 0;
+    const { paths } = app.openapi({ info: INFO, toJsonSchema: () => written[Math.floor(at++ / 2)] as never });
+    expect(Object.values(paths).map(({ post }) => (post as any).parameters.map(({ name }: { name: string }) => name))).toEqual([[], [], ['a', 'b'], ['c']]);
+  });
+
   test('names a parameter of a mount path anew where the route has one of its name', async () => {
     const inner = Router().get('/orders/:id', { params: z.object({ id: z.coerce.number() }) }, (req, res) => res.json(req.params));
     const register = (app: Application): unknown => app.use('/shops/:id', inner);
@@ -105,6 +114,9 @@ describe('app.openapi', () => {
     register(app);
     const { paths } = app.openapi({ info: INFO });
     expect(Object.keys(paths)).toEqual(['/shops/{id_0}/orders/{id}']);
+    const twice = createServer({ logging: false });
+    twice.use('/:id', Router().get('/:id_0/:id', handler));
+    expect(Object.keys(twice.openapi({ info: INFO }).paths)).toEqual(['/{id_1}/{id_0}/{id}']);
     expect((Object.values(paths)[0]?.['get'] as any).parameters.map(({ name, schema }: any) => [name, schema.type])).toEqual([['id_0', 'string'], ['id', 'number']]);
     const port = await running.app((served) => void register(served));
     expect(await (await fetch(`http://127.0.0.1:${port}/shops/1/orders/2`)).json()).toEqual({ id: 2 });

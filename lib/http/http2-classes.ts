@@ -20,8 +20,7 @@ export class Http2Classes {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
         open.add(this as unknown as Written);
-        // Node says it of an answer alone: it has ended the stream before.
-        if (this.req.method === 'HEAD') stream.once('close', () => open.has(this as unknown as Written) && this.emit('close'));
+        if (this.req.method === 'HEAD') stream.once('close', () => closeHead(this));
       }
     } as typeof Http2ServerResponse;
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);
@@ -43,6 +42,12 @@ export class Http2Classes {
     Object.setPrototypeOf(this.Request.prototype, request);
     Object.setPrototypeOf(this.Response.prototype, response);
   }
+}
+
+/** Tells of an answer to HEAD whose stream has closed. Node tells once the program has ended it, too. */
+function closeHead(res: Http2ServerResponse): void {
+  if (res.headersSent) res.emit('finish');
+  res.emit('close');
 }
 
 /**

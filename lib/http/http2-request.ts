@@ -112,7 +112,7 @@ export const REQUEST = membersOf<Http2Request>({
    */
   _destroy(error: Error | null, callback: Callback): void {
     (this as unknown as IntakeRequest)[kIntake]?.abort();
-    if (!this[kLetGo] && !this.readableEnded && !(this.complete && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
+    if (!this[kLetGo] && !this.readableEnded && !(this.complete && this.stream.headersSent && this.stream.writableEnded)) this.stream.close(error === null ? constants.NGHTTP2_CANCEL : constants.NGHTTP2_INTERNAL_ERROR);
     process.nextTick(() => callback(this.listenerCount('error') === 0 ? null : error));
   },
 

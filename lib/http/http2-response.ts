@@ -78,7 +78,7 @@ export const RESPONSE = membersOf<Http2Response>({
   get writableFinished(): boolean {
     const stream = streamOf(this);
     // Node ends the stream of a HEAD before its answer.
-    return this.writableEnded && (stream.writableFinished || (stream.destroyed && isWhole(stream)));
+    return this.headersSent && (stream.writableFinished || (stream.destroyed && isWhole(stream)));
   },
 
   get writableNeedDrain() {
@@ -197,7 +197,9 @@ export const RESPONSE = membersOf<Http2Response>({
     this[kSign]?.(first, second);
     this[kIsLast] = true;
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
-    given.end.call(this, callback);
+    const isClosed = this[kClosed];
+    given.end.call(this, isClosed ? undefined : callback);
+    if (isClosed && callback !== undefined) process.nextTick(callback);
     const stream = streamOf(this);
     if (stream.endAfterHeaders || stream.readableEnded) return this;
     const { req } = this;
@@ -217,14 +219,14 @@ export const RESPONSE = membersOf<Http2Response>({
     return this;
   },
 
-  /** Leaves out `finish` of a stream that was reset, and a second `close`. Node says the one of such a stream too, and the other behind a late answer to HEAD. */
+  /** Leaves out `finish` of a stream that was reset, and what comes behind `close`. Node says the one too, and the other where HEAD is ended late. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
     if (name === 'close') {
       if (this[kClosed]) return false;
       this[kClosed] = true;
       this[kOpen]?.delete(this);
     }
-    return name === 'finish' && !isWhole(streamOf(this)) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
+    return name === 'finish' && (this[kClosed] || !isWhole(streamOf(this))) ? false : EventEmitter.prototype.emit.call(this, name, ...given);
   },
 });
 /** Reads and writes as Node's table of fields, by the response's own methods. */

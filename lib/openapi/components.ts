@@ -77,10 +77,11 @@ export class Components {
     return made;
   }
 
-  /** The schema that a reference of the document leads to; any other is returned as it is. */
+  /** The schema that a reference to one of the document's leads to; any other is returned as it is. */
   resolve(schema: JsonSchema): JsonSchema {
     const { $ref } = schema;
-    return typeof $ref === 'string' ? this.resolve(this.schemas[$ref.slice(SCHEMAS.length)] as JsonSchema) : schema;
+    const target = typeof $ref === 'string' ? this.schemas[$ref.slice(SCHEMAS.length).replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
+    return target === undefined || target === schema ? schema : this.resolve(target);
   }
 
   /** Moves what a schema refers to within itself to the document's schemas. */

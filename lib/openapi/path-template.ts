@@ -15,7 +15,8 @@ export function templateOf(segments: readonly Segment[]): PathTemplate | undefin
   const names = segments.flatMap((segment) => (segment.kind === 'param' ? segment.name : segment.kind === 'mixed' ? segment.parts.flatMap((part) => (part.kind === 'text' ? [] : part.name)) : []));
   const write = (given: string, constraint?: string): string => {
     // A template names each once. Of a mount path's and a route's with one name the request has the route's.
-    const name = names.includes(given, params.length + 1) ? `${given}_${params.length}` : given;
+    let name = given;
+    for (let at = params.length; names.includes(name, params.length + 1); at++) name = `${given}_${at}`;
     params.push({ name, pattern: constraint === undefined ? undefined : `^(?:${constraint})$` });
     return `{${name}}`;
   };

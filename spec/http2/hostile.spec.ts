@@ -84,12 +84,20 @@ const LEAVERS: Readonly<Record<string, (req: Request) => Promise<unknown>>> = {
 
 test.each(Object.entries(LEAVERS))('a body that is in, and left in the midst by %s, keeps neither its stream nor its connection', async (_how, leave) => {
   let closed: Promise<unknown> | undefined;
+  let [left, answer] = [(): void => undefined, (): void => undefined];
+  const [hasLeft, mayAnswer] = [new Promise<void>((resolve) => (left = resolve)), new Promise<void>((resolve) => (answer = resolve))];
   await start((app) => app.post('/', async (req, res) => {
     closed = Promise.all([req, res].map((message) => new Promise((resolve) => void message.on('close', resolve))));
     await leave(req);
+    left();
+    await mayAnswer;
     res.send('left');
   }));
-  client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), ...[1, 2, 3].map(() => data(1, Buffer.alloc(16_000))), data(1, 'end', END_STREAM));
+  client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), data(1, Buffer.alloc(16_000)));
+  await hasLeft;
+  client.send(data(1, Buffer.alloc(16_000)), data(1, 'end', END_STREAM));
+  await client.isAlive();
+  answer();
   expect(await client.outcome(1)).toBe('answered 200');
   await closed;
   client.send(frame(GOAWAY, 0, 0, Buffer.alloc(8)));
@@ -134,6 +142,12 @@ describe('a request that is in and reset before its answer', () => {
     expect(await closes(handle, posted, [[4, 1_000]])).toEqual(['request', 'response']);
   });
 
+  test('by HEAD is cut off by req.destroy()', async () => {
+    await start((app) => app.all('/', (req) => void req.destroy()));
+    client.send(headers(1, asking('/', { method: 'HEAD' })));
+    expect(await client.end(1)).toMatch(/^reset [^0]/);
+  });
+
   test('by HEAD aborts its signal, and its response is not whole, and closes once though it is ended later', async () => {
     let [signal, finished, late]: [AbortSignal | undefined, boolean | undefined, Promise<unknown> | undefined] = [undefined, undefined, undefined];
     expect(await closes((req, res) => {
@@ -146,6 +160,32 @@ describe('a request that is in and reset before its answer', () => {
     await late;
     expect([finished, (signal as AbortSignal | undefined)?.reason]).toEqual([false, expect.objectContaining({ code: 'CLIENT_GONE' })]);
   });
+});
+
+test('HEAD is answered once its head is out, whenever the handler ends the response', async () => {
+  const heard: string[] = [];
+  let tell = (): void => undefined;
+  const told = new Promise<void>((resolve) => (tell = resolve));
+  const log = new LogRecorder();
+  const port = await running.app((app) => void app.get('/', (req, res) => {
+    req.signal.addEventListener('abort', () => heard.push('abort'));
+    res.on('finish', () => heard.push(`finish ${String(res.writableFinished)}`)).on('close', () => {
+      heard.push('close');
+      // Behind the head, as a piped file would.
+      res.end('b', () => {
+        heard.push('ended');
+        tell();
+      });
+    });
+    res.write('a');
+  }), { logging: { logger: log, requests: 'info' }, server: { http2: 'cleartext' } });
+  client = await FrameClient.open(port);
+  client.send(headers(1, asking('/', { method: 'HEAD' })));
+  expect(await client.outcome(1)).toBe('answered 200');
+  await told;
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(heard).toEqual(['finish true', 'close', 'ended']);
+  expect(log.messages('info').filter((message) => message.startsWith('Request '))).toEqual(['Request completed']);
 });
 
 test.each([['socket.destroy()', (req: Request) => req.socket.destroy()], ['destroy()', (req: Request) => req.destroy()]])('a response that is cut off by req.%s is no whole one', async (_, cut) => {
