@@ -100,11 +100,11 @@ describe('app.openapi', () => {
 
   test('has schemas whose references it does not know as their libraries write them', () => {
     const app = createServer({ logging: false });
-    const written: Record<string, unknown>[] = [{ $ref: '#' }, { $ref: 'T0', $id: 'T0' }, { type: 'object', properties: { a: { type: 'string' }, b: { $ref: '#/properties/a' } } }, { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'object', properties: { c: { type: 'string' } } } } }];
-    written.forEach((schema, index) => app.post(`/${index}`, { body: v.any(), query: v.pipe(v.any(), v.metadata({ index })) }, handler));
+    const written: Record<string, unknown>[] = [{ $ref: '#' }, { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }, { $ref: 'T0', $id: 'T0' }, { type: 'object', properties: { a: { type: 'string' }, b: { $ref: '#/properties/a' } } }, { $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'object', properties: { c: { type: 'string' } } } } }];
+    written.forEach((_schema, index) => app.post(`/${index}`, { body: v.any(), query: v.pipe(v.any(), v.metadata({ index })) }, handler));
     let at = 0;
     const { paths } = app.openapi({ info: INFO, toJsonSchema: () => written[Math.floor(at++ / 2)] as never });
-    expect(Object.values(paths).map(({ post }) => (post as any).parameters.map(({ name }: { name: string }) => name))).toEqual([[], [], ['a', 'b'], ['c']]);
+    expect(Object.values(paths).map(({ post }) => (post as any).parameters.map(({ name }: { name: string }) => name))).toEqual([[], [], [], ['a', 'b'], ['c']]);
   });
 
   test('names a parameter of a mount path anew where the route has one of its name', async () => {

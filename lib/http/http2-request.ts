@@ -101,7 +101,9 @@ export const REQUEST = membersOf<Http2Request>({
     const { stream } = this;
     if (chunk === null && this[kEnded]) return false;
     if (chunk === null) this[kEnded] = true;
-    if (chunk !== null || stream.endAfterHeaders || !(stream.aborted || stream.destroyed)) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
+    // Node 20 destroys the stream of an answered request within its end.
+    const isCut = stream.aborted || (stream.destroyed && !(stream.readableEnded && stream.rstCode === constants.NGHTTP2_NO_ERROR));
+    if (chunk !== null || stream.endAfterHeaders || !isCut) return pushIn(this as unknown as IntakeRequest, chunk, encoding);
     this.destroy(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }));
     return false;
   }, kHasIntake, { value: true }),

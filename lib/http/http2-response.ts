@@ -194,12 +194,13 @@ export const RESPONSE = membersOf<Http2Response>({
       else if (callback !== undefined) process.nextTick(callback);
       return this;
     }
+    // Nothing says `finish` of it.
+    const isGone = this[kClosed] || this.destroyed;
     this[kSign]?.(first, second);
     this[kIsLast] = true;
     if (hasChunk) endWith(this, first as Buffer | string, typeof second === 'string' ? second as BufferEncoding : 'utf8');
-    const isClosed = this[kClosed];
-    given.end.call(this, isClosed ? undefined : callback);
-    if (isClosed && callback !== undefined) process.nextTick(callback);
+    given.end.call(this, isGone ? undefined : callback);
+    if (isGone && callback !== undefined) process.nextTick(callback);
     const stream = streamOf(this);
     if (stream.endAfterHeaders || stream.readableEnded) return this;
     const { req } = this;

@@ -78,10 +78,10 @@ export class Components {
   }
 
   /** The schema that a reference to one of the document's leads to; any other is returned as it is. */
-  resolve(schema: JsonSchema): JsonSchema {
+  resolve(schema: JsonSchema, seen = new Set<JsonSchema>()): JsonSchema {
     const { $ref } = schema;
     const target = typeof $ref === 'string' ? this.schemas[$ref.slice(SCHEMAS.length).replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
-    return target === undefined || target === schema ? schema : this.resolve(target);
+    return target === undefined || seen.has(target) ? schema : this.resolve(target, seen.add(target));
   }
 
   /** Moves what a schema refers to within itself to the document's schemas. */

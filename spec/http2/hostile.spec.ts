@@ -35,6 +35,13 @@ const READERS: Readonly<Record<string, (req: Request) => Promise<unknown>>> = {
   'for await': async (req) => {
     for await (const _ of req) await new Promise((resolve) => void setImmediate(resolve));
   },
+  'a listener that pauses': (req) => new Promise((resolve, reject) => {
+    req.on('end', () => resolve('end')).on('error', reject).on('data', () => {
+      req.pause();
+      const wait = (turns: number): unknown => (turns === 0 ? req.resume() : setImmediate(wait, turns - 1));
+      wait(50);
+    });
+  }),
 };
 const LEAVES: Readonly<Record<string, () => unknown>> = { 'is reset': () => client.send(reset(1)), 'loses its connection': () => client.socket.resetAndDestroy() };
 
@@ -54,6 +61,19 @@ describe.each(Object.keys(READERS))('a body that is read by %s behind an early a
 
   test.each(Object.keys(LEAVES))('is not whole when its stream %s', async (how) => {
     expect(await read(LEAVES[how] as () => unknown)).toBe('failed');
+  });
+
+  test('is whole when it was in before the answer', async () => {
+    let outcome: Promise<unknown> | undefined;
+    let length = 0;
+    await start((app) => app.post('/', (req, res) => {
+      req.on('data', (chunk: Buffer) => (length += chunk.length));
+      outcome = (READERS[reader] as (req: Request) => Promise<unknown>)(req).then(() => 'whole', () => 'failed');
+      res.send('accepted');
+    }));
+    client.send(headers(1, asking('/', { method: 'POST' }), END_HEADERS), ...[1, 2, 3].map(() => data(1, Buffer.alloc(16_000))), data(1, Buffer.alloc(12_000), END_STREAM));
+    expect(await client.outcome(1)).toBe('answered 200');
+    expect([await outcome, length]).toEqual(['whole', 60_000]);
   });
 
   test('is whole when its end has come', async () => {
@@ -140,6 +160,19 @@ describe('a request that is in and reset before its answer', () => {
   ])('closes once with its response, read by %s', async (_reader, handle) => {
     // The client takes a part of the answer only.
     expect(await closes(handle, posted, [[4, 1_000]])).toEqual(['request', 'response']);
+  });
+
+  test.each(['GET', 'HEAD'])('calls back the end of its %s', async (method) => {
+    let called = 0;
+    let ended = (): void => undefined;
+    const hasEnded = new Promise<void>((resolve) => (ended = resolve));
+    await start((app) => app.get('/', (_req, res) => res.end('late', () => {
+      called++;
+      setImmediate(ended);
+    })));
+    client.send(headers(1, asking('/', { method })), reset(1));
+    await hasEnded;
+    expect(called).toBe(1);
   });
 
   test('by HEAD is cut off by req.destroy()', async () => {

@@ -64,7 +64,7 @@ function structuredValue(value: string | undefined): string | undefined {
 
 /** Number of separators outside strings. */
 function separators(text: string): number {
-  return text.replace(/"(?:[^"\\]|\\.)*"|[^,;]/g, '').length;
+  return text.replace(/%"[^"]*"|"(?:[^"\\]|\\.)*"|[^,;]/g, '').length;
 }
 
 /** A member of a dictionary (RFC 9421 section 2.1.2). */
