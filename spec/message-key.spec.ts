@@ -247,7 +247,7 @@ describe('components', () => {
     expect(signatureBase({ method: 'GET', target: '/', headers, rawHeaders }, [component], '()')).toEqual({ base: `${line}\n"@signature-params": ()` });
   });
 
-  test.each(['example;sf', 'example;key="b"', 'absent;sf', 'absent;bs', 'twice;sf', 'again;sf', 'hidden;sf', 'behind;sf', 'parameters;sf', '@method;sf', '@path;bs', '@query;key="a"', 'twice;name="a"', 'twice;bs;sf', '@query-param', '@query-param;key="a"'])('%s has no value', (component) => {
+  test.each(['example;sf', 'example;key="b"', 'absent;sf', 'absent;bs', 'twice;sf', 'again;sf', 'again;key="a"', 'again;key="b"', 'hidden;sf', 'behind;sf', 'parameters;sf', '@method;sf', '@path;bs', '@query;key="a"', 'twice;name="a"', 'twice;bs;sf', '@query-param', '@query-param;key="a"'])('%s has no value', (component) => {
     expect(signatureBase({ method: 'GET', target: '/?a=1', headers: { example: 'no: field', twice: 'a, a', again: 'a=1, b, a=2', hidden: 'a=1, b=%"%2c", a=2', behind: 'x=%"\\", a="1", a="2"', parameters: 'a;x=1;x="2,;"' } }, [component], '()')).toEqual({ lacks: component });
   });
 

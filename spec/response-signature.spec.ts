@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { createVerifier, httpbis } from 'http-message-signatures';
 import { type Application, type CreateServerOptions, createServer, signedFetch } from 'waypost';
+import { keySource } from '../lib/signature/v2/key-source';
 import { MessageKey } from '../lib/signature/v2/message-key';
+import { checkResponse } from '../lib/signature/v2/message-response';
 import { signatureBase } from '../lib/signature/v2/message-base';
 import { RFC_KEYS, RFC_REQUEST, RFC_RESPONSE, RFC_RESPONSE_VECTOR } from './support/rfc9421';
 import { Running } from './support/running';
@@ -25,6 +27,8 @@ const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 
 function routes(app: Application): void {
   app.get('/json', (_req, res) => res.set('ETag', '"a"').json({ a: 'ä' }));
+  app.get('/xjson', (_req, res) => res.xJson({ a: 'ä' }));
+  app.get('/never', { timeout: 5 }, () => undefined);
   app.get('/text', (_req, res) => res.type('text/plain').end('äb', 'latin1'));
   app.get('/empty', (_req, res) => res.status(204).end());
   app.get('/moved', (_req, res) => res.redirect('/json'));
@@ -70,7 +74,7 @@ describe('the vectors of RFC 9421', () => {
 });
 
 describe('signResponses and signedFetch', () => {
-  test.each(['/json', '/text', '/empty', '/error', '/absent'])('%s: the answer is signed, and the client takes it', async (path) => {
+  test.each(['/json', '/xjson', '/text', '/empty', '/error', '/absent', '/never'])('%s: the answer is signed, and the client takes it', async (path) => {
     const url = await serve(v2);
     const answer = await client()(url + path);
     const plain = await signedFetch({ version: 2, secret: SECRET })(url + path);
@@ -152,12 +156,40 @@ describe('signResponses and signedFetch', () => {
     expect((await ask(port, '/late')).headers['signature']).toMatch(/^sig1=:/);
   });
 
-  test('without a check of requests, and by version 1, the answer is bound to method and URL', async () => {
+  test('the answer to a request without a signature is bound to method and URL', async () => {
     const open = await serve();
     expect((await client()(`${open}/json?a`)).status).toBe(200);
-    const one = await serve({ requestSignature: { secret: SECRET } });
-    expect((await signedFetch({ secret: SECRET, responseKeys: publicKey })(`${one}/json`)).status).toBe(200);
     expect((await ask(Number(new URL(open).port), '/json')).headers['signature-input']).toMatch(/"@query";req\);created/);
+  });
+
+  test('a client by version 1, whose signature no answer is bound to, is refused at once; so is a key that can\'t verify', () => {
+    expect(() => signedFetch({ secret: SECRET, responseKeys: publicKey })).toThrow('signedFetch: responseKeys means nothing with version 1');
+    expect(() => client('no key')).toThrow(/^signedFetch: responseKeys: /);
+    expect(() => client([publicKey, 'no key'])).toThrow(/^signedFetch: responseKeys\[1\]: /);
+  });
+
+  test('a signature past its own end is none, however young', async () => {
+    const url = await serve(v2);
+    const { request, ...sent } = await new Promise<{ request: { method: string; target: string; headers: Record<string, string> }; headers: Record<string, string>; body: Buffer }>((resolve, reject) => {
+      const send: typeof fetch = async (input, init) => {
+        const answer = await fetch(input, init);
+        resolve({ request: { method: 'GET', target: '/json', headers: Object.fromEntries(init?.headers as Headers) }, headers: Object.fromEntries(answer.headers), body: Buffer.from(await answer.clone().arrayBuffer()) });
+        return answer;
+      };
+      signedFetch({ version: 2, secret: SECRET, fetch: send })(`${url}/json`).catch(reject);
+    });
+    const now = Math.floor(Date.now() / 1000);
+    const check = async (expires: number): Promise<string> => {
+      const input = (sent.headers['signature-input'] as string).replace(';created', `;expires=${expires};created`);
+      const headers: Record<string, string> = { ...sent.headers, 'signature-input': input };
+      const message = { method: '', target: '', status: 200, headers, request };
+      const text = input.slice('sig1='.length);
+      const components = [...text.matchAll(/"([^"]*)"(;req)?(?= |\))/g)].map(([, name, req]) => `${name ?? ''}${req ?? ''}`);
+      const lines = signatureBase(message, components, text);
+      headers['signature'] = `sig1=:${new MessageKey(privateKey, 'sign').sign('base' in lines ? lines.base : '').toString('base64')}:`;
+      return (await checkResponse(message, sent.body, keySource(publicKey, 'keys')))?.reason ?? '';
+    };
+    expect([await check(now + 60), await check(now - 1)]).toEqual(['', expect.stringMatching(/to be used until/)]);
   });
 
   test('http-message-signatures verifies it', async () => {

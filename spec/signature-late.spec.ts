@@ -242,7 +242,7 @@ describe('webhooks', () => {
 
   test('have a path each', () => {
     expect(() => createServer({ security: { webhooks: [{ ...webhook, path: '/a' }, { ...webhook, path: '/b' }, { ...webhook, path: '/a' }] } }))
-      .toThrow('security.webhooks[2].path must be a path that no webhook before it has');
+      .toThrow('security.webhooks[2].path must have no path in common with another webhook, and "/a" has with "/a"');
   });
 });
 

@@ -6,7 +6,7 @@ import { Chunks } from './chunks';
 import { checkXJsonOptions, mergeXJsonOptions, STREAMING_THRESHOLD, XJSON_DEFAULTS, type XJsonOptions } from '../xjson/options';
 import { isAscii } from './node/header-fields';
 import { sendCorked } from './own-answer';
-import { kAnswering, kLatin1 } from './response-state';
+import { type ConfiguredResponse, kAnswering, kLatin1, kSign } from './response-state';
 import { type FailureReport, messageOf, sendFailure, stackOf } from './serialization-failure';
 import { Serializer } from '../xjson/serializer';
 import { workInSlices } from './slices';
@@ -98,10 +98,12 @@ function sendJson(res: ServerResponse, text: string | null, chunks: Chunks, { en
  * separately. The head's fields are read as Latin-1, so UTF-8 is only for fields
  * of ASCII. A replaced `end` gets the buffer: it may overlook the encoding.
  */
-function endWith(res: ServerResponse, json: string, length: number): void {
+function endWith(res: ServerResponse & Pick<ConfiguredResponse, typeof kSign>, json: string, length: number): void {
   if (length > STREAMING_THRESHOLD || Object.hasOwn(res, 'end')) res.end(Buffer.from(json));
   else if (length === json.length) res.end(json, 'latin1');
   else {
+    // Behind its head a response is not signed.
+    res[kSign]?.(json, 'utf8');
     // A replaced `writeHead` may set fields as late as here.
     res.writeHead(res.statusCode);
     if (hasAsciiHead(res)) res.end(json, 'utf8');

@@ -218,11 +218,7 @@ const webhook: Field<ResolvedWebhook> = (given, name, warnings) => {
   return Object.freeze({ ...settings, maxAge: preset === 'paddle' && !isGiven(given, 'maxAge') ? 5000 : settings.maxAge, secrets: held });
 };
 
-const webhooks = refined(listOf(webhook, 'an array of webhooks { path, preset, secret }'), (list, name) => {
-  const twice = list.findIndex(({ path }, index) => list.findIndex((other) => other.path === path) !== index);
-  if (twice !== -1) refuse(`${name}[${twice}].path`, 'a path that no webhook before it has, since a request would have to be signed both ways', describe(list[twice]?.path));
-  return list;
-});
+const webhooks = listOf(webhook, 'an array of webhooks { path, preset, secret }');
 
 const RESPONSES: Fields<Required<ResponseSigningOptions>> = {
   // It is read where it is used: that needs node:crypto.

@@ -219,7 +219,7 @@ function claimsOf(req: Request, store: ReplayStore): Claims {
 function claimVerdict(first: unknown, verdict: Acceptance): Verdict {
   if (first === false) return rejection('invalid', 'the signature was used before');
   // A store without a `return` would let replays through.
-  if (first !== true) throw new TypeError(`security.requestSignature.replay.store: claim() must return true or false, and returned ${typeof first}`);
+  if (first !== true) throw new TypeError(`replay.store: claim() must return true or false, and returned ${typeof first}`);
   // A slow store may have dropped the expired signature before the claim.
   if (Date.now() > verdict.expires) return rejection('expired', 'the signature became too old while it was checked');
   return verdict;

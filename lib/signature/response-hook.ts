@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Request } from '../http/request';
-import { type ConfiguredResponse, kSign } from '../http/response-state';
+import { type ConfiguredResponse, kOwn, kSign, type OwnMethods } from '../http/response-state';
 import type { ResponseSigningOptions } from '../options/options';
 import { receivedRequest } from './hook';
 import { signResponse } from './v2/message-response';
-import { MessageKey } from './v2/message-key';
+import { readKey } from './v2/message-key';
 
 type End = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
 
@@ -15,8 +15,8 @@ type End = (this: ServerResponse, ...given: unknown[]) => ServerResponse;
  * @param prefix Path that a proxy has taken off the target.
  * @throws TypeError for a key that can't sign.
  */
-export function signResponses(prototype: ServerResponse & { [kSign]?: ConfiguredResponse[typeof kSign] }, { key: given, keyId }: ResponseSigningOptions, prefix: string | undefined): void {
-  const key = signingKey(given);
+export function signResponses(prototype: ServerResponse & { [kSign]?: ConfiguredResponse[typeof kSign]; [kOwn]: OwnMethods }, { key: given, keyId }: ResponseSigningOptions, prefix: string | undefined): void {
+  const key = readKey(given, 'sign', 'security.signResponses.key');
   prototype[kSign] = function sign(this: ServerResponse, chunk, encoding): void {
     if (this.headersSent || this.hasHeader('Signature') || this.statusCode < 200) return;
     const isBodiless = this.req.method === 'HEAD' || typeof chunk === 'function' || chunk === undefined || chunk === null;
@@ -28,16 +28,10 @@ export function signResponses(prototype: ServerResponse & { [kSign]?: Configured
   // The `end` of HTTP/2 calls it by itself.
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the response as `this`
   const end = prototype.end as unknown as End;
-  prototype.end = function signedEnd(this: ConfiguredResponse, ...chunks: unknown[]): ServerResponse {
+  const signedEnd = function signedEnd(this: ConfiguredResponse, ...chunks: unknown[]): ServerResponse {
     this[kSign]?.(chunks[0], chunks[1]);
     return end.apply(this, chunks);
   } as typeof prototype.end;
-}
-
-function signingKey(given: ResponseSigningOptions['key']): MessageKey {
-  try {
-    return new MessageKey(given, 'sign');
-  } catch (error) {
-    throw new TypeError(`security.signResponses.key: ${(error as Error).message}`, { cause: error });
-  }
+  prototype.end = signedEnd;
+  prototype[kOwn] = { ...prototype[kOwn], end: signedEnd };
 }

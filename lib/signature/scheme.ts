@@ -21,7 +21,7 @@ export interface ReceivedRequest {
 
 /** The result for a valid signature. */
 export interface Acceptance {
-  /** Identifies the signature by its bytes, whatever its spelling; unique among accepted requests. Undefined without a signature. */
+  /** Identifies the signature, whatever its spelling; unique among accepted requests. Undefined without a signature. */
   readonly digest: string | undefined;
   /** End of the signature's validity, in milliseconds since the epoch. */
   readonly expires: number;

@@ -15,8 +15,8 @@ export interface SignedFetchOptions extends Omit<SignRequestOptions, PerRequestO
   /** Sends the signed request; called with an absolute URL or the caller's Request, and with init. @default globalThis.fetch, read at each call */
   fetch?: typeof globalThis.fetch | undefined;
   /**
-   * Keys by which the server signs its responses (`security.signResponses`), as a server's `keys`. A call rejects for a
-   * response that none of them has signed, for this very request. The body is read whole first. @default none: nothing is checked
+   * Keys by which the server signs its responses (`security.signResponses`), as a server's `keys`; with version 2. A call rejects for
+   * a response that none of them has signed, for this very request. The body is read whole first. @default none: nothing is checked
    */
   responseKeys?: SignatureKeys | undefined;
 }
@@ -38,7 +38,8 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
   const signing: SigningOptions = { version, secret, algorithm, headerName, timestampHeaderName, keyId, keyIdHeaderName, includeBody, includeQuery, covers, key, tag, label };
   checkSigning(signing);
   const signatures = new Signatures(signing);
-  const keys = responseKeys === undefined ? undefined : keySources().keySource(responseKeys);
+  if (responseKeys !== undefined && version !== 2) throw new TypeError('signedFetch: responseKeys means nothing with version 1, whose signature no response is bound to; leave it out, or write version: 2');
+  const keys = responseKeys === undefined ? undefined : keySources().keySource(responseKeys, 'signedFetch: responseKeys');
   return async (input: Input, init?: Init) => {
     const own = copiedInit(init);
     // The constructor that fetch itself calls: it normalizes URL, method, headers and body.

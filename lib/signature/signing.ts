@@ -17,7 +17,7 @@ const
  *
  * Throws a TypeError that names the option for a request that cannot be signed:
  * an empty secret, a url that is neither a target nor absolute or has a character that
- * no server accepts, a body that is an object, a timestamp that is no whole number, an unknown algorithm.
+ * no server accepts, a body that is an object, a number as timestamp that is not whole, an unknown algorithm.
  * @example
  * const body = JSON.stringify({ text: 'hello' });
  * const headers = signRequest({ secret, method: 'POST', url: '/notes', body });

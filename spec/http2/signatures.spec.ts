@@ -409,7 +409,7 @@ describe.each(Object.keys(DOORS))('through %s', (door) => {
       });
       routes(app).use('/mounted', routes(createServer({ env: 'test', logging: { level: 'silent' } })) as never);
     });
-    const keys = keySource(publicKey);
+    const keys = keySource(publicKey, 'keys');
     const verdicts = async (answer: Answer, target: string, method: string): Promise<string> => {
       const rejected = await checkResponse({ method: '', target: '', status: answer.status, headers: answer.headers, request: { method, target, headers: {} } }, answer.bytes, keys);
       return rejected === null ? 'signed' : rejected.failure;

@@ -14,6 +14,9 @@ export interface PathRules {
   readonly asExpress?: boolean;
 }
 
+/** Rules for an exact comparison. */
+export const EXACT: PathRules = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
+
 /**
  * A request path cut into segments. `raw` holds them as sent, `text` for
  * comparison with static text: percent-decoded except reserved characters and
@@ -91,7 +94,7 @@ export class Path {
   }
 }
 
-export function comparesAlike(a: PathRules, b: PathRules): boolean {
+function comparesAlike(a: PathRules, b: PathRules): boolean {
   return a.caseSensitive === b.caseSensitive && a.ignoreTrailingSlash === b.ignoreTrailingSlash && a.ignoreDuplicateSlashes === b.ignoreDuplicateSlashes;
 }
 

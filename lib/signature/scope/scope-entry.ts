@@ -1,11 +1,9 @@
 import type { ScopeEntry } from '../../options/options';
-import type { Path, PathRules } from '../../routing/patterns/path';
+import { EXACT, type Path, type PathRules } from '../../routing/patterns/path';
 import { parsePattern, Pattern } from '../../routing/patterns/pattern';
 import type { Segment } from '../../routing/patterns/segment';
 import { canonicalPath, tokens } from './canonical';
 
-/** Rules for an exact comparison, of paths in canonical form. */
-export const EXACT: PathRules = { caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false };
 /** Rules of the most lenient router. */
 export const LOOSE: PathRules = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 

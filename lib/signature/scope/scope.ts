@@ -1,8 +1,8 @@
 import type { ScopeEntry } from '../../options/options';
-import type { PathRules } from '../../routing/patterns/path';
+import { EXACT, type PathRules } from '../../routing/patterns/path';
 import { parsePattern, type Pattern } from '../../routing/patterns/pattern';
 import type { Segment } from '../../routing/patterns/segment';
-import { coarseSegments, EXACT, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
+import { coarseSegments, Exclude, Include, LOOSE, withoutEmpty } from './scope-entry';
 import { TargetViews } from './target-views';
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -55,6 +55,13 @@ export class SignatureScope {
     // An exclude needs a plain path: router and handler may read others
     // differently, such as `/public/..%2fapi`.
     return !(views.isPlain && this.#excludesPlain(isNonAscii ? method : verb, views));
+  }
+
+  /** True for a route of which some requests must be signed. @param sample A path that it takes, if no expression constrains its parameters. */
+  requiresSome(method: string, segments: readonly Segment[], sample: string): boolean {
+    const route = withoutEmpty(coarseSegments(segments));
+    const covered = (entry: Include | Exclude): boolean => entry.covers(method.toUpperCase(), route);
+    return !this.#excludes.some(covered) && (this.#includes.some(covered) || this.requires(method, sample));
   }
 
   /**

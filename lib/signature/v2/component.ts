@@ -12,7 +12,7 @@ function splitComponent(component: string): [name: string, parameters: string] {
 /** The value of a component that has parameters (RFC 9421 sections 2.1 and 2.2.8); undefined for none. */
 export function parameterizedValue(request: ReceivedRequest, component: string, lines: FieldLines): string | undefined {
   const [name, text] = splitComponent(component);
-  const { parseDictionary, parseItem } = structuredHeaders();
+  const { parseItem } = structuredHeaders();
   try {
     const parameters = parseItem(`a${text}`)[1] as ReadonlyMap<string, unknown>;
     if (parameters.get('req') === true) return request.request && componentValue(request.request, name + text.replace(/;req(?=;|$)/, ''));
@@ -21,7 +21,7 @@ export function parameterizedValue(request: ReceivedRequest, component: string, 
     if (parameters.has('bs')) return parameters.size === 1 ? binaryValue(request, name, lines) : undefined;
     const key = parameters.get('key');
     if (key === undefined) return structuredValue(componentValue(request, name, lines));
-    return memberValue(key as string, remembered(lines, name, () => parseDictionary(componentValue(request, name, lines) as string)));
+    return memberValue(key as string, remembered(lines, name, () => dictionaryOf(componentValue(request, name, lines) as string)));
   } catch {
     return undefined;
   }
@@ -67,10 +67,17 @@ function separators(text: string): number {
   return text.replace(/%"[^"]*"|"(?:[^"\\]|\\.)*"|[^,;]/g, '').length;
 }
 
+/** The dictionary of a field; none for one with a repeated key, of which other readers may take the first. */
+function dictionaryOf(value: string): Dictionary | undefined {
+  const { parseDictionary, serializeDictionary } = structuredHeaders();
+  const dictionary = parseDictionary(value);
+  return separators(serializeDictionary(dictionary)) === separators(value) ? dictionary : undefined;
+}
+
 /** A member of a dictionary (RFC 9421 section 2.1.2). */
-function memberValue(key: string, dictionary: Dictionary): string | undefined {
+function memberValue(key: string, dictionary: Dictionary | undefined): string | undefined {
   const { isInnerList, serializeInnerList, serializeItem } = structuredHeaders();
-  const member = dictionary.get(key);
+  const member = dictionary?.get(key);
   if (member === undefined) return undefined;
   return isInnerList(member) ? serializeInnerList(member) : serializeItem(member);
 }

@@ -2,9 +2,9 @@ import type { KeyAnswer, KeyLookup, SignatureKey, SignatureKeys } from '../../op
 import type { ReceivedRequest } from '../scheme';
 import { RemoteKeys } from './remote-keys';
 import { AgentKeys } from './agent-keys';
-import { MessageKey } from './message-key';
+import { type MessageKey, readKey } from './message-key';
 
-/** The keys of `security.requestSignature.keys`. */
+/** The keys that signatures are checked by. */
 export interface KeySource {
   /** True for keys that are at hand: no function of the program and no server is asked. */
   readonly isListed: boolean;
@@ -12,12 +12,12 @@ export interface KeySource {
   find(keyId: string | undefined, request: ReceivedRequest, components: readonly string[]): readonly MessageKey[] | Promise<readonly MessageKey[]>;
 }
 
-/** @throws TypeError that names `keys` for a key that can't verify. */
-export function keySource(keys: SignatureKeys | undefined, agents: readonly string[] = []): KeySource {
+/** @param option Name of the option that the keys are given by. @throws TypeError that begins with it, for a key that can't verify. */
+export function keySource(keys: SignatureKeys | undefined, option: string, agents: readonly string[] = []): KeySource {
   if (keys === undefined) return new AgentKeys(agents);
-  if (typeof keys === 'function') return new LookupKeys(keys);
+  if (typeof keys === 'function') return new LookupKeys(keys, option);
   if (typeof keys === 'object' && 'jwks' in keys) return new RemoteKeys(keys.jwks as string | URL);
-  return new ListedKeys(listOf(keys).map((key, index) => verifyingKey(key, `keys${Array.isArray(keys) ? `[${index}]` : ''}`)));
+  return new ListedKeys(listOf(keys).map((key, index) => readKey(key, 'verify', `${option}${Array.isArray(keys) ? `[${index}]` : ''}`)));
 }
 
 /** Keys given with the options. One with an id is for signatures that name it; one without is for all. */
@@ -37,31 +37,25 @@ class ListedKeys implements KeySource {
 class LookupKeys implements KeySource {
   readonly isListed = false;
   readonly #lookup: KeyLookup;
+  readonly #option: string;
 
-  constructor(lookup: KeyLookup) {
+  constructor(lookup: KeyLookup, option: string) {
     this.#lookup = lookup;
+    this.#option = option;
   }
 
   find(keyId: string): readonly MessageKey[] | Promise<readonly MessageKey[]> {
     const answer = this.#lookup(keyId);
     // Some database packages return thenables that are not promises.
-    if (typeof (answer as PromiseLike<KeyAnswer> | null | undefined)?.then === 'function') return Promise.resolve(answer).then(answered);
-    return answered(answer as KeyAnswer);
+    if (typeof (answer as PromiseLike<KeyAnswer> | null | undefined)?.then === 'function') return Promise.resolve(answer).then((keys) => this.#read(keys));
+    return this.#read(answer as KeyAnswer);
   }
-}
 
-function answered(answer: KeyAnswer): readonly MessageKey[] {
-  return answer === undefined || answer === null ? [] : listOf(answer).map((key) => verifyingKey(key, 'keys() returned a key that is none'));
+  #read(answer: KeyAnswer): readonly MessageKey[] {
+    return answer === undefined || answer === null ? [] : listOf(answer).map((key) => readKey(key, 'verify', `${this.#option}() returned a key that is none`));
+  }
 }
 
 function listOf(keys: SignatureKey | readonly SignatureKey[]): readonly SignatureKey[] {
   return Array.isArray(keys) ? (keys as readonly SignatureKey[]) : [keys as SignatureKey];
-}
-
-function verifyingKey(key: SignatureKey, name: string): MessageKey {
-  try {
-    return new MessageKey(key, 'verify');
-  } catch (error) {
-    throw new TypeError(`security.requestSignature.${name}: ${(error as Error).message}`, { cause: error });
-  }
 }

@@ -20,6 +20,15 @@ const MODULUS_LENGTH = 2048;
 
 type Purpose = 'verify' | 'sign';
 
+/** A key that is given by an option. @throws TypeError that begins with the option's name, for what is no such key. */
+export function readKey(given: SignatureKey, purpose: Purpose, option: string): MessageKey {
+  try {
+    return new MessageKey(given, purpose);
+  } catch (error) {
+    throw new TypeError(`${option}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
 /**
  * A key with its one algorithm (RFC 9421 section 3.3). The algorithm follows
  * from the key, and for RSA, which has two, from what is given with it: never

@@ -1,12 +1,12 @@
 import { structuredHeaders } from '../../packages';
-import { checkAge, isRejection, rejection, type Rejection } from '../rejection';
+import { isRejection, rejection, type Rejection } from '../rejection';
 import type { ReceivedRequest } from '../scheme';
 import { contentDigest, digestsMatch, parseContentDigest } from './content-digest';
 import type { KeySource } from './key-source';
 import { quoted, signatureBase } from './message-base';
 import { parseMessageSignature } from './message-input';
 import type { MessageKey } from './message-key';
-import { verifiedBy } from './message-signature';
+import { checkTimes, verifiedBy } from './message-signature';
 
 /** A response with the request that it answers. */
 export interface AnsweredMessage extends ReceivedRequest {
@@ -44,7 +44,7 @@ export async function checkResponse(message: AnsweredMessage, body: Uint8Array, 
   const verified = verifiedBy(await keys.find(signature.keyId, message, signature.components), lines.base, signature);
   if (isRejection(verified)) return verified;
   if (digests.length > 0 && !digestsMatch(digests, body)) return rejection('invalid', 'Content-Digest is not the digest of the body');
-  return checkAge(signature.created * 1000, LIMITS, Date.now());
+  return checkTimes(signature, LIMITS, Date.now());
 }
 
 /** The components of a response that are signed: itself, and its request with the signature that it has. */

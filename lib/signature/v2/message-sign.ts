@@ -1,13 +1,12 @@
 import type { MessageAlgorithm, NamedKey, SignatureKey } from '../../options/options';
-import { crypto, late, structuredHeaders } from '../../packages';
+import { crypto, structuredHeaders } from '../../packages';
 import { contentDigest } from './content-digest';
 import { invalidCharacter, messageMac, quoted, signatureBase } from './message-base';
 import { ALGORITHM, NONCE_LENGTH } from './message-input';
+import { type MessageKey, readKey } from './message-key';
 import type { Secret } from '../hmac';
 import { isKeyId } from '../secret-source';
 import type { SignRequestOptions } from '../sign-options';
-
-const keys = late(() => require('./message-key') as typeof import('./message-key'));
 
 /** Options of {@link signMessage}: those of `signRequest`, with secret, method, target and body checked. */
 export interface MessageToSign extends Pick<SignRequestOptions, 'method' | 'headers' | 'covers' | 'expires' | 'nonce' | 'keyId' | 'includeBody' | 'includeQuery' | 'tag' | 'label'> {
@@ -59,14 +58,9 @@ export function signMessage(message: MessageToSign): Record<string, string> {
   };
 }
 
-function signingKey(key: SignatureKey, algorithm: MessageAlgorithm | undefined): InstanceType<ReturnType<typeof keys>['MessageKey']> {
-  const { MessageKey } = keys();
+function signingKey(key: SignatureKey, algorithm: MessageAlgorithm | undefined): MessageKey {
   const named = typeof key === 'object' && 'key' in key ? (key as NamedKey) : { key };
-  try {
-    return new MessageKey(algorithm === undefined ? named : { ...named, algorithm }, 'sign');
-  } catch (error) {
-    throw new TypeError(`signRequest: ${(error as Error).message}`, { cause: error });
-  }
+  return readKey(algorithm === undefined ? named : { ...named, algorithm }, 'sign', 'signRequest');
 }
 
 /** A labelled value behind those that are there. */

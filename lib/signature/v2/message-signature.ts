@@ -90,7 +90,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
     const target = webBotAuth !== undefined ? ['@authority'] : config.includeQuery ? ['@method', '@path', '@query'] : ['@method', '@path'];
     this.#required = [...new Set([...target, ...config.covers])];
     this.readsBody = config.includeBody;
-    this.#keys = config.keys === undefined && webBotAuth === undefined ? undefined : keySources().keySource(config.keys, webBotAuth?.agents);
+    this.#keys = config.keys === undefined && webBotAuth === undefined ? undefined : keySources().keySource(config.keys, 'security.requestSignature.keys', webBotAuth?.agents);
     this.#contentHeaders = webBotAuth === undefined ? CONTENT_HEADERS : [AGENT];
     const covered = new Set([...target, ...(config.includeBody ? ['content-digest'] : []), ...this.#contentHeaders, ...config.covers]);
     // A quote would end the text.
@@ -124,7 +124,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
     // With `debug` the log shows what was signed first.
     const isVerified = includeBody && isAtHand && debug !== true && announcesBody(request);
     const pending: PendingMessage = { request, signature, base: lines.base, digests, verified: undefined };
-    const rejected = this.#checkTimes(signature, now);
+    const rejected = checkTimes(signature, this.#config, now);
     if (rejected !== null || !isVerified) return rejected ?? pending;
     pending.verified = this.#compare(pending, this.#found(pending) as Found);
     return isRejection(pending.verified) ? pending.verified : pending;
@@ -133,7 +133,7 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
   finish(pending: PendingMessage | typeof UNSIGNED, body: Buffer | undefined, now: number): Verdict | Promise<Verdict> {
     if ('digest' in pending) return pending;
     const { signature, verified } = pending;
-    const rejected = this.#checkTimes(signature, now);
+    const rejected = checkTimes(signature, this.#config, now);
     if (rejected !== null) return rejected;
     if (verified !== undefined) return this.#accept(pending, verified, body);
     const found = this.#found(pending);
@@ -163,11 +163,6 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
   #uncovered(components: readonly string[], { headers }: ReceivedRequest): string | undefined {
     return this.#required.find((name) => !isCovered(name, components))
       ?? this.#contentHeaders.find((name) => headers[name] !== undefined && !isCovered(name, components) && !(name === AGENT && components.some((component) => component.startsWith(`${AGENT};`))));
-  }
-
-  #checkTimes({ created, expires }: MessageSignature, now: number): Rejection | null {
-    if (expires !== undefined && !(now <= expires * 1000)) return rejection('expired', `the signature was to be used until ${expires} s since the epoch`);
-    return checkAge(created * 1000, this.#config, now);
   }
 
   #found({ request, signature: { keyId, components } }: PendingMessage): Found | Promise<Found> {
@@ -216,6 +211,12 @@ export class MessageSignatureScheme implements SignatureScheme<PendingMessage | 
 }
 
 const NO_KEY: Verified = { key: undefined };
+
+/** Refuses a signature that is too old, or past the end that it names. */
+export function checkTimes({ created, expires }: MessageSignature, limits: Parameters<typeof checkAge>[1], now: number): Rejection | null {
+  if (expires !== undefined && !(now <= expires * 1000)) return rejection('expired', `the signature was to be used until ${expires} s since the epoch`);
+  return checkAge(created * 1000, limits, now);
+}
 
 /** Verifies a signature with each key, by the key's own algorithm. */
 export function verifiedBy(keys: readonly MessageKey[], base: string, { alg, bytes }: MessageSignature): Rejection | Verified {
