@@ -1,4 +1,5 @@
-import { type Application, createServer, type ErrorHandler, express, type Handler, Router, signedFetch } from 'waypost';
+import { type Application, createServer, type ErrorHandler, express, type Handler, json as parseJson, raw, type RouteOptions, Router, signedFetch, validate } from 'waypost';
+import { z } from 'zod';
 import { LogRecorder, Running } from './support/running';
 
 const running = new Running();
@@ -54,6 +55,25 @@ describe('the limit of a route', () => {
     expect(await status('/large', 2_097_153)).toBe(413);
     expect(await status('/small', 11)).toBe(413);
     expect(await status('/plain', 1001)).toBe(413);
+  });
+});
+
+describe('options of a route without a schema of its body', () => {
+  const options: RouteOptions[] = [{ timeout: 60_000 }, { summary: 'reads bytes' }, { query: z.object({}) }, { response: { 200: z.number() } }];
+
+  test.each(options)('leave the body to a parser behind them: %p', async (given) => {
+    const port = await running.app((app) => {
+      app.post('/bytes', given, raw({ type: 'application/json' }), (req, res) => void res.json((req.body as Buffer).length));
+      app.post('/large', given, parseJson({ limit: '2mb' }), (req, res) => void res.json((req.body as [string])[0].length));
+    });
+    expect(await post(port, '/bytes', '{"bad')).toEqual([200, '5']);
+    expect(await post(port, '/large', `[${json(2_000_002)}]`)).toEqual([200, '2000000']);
+  });
+
+  test('count as no handler', () => {
+    const app = createServer({ logging: false });
+    app.get('/a', { timeout: 5, summary: 'x' }, validate({ query: z.object({}) }), length).post('/a', length);
+    expect(app.routes()).toEqual([{ method: 'GET', path: '/a', handlers: 2 }, { method: 'POST', path: '/a', handlers: 1 }]);
   });
 });
 

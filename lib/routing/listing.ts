@@ -7,6 +7,7 @@ import { Pattern } from './patterns/pattern';
 import { type Segment, structureOf } from './patterns/segment';
 import { joinPatterns } from './caller';
 import type { RoutingRules } from './rules';
+import { type Contracted, kContract } from '../schema/contracted';
 
 /** One route, as a row. */
 export interface RouteDescription {
@@ -101,7 +102,8 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
     if (route === undefined) return;
     const shapes = registered.patterns.map((pattern) => engine.add(pattern));
     const from = routes.length;
-    for (const { method: name } of route.stack) {
+    for (const { method: name, origin } of route.stack) {
+      if (isOfOptions(origin as Contracted)) continue;
       const method = name?.toUpperCase() ?? 'ALL';
       const last = routes.length > from ? routes[routes.length - 1] : undefined;
       if (last?.description.method === method) {
@@ -118,6 +120,11 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
     for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) trie.add(shape, index);
   });
   return routes;
+}
+
+/** True for the check that a route's options have become. */
+function isOfOptions({ [kContract]: contract }: Contracted): boolean {
+  return contract !== undefined && 'timeout' in contract;
 }
 
 /** Describes the routes, as rows. */

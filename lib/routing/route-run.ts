@@ -3,11 +3,12 @@ import { isOfSignal } from '../http/request-state';
 import type { Response } from '../http/response';
 import { admit } from './admission';
 import { callHandler, MAX_SYNC_CALLS } from './call';
-import type { NextFunction } from './handler';
+import type { AnyHandler, NextFunction } from './handler';
 import type { Layer } from './layer';
 import { type ApplicationRoot, type Caller, kRun, type RemovedPrefix, type RoutedRequest } from './caller';
 import type { Route } from './route';
 import type { HandlerTrace } from './handler-trace';
+import { type Contracted, kContract } from '../schema/contracted';
 import { setImmediate } from '../timers';
 
 /** Names of body-parser's middleware: it reads the bytes of a body that waypost could not parse. */
@@ -83,10 +84,10 @@ export class RouteRun {
     admit(run, () => this.#done(error), this.#removed);
   }
 
-  /** Parses the body before the first handler that is no parser itself. */
+  /** Parses the body before the first handler that may read it. */
   #reach(layer: Layer, error: unknown): void {
     const root = this.#run?.root;
-    if (this.#isBodyReady || root == null || !root.hasBody || error || BODY_PARSERS.has(layer.handle.name)) return this.#admit(layer, error);
+    if (this.#isBodyReady || root == null || !root.hasBody || error || leavesBody(layer.handle)) return this.#admit(layer, error);
     this.#prepareBody(layer, root);
   }
 
@@ -118,4 +119,9 @@ export class RouteRun {
     this.#trace = run.watch.begin(layer, error ? 'error middleware' : 'route handler', run.route);
     run.watch.call(this.#trace, handle, error, this.#req, this.#res, this.next);
   }
+}
+
+/** True for a parser, and for a check without a schema of the body. */
+function leavesBody({ name, [kContract]: contract }: AnyHandler & Contracted): boolean {
+  return BODY_PARSERS.has(name) || (contract !== undefined && !contract.body);
 }

@@ -6,16 +6,15 @@ import { late } from '../packages';
 import { type Contract, type Contracted, kContract } from '../schema/contracted';
 import { checkHandler, isRouteOptions } from './given-handler';
 import { listPaths, type Path, writePaths } from './given-path';
-import type { AnyHandler, Handler, NextFunction } from './handler';
+import { kRun, type RoutedRequest } from './caller';
+import type { AnyHandler, NextFunction } from './handler';
 import { Layer } from './layer';
 import type { Params } from './patterns/params';
+import { EXACT } from './patterns/path';
 import { parsePattern } from './patterns/pattern';
-import { limiting } from './route-limit';
 import { RouteRun } from './route-run';
 import { addVerbs, type RouteVerbs } from './verb';
 
-/** Rules that check patterns at registration; the rules of the application parse them again. */
-export const EXACT = Object.freeze({ caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false });
 export const ROOT: readonly Path[] = Object.freeze(['/']);
 const
   contracts = late(() => require('../schema/contract') as typeof import('../schema/contract')),
@@ -37,6 +36,8 @@ export class Route<P = Params> {
   readonly #isWhole: boolean;
   /** Contracts with limits of their own by method, in lower case. */
   #limits: Map<string, Contract> | null = null;
+  /** Times for an answer to begin by method, in milliseconds. */
+  #timeouts: Map<string, number> | null = null;
 
   /** @param isWhole True where no mount adds parameters to those of the path. */
   constructor(path: Path | readonly Path[], isWhole = false) {
@@ -55,11 +56,9 @@ export class Route<P = Params> {
     return this.methods['get'] === true && this.methods['head'] !== true ? [...names, 'HEAD'] : names;
   }
 
-  /** @internal The contract that limits requests of a method, if any does. */
+  /** @internal The contract that limits bodies of a method, if any does. */
   contractFor(method: unknown): Contract | undefined {
-    if (this.#limits === null) return undefined;
-    const name = lowerCase(method);
-    return this.#limits.get(name) ?? (name === 'head' ? this.#limits.get('get') : undefined) ?? this.#limits.get('_all');
+    return this.#limits === null ? undefined : ofMethod(this.#limits, method);
   }
 
   /** Runs the handlers of the request's method one after another, then calls `done`. */
@@ -67,8 +66,14 @@ export class Route<P = Params> {
     (req as Request).route = this;
     const { stack } = this;
     if (stack.length === 0) return done();
+    if (this.#timeouts !== null) this.#limitTime(this.#timeouts, req as RoutedRequest);
     const method = lowerCase(req.method);
     new RouteRun(stack, method === 'head' && this.methods['head'] !== true ? 'get' : method, req as Request, res as Response, done).next();
+  }
+
+  #limitTime(timeouts: ReadonlyMap<string, number>, req: RoutedRequest): void {
+    const timeout = ofMethod(timeouts, req.method);
+    if (timeout !== undefined) req[kRun]?.root?.limit(timeout);
   }
 
   /** @internal Adds handlers for a method; `null` for all. */
@@ -78,7 +83,7 @@ export class Route<P = Params> {
     const agreed = handlers.flatMap((handler) => (handler as Contracted)[kContract] ?? []);
     const site = new CallSite();
     const name = method?.toLowerCase();
-    if (agreed.length > 0) handlers.unshift(...this.#agree(agreed, method, where));
+    if (agreed.length > 0) this.#agree(agreed, method, where);
     for (const handler of handlers) {
       this.methods[name ?? '_all'] = true;
       this.stack.push(new Layer('/', ROOT, handler, site, undefined, name));
@@ -86,13 +91,14 @@ export class Route<P = Params> {
     return this;
   }
 
-  /** Holds contracts to the path, and keeps their limits. Returns the handlers that go before. */
-  #agree(agreed: readonly Contract[], method: string | null, where: string): Handler[] {
+  /** Holds contracts to the path, and keeps their limits. */
+  #agree(agreed: readonly Contract[], method: string | null, where: string): void {
     const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, EXACT).flatMap((pattern) => pattern.names)) : null;
     contracts().checkContracts(agreed, where, method, names);
+    const key = method?.toLowerCase() ?? '_all';
     const limit = agreed.find(({ body, bodyLimit }) => body === false || bodyLimit !== undefined);
-    if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(method?.toLowerCase() ?? '_all', limit);
-    return agreed.flatMap(({ timeout }) => (timeout === undefined ? [] : [limiting(timeout)]));
+    if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(key, limit);
+    for (const { timeout } of agreed) if (timeout !== undefined) (this.#timeouts ??= new Map<string, number>()).set(key, timeout);
   }
 }
 
@@ -105,6 +111,12 @@ export function handles(methods: Readonly<Record<string, boolean>>, method: unkn
   if (methods['_all'] === true) return true;
   const name = lowerCase(method);
   return methods[name] === true || (name === 'head' && methods['get'] === true);
+}
+
+/** The value of a request's method: its own, that of GET for HEAD, or that of every method. */
+function ofMethod<Value>(values: ReadonlyMap<string, Value>, method: unknown): Value | undefined {
+  const name = lowerCase(method);
+  return values.get(name) ?? (name === 'head' ? values.get('get') : undefined) ?? values.get('_all');
 }
 
 /** Lower case of common methods, which spares a conversion. */
