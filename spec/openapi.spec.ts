@@ -174,6 +174,31 @@ describe('app.openapi', () => {
     expect(second.paths['/']?.['get']?.['security']).toEqual([{ signature: [], signatureInput: [] }]);
   });
 
+  test.each([['accept', [{ signature: [], signatureInput: [] }, {}]], ['refuse', [{ signature: [], signatureInput: [] }]]] as const)('has visitors of webBotAuth as its option has them: %s', (unsigned, security) => {
+    const requestSignature = { version: 2, webBotAuth: { agents: ['https://agent.example'], unsigned } } as const;
+    const document = createServer({ logging: false, security: { requestSignature } }).get('/', handler).openapi({ info: INFO });
+    expect(document.paths['/']?.['get']?.['security']).toEqual(security);
+    expect(Object.keys(document.paths['/']?.['get']?.['responses'] as object)).toEqual(['401', 'default']);
+    expect(document.components.securitySchemes['signature']).toMatchObject({ description: expect.stringMatching(/by a private key$/) });
+  });
+
+  test('asks the scope of signatures about routes, whatever expression their parameters have', () => {
+    const security = { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/a/:name([a-z]+)', '/b/**', '/c/1'], excludeRoutes: ['/b/:name([a-z]+)'] } } };
+    const app = createServer({ logging: false, security });
+    for (const path of ['/a/:id([a-z]+)', '/b/:id([a-z]+)', '/b/:id', '/c/:id', '/d/:id([a-z]+)']) app.get(path, handler);
+    const { paths } = app.openapi({ info: INFO });
+    expect(Object.entries(paths).map(([path, each]) => [path, each['get']?.['security'] !== undefined])).toEqual([['/a/{id}', true], ['/b/{id}', false], ['/c/{id}', true], ['/d/{id}', false]]);
+  });
+
+  test('names components by what OpenAPI allows in names', () => {
+    const body = z.object({ a: z.string().meta({ id: 'Order item' }), b: z.string().meta({ id: 'Größe' }), c: z.string().meta({ id: 'a~b' }) });
+    const { paths, components: { schemas } } = createServer({ logging: false }).post('/', { body }, handler).openapi({ info: INFO });
+    expect(Object.keys(schemas).filter((name) => !/^[a-zA-Z0-9._-]+$/.test(name))).toEqual([]);
+    const { properties } = schemas['Schema1'] as { properties: Record<string, { $ref: string }> };
+    for (const { $ref } of Object.values(properties)) expect(schemas[$ref.slice('#/components/schemas/'.length)]).toMatchObject({ type: 'string' });
+    expect(Object.keys(paths)).toEqual(['/']);
+  });
+
   test('names Content-Digest where a body is sent and a signature of version 2 covers it', () => {
     const digested = (settings: object, outer = false): string[] => {
       const security = { requestSignature: { secret: SECRET, ...settings } };

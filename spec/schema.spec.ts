@@ -242,6 +242,17 @@ describe('validate', () => {
     expect(await ask(port, '/shops/1/orders?page=2')).toMatchObject({ status: 200, body: { params: { id: '1' }, query: { page: 2 } } });
     expect(await ask(port, '/shops/x/orders')).toMatchObject({ status: 400 });
   });
+
+  test('raises under use what is wrong with the body itself', async () => {
+    const port = await running.app((app) => {
+      app.use(validate({ body: Body }));
+      app.post('/', (req, res) => res.json(req.body));
+    }, { body: { limit: 100 } });
+    expect(await ask(port, '/', { body: { quantity: 1 } })).toMatchObject({ status: 200, body: { quantity: 1 } });
+    expect(await ask(port, '/', { body: '{"quantity":' })).toMatchObject({ status: 400, body: { error: 'Bad Request' } });
+    expect(await ask(port, '/', { body: `{"note":"${'a'.repeat(100)}"}` })).toMatchObject({ status: 413 });
+    expect(await ask(port, '/', { headers: { 'Content-Type': 'application/xml' }, body: '<a/>' })).toMatchObject({ status: 415 });
+  });
 });
 
 test('zod, valibot and arktype are one to it, in a process of its own', async () => {

@@ -80,7 +80,7 @@ export class Components {
   /** The schema that a reference to one of the document's leads to; any other is returned as it is. */
   resolve(schema: JsonSchema, seen = new Set<JsonSchema>()): JsonSchema {
     const { $ref } = schema;
-    const target = typeof $ref === 'string' ? this.schemas[$ref.slice(SCHEMAS.length).replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
+    const target = typeof $ref === 'string' ? this.schemas[$ref.slice(SCHEMAS.length)] : undefined;
     return target === undefined || seen.has(target) ? schema : this.resolve(target, seen.add(target));
   }
 
@@ -90,10 +90,10 @@ export class Components {
     if (!text.includes('"$ref":"#')) return schema;
     const name = `Schema${++this.#count}`;
     const moved = JSON.parse(text, (key, value: unknown) => (
-      key === '$ref' && typeof value === 'string' ? value.replace(/^#(?:\/(?:\$defs|definitions)\/)?/, (at) => `${SCHEMAS}${name}${at === '#' ? '' : '_'}`) : value
+      key === '$ref' && typeof value === 'string' ? value.replace(/^#(?:\/(?:\$defs|definitions)(\/.*))?/, (_, pointer?: string) => SCHEMAS + name + nameOf(pointer ?? '')) : value
     )) as JsonSchema;
     const { $defs, definitions, ...root } = moved as { $defs?: Record<string, JsonSchema>; definitions?: Record<string, JsonSchema> };
-    for (const [key, value] of Object.entries({ ...definitions, ...$defs })) this.schemas[`${name}_${key}`] = value;
+    for (const [key, value] of Object.entries({ ...definitions, ...$defs })) this.schemas[name + nameOf(`/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)] = value;
     this.schemas[name] = root;
     return { $ref: `${SCHEMAS}${name}` };
   }
@@ -106,4 +106,9 @@ export class Components {
     this.securitySchemes[free] = scheme;
     return free;
   }
+}
+
+/** The end of a component's name, by a JSON Pointer to its schema; OpenAPI allows but ASCII letters, digits and `._-`. */
+function nameOf(pointer: string): string {
+  return pointer.replace(/^\//, '_').replace(/[^\w.\-/]/g, (character) => `_${character.charCodeAt(0).toString(16)}`);
 }

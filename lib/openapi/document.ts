@@ -119,8 +119,9 @@ function operation(application: DescribedApplication, place: Place, contracts: r
     for (const [name, each] of Object.entries(properties)) parameters.push({ name, in: part, required: required.includes(name), schema: each });
   }
   const passed = hooksFor(application, method, beneath);
-  const security = [...new Set(passed.flatMap((each) => schemesOf(each, components)))];
-  if (body && passed.some(({ signature }) => signature?.version === 2 && signature.includeBody)) {
+  const always = passed.filter(({ signature }) => signature?.webBotAuth?.unsigned !== 'accept');
+  const required = (checks: readonly Passed[]): object => Object.fromEntries(checks.flatMap((each) => schemesOf(each, components)).map((name) => [name, []]));
+  if (body && always.some(({ signature }) => signature?.version === 2 && signature.includeBody)) {
     parameters.push({ name: 'Content-Digest', in: 'header', required: true, schema: { type: 'string' } });
   }
   const responses: Record<string, object> = {};
@@ -133,7 +134,7 @@ function operation(application: DescribedApplication, place: Place, contracts: r
   if (isChecked) addError(contracts.find(({ errorStatus }) => errorStatus !== 400)?.errorStatus ?? 400, true);
   // Malformed JSON, and malformed encoding of a parameter.
   if (body || own.params.length > 0) addError(400);
-  if (security.length > 0) addError(401);
+  if (passed.length > 0) addError(401);
   if (body || find('bodyLimit') !== undefined) addError(413);
   if (body) addError(415);
   if ((find('timeout') ?? application.options.server.handlerTimeout) > 0) addError(503);
@@ -144,7 +145,7 @@ function operation(application: DescribedApplication, place: Place, contracts: r
     parameters,
     ...(body && { requestBody: { required: !isOptional(body), content: contentOf(components.schema(body, 'input', where('body')), isParsed(application), components) } }),
     responses,
-    ...(security.length > 0 && { security: [Object.fromEntries(security.map((name) => [name, []]))] }),
+    ...(passed.length > 0 && { security: [required(passed), ...(always.length < passed.length ? [required(always)] : [])] }),
   };
 }
 
@@ -193,7 +194,7 @@ function hooksFor({ hooks, options: { security: { requestSignature, webhooks } }
     const signature = index === 0 ? requestSignature : undefined;
     return { hook, signature, preset: webhooks[index - (requestSignature === undefined ? 0 : 1)]?.preset };
   });
-  const own = all.filter(({ hook: { scope } }) => template !== undefined && scope.requires(method, samplePath(template)));
+  const own = all.filter(({ hook: { scope } }) => template !== undefined && scope.requiresSome(method, segments, samplePath(template)));
   return outer === null ? own : [...hooksFor(outer.application, method, [...outer.segments, ...segments]), ...own];
 }
 
@@ -203,8 +204,8 @@ function schemesOf({ hook, signature, preset }: Passed, components: Components):
   return headers.map(([name, header, description]) => components.scheme(name, { type: 'apiKey', in: 'header', name: header, description }));
 }
 
-function signatureHeaders({ version, algorithm, headerName, timestampHeaderName, keyIdHeaderName, secret, keys }: ResolvedSignature): [name: string, header: string, description: string][] {
-  if (version === 2) return [['signature', 'Signature', `HTTP Message Signature (RFC 9421), by ${keys === undefined ? 'HMAC' : 'a private key'}`], ['signatureInput', 'Signature-Input', 'Components and parameters of the signature (RFC 9421)']];
+function signatureHeaders({ version, algorithm, headerName, timestampHeaderName, keyIdHeaderName, secret, keys, webBotAuth }: ResolvedSignature): [name: string, header: string, description: string][] {
+  if (version === 2) return [['signature', 'Signature', `HTTP Message Signature (RFC 9421), by ${(keys ?? webBotAuth) === undefined ? 'HMAC' : 'a private key'}`], ['signatureInput', 'Signature-Input', 'Components and parameters of the signature (RFC 9421)']];
   return [
     ['requestSignature', headerName, `HMAC of the request by ${algorithm}, in hexadecimal; see signRequest and signedFetch of waypost`],
     ['requestTimestamp', timestampHeaderName, 'Time of the signature, in milliseconds since the epoch'],

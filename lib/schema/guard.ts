@@ -51,7 +51,7 @@ export function guardOf(contract: Contract): Guard {
   const validated = (req: CheckedRequest, res: CheckedResponse, next: Next): unknown => {
     let failure: unknown;
     if (body && isUnparsed(req)) {
-      failure = HttpError.of('UNSUPPORTED_MEDIA_TYPE');
+      failure = req[kBody]?.takeError() ?? HttpError.of('UNSUPPORTED_MEDIA_TYPE');
     } else {
       const results: (Result | Promise<Result>)[] = [];
       try {
