@@ -137,6 +137,22 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
     expect(log.messages('error')).toEqual([]);
   });
 
+  test.each([['returns', (): object => ({ done: true })], ['throws', (): never => { throw new Error('of return()'); }]])('lets go of an iterator whose return() %s at once, and only before its end', async (_what, end) => {
+    const returned = jest.fn(end);
+    const source = (count: number) => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: count-- === 0, value: 'a' }), return: returned }) }) as unknown as AsyncIterable<string>;
+    const { app, port, log } = await started(make, (_req, res) => res.events(source(2)));
+    app.get('/endless', (_req, res) => res.events(source(Infinity)));
+    expect((await ask(port, '/')).body).toBe('data: a\n\ndata: a\n\n');
+    expect(returned).not.toHaveBeenCalled();
+    const wire = await Wire.open(port);
+    wire.write(head('GET /endless'));
+    await wire.until('data: a');
+    wire.cut();
+    while (returned.mock.calls.length === 0) await new Promise(setImmediate);
+    expect((await ask(port, '/')).status).toBe(200);
+    expect([returned.mock.calls.length, log.messages('error')]).toEqual([1, []]);
+  });
+
   test('asks the source as fast as the client reads', async () => {
     let asked = 0;
     const { port } = await started(make, (_req, res) => res.events((async function* () {

@@ -3,9 +3,11 @@ import { describe, describeKind, LONGEST_DELAY } from '../options/field';
 import { clearInterval, setInterval } from '../timers';
 import { stringify } from '../xjson/serializer';
 import { forgetFraming, forgetLength, isBodiless } from './answer';
+import { guardedCall } from './guarded-call';
 import { cutOff, flushBuffered } from './own-answer';
 import { type ConfiguredResponse, settingsOf } from './response-state';
 import { Slots } from './slots';
+import { isTakenOver } from './taken-over';
 import { unsendable } from './unsendable';
 import { kXJsonOptions } from './xjson-response';
 import type { XJsonOptions } from '../xjson/options';
@@ -63,6 +65,9 @@ export class EventStream {
   #drained: Promise<void> | undefined;
   #goOn: () => void = () => undefined;
   #waiting = 0;
+  /** Source of the events, until it has ended. */
+  #iterator: AsyncIterator<unknown> | undefined;
+  #siblings: Slots<EventStream> | undefined;
 
   /**
    * Sends the head.
@@ -72,24 +77,30 @@ export class EventStream {
   constructor(res: ConfiguredResponse, source: EventSource | undefined, { heartbeat = 15_000, retry }: EventOptions, fail: (error: unknown) => void) {
     checkTime('heartbeat', heartbeat);
     if (retry !== undefined) checkTime('retry', retry);
-    const iterator = source === undefined ? undefined : iteratorOf(source);
-    if (res.headersSent) throw Object.assign(new Error('res.events cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
+    this.#iterator = source === undefined ? undefined : iteratorOf(source);
     this.#res = res;
     this.#fail = fail;
     const { 'last-event-id': id } = (res.req as Partial<ConfiguredResponse['req']> | undefined)?.headers ?? {};
     this.lastEventId = id === undefined ? undefined : Buffer.from(id as string, 'latin1').toString();
+    if (res.headersSent || isTakenOver(res)) {
+      this.#isClosed = true;
+      this.#letGo();
+      if (isTakenOver(res)) return;
+      throw Object.assign(new Error('res.events cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
+    }
     res.on('drain', () => this.#drain());
     // In the handler's async context, where the source goes on.
     res.once('close', bindContext(() => {
       this.#end();
-      iterator?.return?.().catch(() => undefined);
+      this.#letGo();
     }, 'waypost.events'));
     this.#begin(retry);
-    if (res.destroyed) iterator?.return?.().catch(() => undefined);
+    if (res.destroyed) this.#letGo();
     if (this.#isClosed) return;
     if (heartbeat > 0) this.#timer = setInterval(() => this.#beat(), heartbeat).unref();
-    endWith(settingsOf(res).app as Emitter, this);
-    if (iterator !== undefined) void this.#feed(iterator);
+    this.#siblings = streamsOf(settingsOf(res).app as Emitter);
+    this.#siblings.add(this);
+    if (this.#iterator !== undefined) void this.#feed(this.#iterator);
   }
 
   #begin(retry: number | undefined): void {
@@ -169,8 +180,16 @@ export class EventStream {
   #end(): void {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    for (let app = settingsOf(this.#res).app as Emitter | undefined; app !== undefined; app = app.parent) open.get(app)?.delete(this);
+    this.#siblings?.delete(this);
     this.#drain();
+  }
+
+  /** Ends the source, if it has not ended. Nobody hears that it fails then. */
+  #letGo(): void {
+    const iterator = this.#iterator;
+    this.#iterator = undefined;
+    // A method that is written by hand may return no promise, and throw.
+    if (iterator !== undefined) guardedCall(() => iterator.return?.(), () => undefined);
   }
 
   #fails(error: unknown): void {
@@ -184,19 +203,23 @@ export class EventStream {
     try {
       while (!this.#isClosed) {
         const next = await iterator.next();
-        if (next.done === true) break;
+        if (next.done === true) {
+          this.#iterator = undefined;
+          break;
+        }
         await this.send(next.value);
       }
       this.close();
     } catch (error) {
+      this.#iterator = undefined;
       // A client that went away is nobody's error.
       if (!this.#isClosed) this.#fails(error);
     }
   }
 }
 
-/** Ends a stream when its application drains: an open one would hold the server. */
-function endWith(app: Emitter, stream: EventStream): void {
+/** The open streams of an application. They end when it drains: an open one would hold the server. */
+function streamsOf(app: Emitter): Slots<EventStream> {
   let outermost = app;
   while (outermost.parent !== undefined) outermost = outermost.parent;
   let streams = open.get(outermost);
@@ -205,7 +228,7 @@ function endWith(app: Emitter, stream: EventStream): void {
     open.set(outermost, kept);
     outermost.on?.('drain', () => [...kept].forEach((each) => each.close()));
   }
-  streams.add(stream);
+  return streams;
 }
 
 /** Returns an iterator whose `return` ends the source at once: that of a stream would wait for the next value. */
@@ -218,8 +241,7 @@ function iteratorOf(source: EventSource): AsyncIterator<unknown> {
   if (typeof iterate !== 'function' && typeof iterateNow === 'function' && typeof source === 'object') return valuesOf(source as Iterable<unknown>);
   if (typeof iterate !== 'function') throw new TypeError(`res.events needs an iterable, or nothing, got ${describeKind(source)}`);
   const iterator = iterate.call(source) as AsyncIterator<unknown>;
-  // eslint-disable-next-line @typescript-eslint/require-await -- a throw is to be a rejection
-  return typeof destroy === 'function' ? { next: () => iterator.next(), return: async () => destroy.call(source) as never } : iterator;
+  return typeof destroy === 'function' ? { next: () => iterator.next(), return: () => destroy.call(source) as never } : iterator;
 }
 
 /** The values of an iterable, awaited. */

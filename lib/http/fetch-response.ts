@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { forgetFraming, isBodiless, stripContent } from './answer';
 import { type ConfiguredResponse, kAnswering, kOwn } from './response-state';
 import { StreamedBody, type StreamSource } from './streamed-body';
+import { isTakenOver } from './taken-over';
 import { vary } from '../packages';
 
 /** A Response of fetch, or of a package that has its own. */
@@ -25,6 +26,7 @@ const TURNS = 8;
  */
 export function sendResponse(res: ConfiguredResponse, response: FetchResponse, fail: (error: unknown) => void): void {
   const { body, headers, status, statusText } = response;
+  if (isTakenOver(res)) return letGo(body);
   if (res.headersSent) throw Object.assign(new Error('a Response cannot be sent: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
   if (status < 200) throw new TypeError('a Response of status 0, which Response.error() makes, cannot be sent');
   if (response.bodyUsed || (body as ReadableStream | null)?.locked === true) throw new TypeError('a Response whose body has been read cannot be sent: send response.clone(), or read that');
@@ -32,8 +34,8 @@ export function sendResponse(res: ConfiguredResponse, response: FetchResponse, f
   res.statusMessage = statusText;
   addFields(res, headers, response.url !== '' && headers.has('content-encoding'));
   if (body === null || body === undefined || isBodiless(res) || res.destroyed) {
-    if (body !== null && body !== undefined) letGo(body);
-    else if (!isBodiless(res) && !stripContent(res)) res.setHeader('Content-Length', '0');
+    letGo(body);
+    if ((body === null || body === undefined) && !isBodiless(res) && !stripContent(res)) res.setHeader('Content-Length', '0');
     res.end();
   } else if (!isWebStream(body)) {
     new StreamedBody(res, body as StreamSource, fail).start();
@@ -86,16 +88,17 @@ async function* rest(first: ReadResult, next: Promise<ReadResult>, reader: Reada
 }
 
 function isWebStream(body: unknown): body is ReadableStream<Uint8Array> {
-  return typeof (body as Partial<ReadableStream>).getReader === 'function';
+  return typeof (body as Partial<ReadableStream> | null | undefined)?.getReader === 'function';
 }
 
-function letGo(body: object): void {
+/** Cancels a body that is not sent. */
+function letGo(body: unknown): void {
   if (isWebStream(body)) body.cancel().catch(() => undefined);
 }
 
 /** Sends what a handler has returned, unless something is answered by now. */
 export function sendReturned(res: ConfiguredResponse, response: FetchResponse, fail: (error: unknown) => void): void {
-  if (res.headersSent || res.writableEnded || res[kAnswering]) return;
+  if (res.headersSent || res.writableEnded || res[kAnswering]) return letGo(response.body);
   try {
     sendResponse(res, response, fail);
   } catch (error) {
