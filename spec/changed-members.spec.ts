@@ -145,20 +145,6 @@ const CHANGES: Record<string, Change> = {
     router.mergeParams = true;
     router.mergeParams = false;
   },
-  'request, made of its own': ({ app }) => { app.request = Object.create(app.request, { marker: { get() { return 'marked'; } } }); },
-  'request, of a mounted application': ({ sub }) => { sub.request = Object.create(sub.request, { marker: { get() { return 'marked'; } } }); },
-  'response, made of its own': ({ app }) => {
-    const { response } = app;
-    app.response = Object.create(response, { json: { value(this: Loose, { ip }: Loose) { return response.json.call(this, { ip }); }, writable: true, configurable: true } });
-  },
-  'response, with another end': ({ app }) => {
-    const { response } = app;
-    app.response = Object.create(response, { end: { value(this: Loose, ...given: unknown[]) { this.setHeader('X-Took', 'end'); return response.end.apply(this, given); }, writable: true, configurable: true } });
-  },
-  'response, twice': ({ app }) => {
-    app.response = Object.create(app.response, { json: { value(this: Loose) { return this.send('one'); }, writable: true, configurable: true } });
-    app.response = Object.create(app.response, { send: { value(this: Loose) { return this.end('two'); }, writable: true, configurable: true } });
-  },
   'response, by its prototype': ({ app }) => {
     Object.setPrototypeOf(app.response, Object.create(Object.getPrototypeOf(app.response), { jsonp: { value(this: Loose) { return this.send('one'); }, writable: true, configurable: true } }));
   },
@@ -314,22 +300,6 @@ test.each(['req', 'res'] as const)('%s.app, made another application, brings its
     app.use((req: Loose, res: Loose) => show(req, res));
     const headers = { 'X-Forwarded-For': '1.2.3.4', 'X-Forwarded-Proto': 'https' };
     return answersOf(app, [['/tenant?a[b]=1', { headers }], ['/?a[b]=1', { headers }]], ['etag']);
-  });
-});
-
-test('a request or response made of another application\'s, or of Express\'s own, belongs to the one it is assigned to', async () => {
-  await onBoth(async (lib) => {
-    const [app, other, third] = [lib(), lib(), lib()] as [Loose, Loose, Loose];
-    other.set('json spaces', 4);
-    app.set('json spaces', 1);
-    app.response = Object.create(lib.response, { app: { value: app, writable: true, configurable: true }, text: { value(this: Loose, text: string) { return this.send(text); } } });
-    third.set('json spaces', 2);
-    third.request = Object.create(other.request, { app: { value: third, writable: true, configurable: true }, marker: { value: 'of another' } });
-    const answer = (req: Loose, res: Loose): void => (req.path.endsWith('/text') ? res.text('text') : res.json({ marker: req.marker, a: 1 }));
-    app.get('/fails', async () => Promise.reject(new Error('no')));
-    app.use('/third', third);
-    for (const each of [app, other, third]) each.use(answer);
-    return [await answersOf(app, ['/', '/text', '/third', '/fails']), await answersOf(other, ['/']), await answersOf(third, ['/'])];
   });
 });
 

@@ -17,7 +17,7 @@ import { describeKind } from '../options/field';
 import { resolveOptions } from '../options/resolve';
 import type { CreateServerOptions } from '../options/options';
 import type { ResolvedOptions } from '../options/resolved';
-import { inheriting, type OwnClasses, ownClasses } from './own-classes';
+import { type OwnClasses, ownClasses } from './own-classes';
 import { late } from '../packages';
 import { giveRequestIds } from './request-id';
 import { RequestWay } from './request-way';
@@ -144,28 +144,22 @@ export class Application extends ConfiguredApplication {
     return this[kParts].listener.server;
   }
 
-  /** Prototype of its requests, as in Express. */
+  /** Prototype of its requests, as in Express: all of them have what is added to it. */
   get request(): object {
-    return this[kParts].adoption.request;
+    return this[kParts].classes.Request.prototype as object;
   }
 
-  /** As in Express its requests inherit from what is assigned, if that inherits from `express.request`; anything else is the program's own. */
-  set request(given: object) {
-    const request = inheriting(given, this[kParts].classes.Request.prototype as object);
-    if (request === null) assign(this, 'request', given);
-    else this[kParts].adoption.replace(request, this[kParts].adoption.response);
+  set request(_given: object) {
+    throw new TypeError('app.request cannot be replaced; add to it, as app.request.name = …');
   }
 
-  /** Prototype of its responses. */
+  /** Prototype of its responses, as `request`. */
   get response(): object {
-    return this[kParts].adoption.response;
+    return this[kParts].classes.Response.prototype;
   }
 
-  /** As `request`. */
-  set response(given: object) {
-    const response = inheriting(given, this[kParts].classes.Response.prototype);
-    if (response === null) assign(this, 'response', given);
-    else this[kParts].adoption.replace(this[kParts].adoption.request, response);
+  set response(_given: object) {
+    throw new TypeError('app.response cannot be replaced; add to it, as app.response.name = …');
   }
 
   /** The logger, for the application's own use. */

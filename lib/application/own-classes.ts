@@ -43,30 +43,3 @@ function showApplication(prototype: object, key: symbol, settingsOf: (app: unkno
     },
   });
 }
-
-/**
- * The prototype for an assigned `app.request` or `app.response`; null for an object that is no request or response, which
- * is the program's own. The application's prototype, with its settings and error handling, is inserted beneath the assigned
- * one if missing.
- */
-export function inheriting(given: unknown, own: object): object | null {
-  const isRequest = own instanceof Request;
-  const base: object = isRequest ? Request.prototype : Response.prototype;
-  const key = isRequest ? kRequestSettings : kResponseSettings;
-  if (typeof given !== 'object' || given === null || !isBeneath(base, given)) return null;
-  if (given === own || isBeneath(own, given)) return given;
-  let top = given;
-  for (let next = Object.getPrototypeOf(top) as object; next !== base; next = Object.getPrototypeOf(top) as object) top = next;
-  // Another application's prototype must not change.
-  if (Object.hasOwn(top, key)) {
-    const extended = Object.create(given) as object;
-    defineHidden(extended, key, Reflect.get(own, key));
-    return extended;
-  }
-  Object.setPrototypeOf(top, own);
-  return given;
-}
-
-function isBeneath(prototype: object, object: object): boolean {
-  return Object.prototype.isPrototypeOf.call(prototype, object);
-}

@@ -3,7 +3,7 @@ import { ApplicationRun, type RunHost } from './application-run';
 import { BodyReader } from './body-reader';
 import { HttpError } from '../errors';
 import { guardedCall } from '../http/guarded-call';
-import { type Adoption, giveOwnProperties, isOfNodesHttp2, replaceRequest } from '../http/adoption';
+import { type Adoption, giveOwnProperties, isOfNodesHttp2, replaceRequest, takesHttp2 } from '../http/adoption';
 import { answerError, answerUnmatched, refuseHead } from '../http/default-answer';
 import { firstAnswerOf } from '../http/first-answer';
 import { HostCheck } from '../http/host';
@@ -121,7 +121,7 @@ export class RequestWay implements RunHost {
   /** Loads what a request of HTTP/2 needs. Without a free descriptor it cannot: then the stream is reset. An unknown method is answered by 501. */
   #readiesHttp2(req: Request, res: Response): boolean {
     try {
-      if (this.#adoption.takesHttp2(req)) return true;
+      if (takesHttp2(req)) return true;
       res.writeHead(501).end();
       return false;
     } catch (error) {

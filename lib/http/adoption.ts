@@ -17,19 +17,14 @@ const WRITES: readonly string[] = ['writeHead', 'write', 'end', 'destroy', 'setH
 /** Set on a response whose `req` is not the request it came with. */
 const kRequestReplaced = Symbol('waypost.response.requestReplaced');
 
-/** Set on prototypes that the program assigned for an application's requests or responses. */
-const kApplications = Symbol('waypost.prototype.applications');
-
 /** Goes on in the caller of the application as middleware. */
 type Next = (error?: unknown) => void;
 
 /** Makes requests and responses an application's own, by their prototypes, and leaves them again. */
 export class Adoption {
-  #request: object;
-  #response: object;
-  /** Prototypes that its own servers construct by, once the program has replaced them. */
+  readonly #request: object;
+  readonly #response: object;
   #http2: Http2Classes | undefined;
-  #replaced: { readonly request: object; readonly response: object } | null = null;
 
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
@@ -37,33 +32,9 @@ export class Adoption {
     this.#response = response;
   }
 
-  /** Current prototype of the application's requests. */
-  get request(): object {
-    return this.#request;
-  }
-
-  /** Current prototype of the application's responses. */
-  get response(): object {
-    return this.#response;
-  }
-
   /** The classes of its requests and responses of HTTP/2. */
   get http2(): Http2Classes {
     return (this.#http2 ??= new (http2().Http2Classes)(this.#request, this.#response));
-  }
-
-  /** True for a request of Node's HTTP/2 that its application can take. */
-  takesHttp2(req: Request): boolean {
-    return Boolean(this.http2) && http2().hasKnownMethod(req);
-  }
-
-  /** From now on requests and responses get these prototypes. */
-  replace(request: object, response: object): void {
-    this.#replaced ??= { request: this.#request, response: this.#response };
-    this.#request = request;
-    this.#response = response;
-    this.#http2?.inherit(request, response);
-    for (const prototype of [request, response]) Reflect.defineProperty(prototype, kApplications, { value: true });
   }
 
   /**
@@ -108,12 +79,12 @@ export class Adoption {
   /** Compares prototypes first, which is faster. The settings show prototypes that somebody has derived from the application's. */
   #isOwn(req: Request): boolean {
     const prototype: unknown = Object.getPrototypeOf(req);
-    return prototype === this.#request || (req[kRequestSettings] === (this.#request as Request)[kRequestSettings] && prototype !== this.#replaced?.request);
+    return prototype === this.#request || req[kRequestSettings] === (this.#request as Request)[kRequestSettings];
   }
 
   #answers(res: Response): boolean {
     const prototype: unknown = Object.getPrototypeOf(res);
-    return prototype === this.#response || (res[kResponseSettings] === (this.#response as Response)[kResponseSettings] && prototype !== this.#replaced?.response);
+    return prototype === this.#response || res[kResponseSettings] === (this.#response as Response)[kResponseSettings];
   }
 
   #put(req: Request, res: Response): void {
@@ -122,7 +93,7 @@ export class Adoption {
     Object.setPrototypeOf(req, !isCopy && hasOwnWays(req, IncomingMessage.prototype, READS) ? layered(req, this.#request, IncomingMessage.prototype, READS) : this.#request);
     // The bytes of its body go to the request that it is a copy of.
     if (isCopy) (req as Partial<BodyStream>)[kCaptured] ??= 'consumed';
-    // Read before anything else. A request made by the program may lack it, or may have inherited it from the replaced prototype.
+    // Read before anything else. A request made by the program may lack it.
     if (!Array.isArray(req.rawHeaders)) defineHidden(req, 'rawHeaders', []);
     if (typeof req.headers !== 'object' || req.headers === null) defineHidden(req, 'headers', {});
     Object.setPrototypeOf(res, hasOwnWays(res, ServerResponse.prototype, WRITES) ? layered(res, this.#response, ServerResponse.prototype, WRITES) : this.#response);
@@ -140,6 +111,11 @@ function isOfFramework(prototype: object): boolean {
 /** True for a request of Node's HTTP/2 that no application has adopted. The version in the first line of HTTP/1 tells nothing: Node takes `GET / HTTP/2.0` there. */
 export function isOfNodesHttp2(req: IncomingMessage): boolean {
   return req.httpVersionMajor === 2 && !(req instanceof IncomingMessage);
+}
+
+/** True for a request of Node's HTTP/2 that applications can take. */
+export function takesHttp2(req: IncomingMessage): boolean {
+  return http2().hasKnownMethod(req as never);
 }
 
 /**
@@ -195,7 +171,6 @@ function hasOwnWays(message: object, node: object, ways: readonly string[]): boo
   const prototype = Object.getPrototypeOf(message) as object | null;
   // Waypost's own classes are there where another application has put them on.
   if (prototype === node || prototype === Request.prototype || prototype === Response.prototype) return false;
-  if (prototype !== null && Object.hasOwn(prototype, kApplications)) return false;
   return prototype === null || ways.some((name) => Object.hasOwn(prototype, name)) || hasOwnWays(prototype, node, ways);
 }
 

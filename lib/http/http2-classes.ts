@@ -1,5 +1,5 @@
 import { Http2ServerRequest, Http2ServerResponse, type ServerHttp2Stream } from 'node:http2';
-import { type Members, OF_REQUESTS, REQUEST } from './http2-request';
+import { kSession, type Members, OF_REQUESTS, REQUEST } from './http2-request';
 import { fieldsIn, given, givenStream, type Http2Response, kOpen, OF_RESPONSES, RESPONSE, type Written } from './http2-response';
 import { Slots } from './slots';
 
@@ -15,7 +15,9 @@ export class Http2Classes {
   /** @param request Prototype of the application's requests. @param response Of its responses. */
   constructor(request: object, response: object) {
     const { open } = this;
-    this.Request = class extends Http2ServerRequest {};
+    this.Request = class extends Http2ServerRequest {
+      readonly [kSession] = this.stream.session;
+    };
     this.Response = class extends Http2ServerResponse {
       constructor(stream: ServerHttp2Stream) {
         super(stream);
@@ -26,21 +28,17 @@ export class Http2Classes {
     layer(this.Request.prototype, REQUEST, OF_REQUESTS);
     layer(this.Response.prototype, RESPONSE, OF_RESPONSES);
     Object.defineProperty(this.Response.prototype, kOpen, { value: open, configurable: true });
-    this.inherit(request, response);
+    Object.setPrototypeOf(this.Request.prototype, request);
+    Object.setPrototypeOf(this.Response.prototype, response);
   }
 
   /** Makes request and response the application's own, with the fields that were set before. */
   adopt(req: object, res: object): void {
     const fields = res instanceof Http2ServerResponse ? given.getHeaders.call(res) : undefined;
+    if (req instanceof Http2ServerRequest && !(kSession in req)) Object.defineProperty(req, kSession, { value: req.stream.session });
     Object.setPrototypeOf(req, this.Request.prototype);
     Object.setPrototypeOf(res, this.Response.prototype);
     if (fields !== undefined) Object.assign(fieldsIn(res as Http2Response), fields);
-  }
-
-  /** From now on its requests and responses inherit from these prototypes. */
-  inherit(request: object, response: object): void {
-    Object.setPrototypeOf(this.Request.prototype, request);
-    Object.setPrototypeOf(this.Response.prototype, response);
   }
 }
 

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { METHODS as NAMES } from 'node:http';
-import { constants, Http2ServerRequest, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, Http2ServerRequest, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type IntakeRequest, kHasIntake, kIntake, pushIn } from './body/intake';
 import { isReadOn } from './connection';
@@ -15,6 +15,8 @@ const kRawFields = Symbol('waypost.http2.rawFields');
 export const kClosed = Symbol('waypost.http2.closed');
 /** True once Node has taken a request's socket, to destroy the request alone. */
 const kLetGo = Symbol('waypost.http2.letGo');
+/** Session of a request: Node takes it from the stream that closes. */
+export const kSession = Symbol('waypost.http2.session');
 /** True once Node has ended a request. */
 const kEnded = Symbol('waypost.http2.ended');
 
@@ -27,6 +29,7 @@ interface Http2Request extends Http2ServerRequest {
   [kClosed]: boolean;
   [kEnded]: boolean;
   [kLetGo]: boolean;
+  readonly [kSession]: ServerHttp2Session | undefined;
 }
 
 const METHODS: ReadonlySet<string> = new Set(NAMES);
@@ -47,6 +50,7 @@ export const REQUEST = membersOf<Http2Request>({
   [kClosed]: false,
   [kEnded]: false,
   [kLetGo]: false,
+  [kSession]: undefined,
   /** By these two Node knows a server's request: where a reader leaves it, such as `for await`, Node sets its socket to null and destroys it. */
   _consuming: false,
   _dumped: false,
@@ -73,7 +77,13 @@ export const REQUEST = membersOf<Http2Request>({
   },
 
   get socket() {
-    return socketOf(this.stream, givenSocket.call(this));
+    const { stream, [kSession]: session } = this;
+    // Node's socket of a closed stream reads the stream itself.
+    if (stream.session === undefined && session !== undefined && !('encrypted' in stream)) {
+      const { remoteAddress, remotePort }: Partial<Socket> = session.destroyed ? {} : session.socket;
+      Object.assign(stream, { encrypted: session.encrypted, remoteAddress, remotePort });
+    }
+    return socketOf(stream, givenSocket.call(this));
   },
 
   set socket(socket: Socket | null) {

@@ -220,7 +220,7 @@ export const RESPONSE = membersOf<Http2Response>({
     return this;
   },
 
-  /** Leaves out `finish` of a stream that was reset, and what comes behind `close`. Node says the one too, and the other where HEAD is ended late. */
+  /** Leaves out `finish` of a stream that was reset, and all behind the first `close`: of HEAD that is ended late Node emits both anew. */
   emit(name: string | symbol, ...given: unknown[]): boolean {
     if (name === 'close') {
       if (this[kClosed]) return false;

@@ -56,6 +56,25 @@ describe('the protocol is chosen', () => {
     expect(JSON.parse(await text(response))).toEqual(['1.1', 'https', true, `localhost:${port}`]);
   });
 
+  test('with address and protocol of the client when the answer has gone out', async () => {
+    const { key, cert } = makeCertificate();
+    const read = (req: Request): unknown[] => [req.ip, req.protocol, req.secure, req.host];
+    const seen: unknown[][] = [];
+    let tell = (): void => undefined;
+    const port = await running.app((app) => app.get('/', (req, res) => {
+      for (const event of ['finish', 'close']) res.on(event, () => seen.push(read(req)));
+      res.on('close', () => tell());
+      res.send('x');
+    }), { server: { http2: true, https: { key, cert }, trustProxy: 'loopback' } });
+    session = connect(`https://127.0.0.1:${port}`, { ca: cert, servername: 'localhost' });
+    for (const [headers, wanted] of [[{}, ['127.0.0.1', 'https', true, `127.0.0.1:${port}`]], [{ 'x-forwarded-for': '192.0.2.1', 'x-forwarded-host': 'a.example' }, ['192.0.2.1', 'https', true, 'a.example']]] as const) {
+      const closed = new Promise<void>((resolve) => (tell = resolve));
+      await askOn(session, '/', { headers });
+      await closed;
+      expect(seen.splice(0)).toEqual([wanted, wanted]);
+    }
+  });
+
   test('by the first bytes, however they come, beside HTTP/1.1 on the same port', async () => {
     const port = await start((app) => app.all('/', (req, res) => res.json([req.httpVersion, req.protocol, req.secure, req.ip, req.body ?? null])));
     expect((await askOn(session, '/')).json).toEqual(['2.0', 'http', false, '127.0.0.1', null]);
