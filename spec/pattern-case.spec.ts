@@ -1,5 +1,6 @@
 import { foldLetters, foldWidely, UnicodeCase } from '../lib/routing/patterns/case';
 import { expectSame } from './support/expect-same';
+import { workOf } from './support/work-meter';
 
 /** Every letter that has another case. */
 const CASED = Array.from({ length: 0x1f000 }, (_, code) => String.fromCodePoint(code))
@@ -15,6 +16,13 @@ test('letters are one in text of patterns just where they are for an expression 
   const alike = new Map<string, string>();
   for (const letter of CASED) alike.set(foldLetters(letter), (alike.get(foldLetters(letter)) ?? '') + letter);
   for (const letter of CASED) expectSame(alike.get(foldLetters(letter)), takenBy(letter, 'i').join(''), letter);
+});
+
+test('a text whose letters were folded before is folded by work that is a small multiple of its length', () => {
+  const text = 'aé\u00dfŭ'.repeat(2000);
+  const folded = foldLetters(text);
+  expect(workOf(() => foldLetters(text))).toBeLessThan(3 * text.length);
+  expect(folded).toBe('aÉ\u00dfŬ'.repeat(2000));
 });
 
 test('an expression with the flag "u" takes of what is left to it no letter that text keeps apart, and every letter that text does not', () => {

@@ -647,6 +647,35 @@ describe('sibling routers', () => {
     expect((await ask(port, '/api/app')).status).toBe(401);
     expect((await ask(port, '/api/nothing')).status).toBe(401);
   });
+
+  test('by the hundred cost a request that none of them takes as much each as ten do', async () => {
+    const lookups = jest.spyOn(LayerIndex.prototype, 'lookup');
+    const each: number[] = [];
+    for (const count of [10, 100]) {
+      const port = await running.app((app) => {
+        for (let index = 0; index < count; index++) app.use('/api', Router().get(`/${index}/:id`, says('never')));
+      });
+      lookups.mockClear();
+      expect((await ask(port, '/api/nothing')).status).toBe(404);
+      each.push(lookups.mock.calls.length / count);
+    }
+    lookups.mockRestore();
+    expect(each[1]).toBeLessThanOrEqual(each[0] as number);
+  });
+
+  test('are kept apart by the method that the request has then', async () => {
+    const closed = Router().use((_req, res) => res.status(401).send('closed')).put('/a', says('never'));
+    const port = await running.app((app) => {
+      app.use('/api', Router().get('/b', says('b')));
+      app.use((req, _res, next) => {
+        req.method = 'PUT';
+        next();
+      });
+      app.use('/api', closed);
+      app.use('/api', Router().get('/a', says('get')));
+    });
+    expect((await ask(port, '/api/a')).status).toBe(401);
+  });
 });
 
 describe("next('route') and next('router')", () => {

@@ -128,7 +128,6 @@ export class ApplicationRun implements ApplicationRoot {
 
   readonly isBeneath = false;
   readonly pattern = undefined;
-  readonly layer = undefined;
   readonly lookup = null;
   readonly cursor = 0;
 

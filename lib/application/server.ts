@@ -69,7 +69,7 @@ export class Listener {
   /** Those of HTTP/2, by their servers. */
   readonly #sessions = new Map<NodeServer, Http2Sessions>();
   #closing: Promise<void> | null = null;
-  /** True if they were called since the last server was made. */
+  /** True if the listeners of `close` were called since the last server was made. */
   #hasClosed = false;
   #signal: (() => void) | null = null;
   #upgrade: NodeUpgradeListener | null = null;

@@ -12,7 +12,7 @@ export const kSettings = Symbol('waypost.response.settings');
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
 /** Called with an error of making a response that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
-/** Answers a function that reports an error later. */
+/** Returns a function that reports an error later. */
 export const kFailing = Symbol('waypost.response.failing');
 /** The class's own methods: where a response's are others, somebody has replaced them. */
 export const kOwn = Symbol('waypost.response.own');

@@ -1,7 +1,6 @@
 import type { Request } from '../http/request';
 import { pathStart } from '../target/target';
 import type { NextFunction } from './handler';
-import type { Layer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Pattern } from './patterns/pattern';
 import type { RoutingRules } from './rules';
@@ -52,8 +51,6 @@ export interface Caller {
   /** The pattern of the mounts around. */
   readonly mountPattern: string;
   readonly pattern: Pattern | undefined;
-  /** The active layer; undefined for an application. */
-  readonly layer: Layer | undefined;
   /** The active layer's pattern behind the mount pattern. */
   readonly route: string;
   /** The request target as the application reads it; null when unknown. */
@@ -69,7 +66,7 @@ export interface Caller {
 }
 
 /** A request's run through one application. */
-export interface ApplicationRoot extends Caller, AdmissionRoot {
+export interface ApplicationRoot extends Caller {
   readonly root: ApplicationRoot;
   /** The entrance of the application. */
   readonly host: object;
@@ -85,10 +82,6 @@ export interface ApplicationRoot extends Caller, AdmissionRoot {
   prepareBody(contract: Contract | undefined, done: (error: unknown) => void): void;
   /** Sets the route's own time for an answer to begin, in milliseconds; 0 is no limit. */
   limit(timeout: number): void;
-}
-
-/** State of one application's signature checks for one request. */
-export interface AdmissionRoot {
   /** True where the application, or one around it, checks signatures. */
   readonly isChecked: boolean;
   /** Pending while a check runs, or has refused the request: no `next` counts. All applications share it. */

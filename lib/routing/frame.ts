@@ -6,7 +6,6 @@ import { admitBehind } from './admission';
 import { callHandler } from './call';
 import { type ApplicationRoot, type Caller, joinPatterns, kRun, NO_PREFIX, type RemovedPrefix, restorePrefix, type RoutedRequest, targetBeneath } from './caller';
 import type { NextFunction } from './handler';
-import type { Layer } from './layer';
 import type { Lookup } from './layer-index';
 import type { Params } from './patterns/params';
 import type { Pattern } from './patterns/pattern';
@@ -34,7 +33,6 @@ export abstract class Frame implements Caller {
   lookup: Lookup | null = null;
   cursor = 0;
   pattern: Pattern | undefined = undefined;
-  layer: Layer | undefined = undefined;
 
   /** The URL that was looked up. */
   protected lookedUpUrl = '';

@@ -26,6 +26,5 @@ export function isRouteOptions(given: unknown): given is object {
 }
 
 function has(given: object, name: string): boolean {
-  const value = (given as Record<string, unknown>)[name];
-  return typeof value === 'function' || (typeof value === 'object' && value !== null && name !== 'then' && name !== 'default');
+  return typeof (given as Record<string, unknown>)[name] === 'function';
 }

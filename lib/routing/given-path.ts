@@ -48,7 +48,7 @@ export function writePaths(given: unknown): string {
  * segment. A program ported from Express would lose routes, or guards, in silence.
  * @throws TypeError that says what to write instead.
  */
-export function refuseStars(paths: readonly Path[]): void {
+export function refuseNamelessStars(paths: readonly Path[]): void {
   for (const path of paths) {
     const stars = typeof path === 'string' && path.includes('*') ? starsIn(readTokens(path)) : [];
     if (stars.length === 0) continue;

@@ -1,5 +1,5 @@
 import { CallSite } from '../call-site';
-import { type Path, type Paths, refuseStars, refuseTrailingSlash } from './given-path';
+import { type Path, type Paths, refuseNamelessStars, refuseTrailingSlash } from './given-path';
 import type { AnyHandler } from './handler';
 import type { LayerIndex } from './layer-index';
 import { parsePattern, parsePrefixes, type Pattern } from './patterns/pattern';
@@ -60,7 +60,7 @@ export class Layer {
   /** @internal Its patterns by the rules, in order; the first that matches counts. @throws TypeError for a path that they refuse. */
   patterns(rules: RoutingRules): readonly Pattern[] {
     if (this.#rules === rules) return this.#patterns;
-    if (rules.asExpress) refuseStars(this.paths);
+    if (rules.asExpress) refuseNamelessStars(this.paths);
     else if (this.route === undefined) refuseTrailingSlash(this.paths, rules);
     this.#patterns = this.route === undefined ? parsePrefixes(this.paths, rules) : this.paths.flatMap((path) => parsePattern(path, rules));
     this.#rules = rules;

@@ -1,4 +1,4 @@
-import { comparesAlike, type PathRules } from './patterns/path';
+import type { PathRules } from './patterns/path';
 
 /** An application's rules for comparing paths and calling routers, resolved for each router. */
 export interface RoutingRules extends PathRules {
@@ -25,12 +25,10 @@ export interface RouterOptions {
   mergeParams?: boolean | undefined;
 }
 
-type Meaning = Omit<RoutingRules, 'plain'>;
-
-/** Makes an application's rules. @param plain Rules of path comparison for a router without options, if others. */
-export function makeRules(meaning: Meaning, plain: PathRules = meaning): RoutingRules {
+/** Makes an application's rules. */
+export function makeRules(meaning: Omit<RoutingRules, 'plain'>): RoutingRules {
   const rules = { ...meaning } as { -readonly [Name in keyof RoutingRules]: RoutingRules[Name] };
-  rules.plain = plain === meaning || comparesAlike(plain, meaning) ? rules : makeRules({ ...meaning, ...plain });
+  rules.plain = rules;
   return Object.freeze(rules);
 }
 

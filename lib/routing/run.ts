@@ -31,7 +31,7 @@ export class RouterRun extends Frame {
   readonly next: NextFunction;
   /** Calls of parameters' handlers, by name. */
   paramCalls: Record<string, ParamCall> | null = null;
-  /** Next taker of the request, once known. */
+  /** Next taker of the URL that was looked up, once known. */
   taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
@@ -111,7 +111,6 @@ export class RouterRun extends Frame {
         return this.leave(failure ?? error);
       }
     }
-    this.taker = null;
     const { steps } = (this.lookup as Lookup).plan;
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
@@ -141,6 +140,7 @@ export class RouterRun extends Frame {
     const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
     this.lookup = this.#mounted.index(this.rules, this.#layers).lookup(path, isBehindMount);
     this.lookedUpUrl = url;
+    this.taker = null;
     this.#version = this.#mounted.version;
     const { steps } = this.lookup.plan;
     let cursor = 0;
@@ -167,7 +167,6 @@ export class RouterRun extends Frame {
     if (isRoute && !asExpress) this.checkMounts();
     if (step.isRouter && failure === undefined && !asExpress && yieldsToSibling(this, layer)) return undefined;
     this.pattern = pattern;
-    this.layer = layer;
     return params;
   }
 
@@ -186,7 +185,6 @@ export class RouterRun extends Frame {
   /** Calls middleware for every path: it captures nothing and removes no prefix. */
   #callOpen(step: Step, failure: unknown): void {
     this.pattern = step.certainPattern;
-    this.layer = step.layer;
     this.#giveParams(new NoParams());
     this.showUrl();
     if (!this.isChecked) this.#call(step.layer, failure);

@@ -213,11 +213,6 @@ function writeFunc({ act, catches }: Func): string {
   return catches ? `catches ${act}` : act;
 }
 
-/** Whether a function of a program leaves its router. */
-export function leaves({ entries }: Tree): boolean {
-  return entries.some((entry) => (entry.kind === 'route' ? entry.funcs.some(({ act }) => act === 'router') : 'act' in entry.item ? entry.item.act === 'router' : leaves(entry.item)));
-}
-
 /** Whether a program has handlers of parameters. */
 export function handlesParams({ make: { param }, entries }: Tree): boolean {
   return param !== 'none' || entries.some((entry) => entry.kind === 'use' && 'make' in entry.item && handlesParams(entry.item));

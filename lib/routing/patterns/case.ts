@@ -1,6 +1,7 @@
+import { late } from '../../packages';
+
 const ASCII = /^[\x00-\x7f]*$/;
 /** Text with another case form; a run of capitals is one match, since each call is dear. */
-const FOLDABLE_UNITS = /[A-Z]+|[^\x00-\x7f]/g;
 const FOLDABLE_LETTERS = /[A-Z]+|[^\x00-\x7f]/gu;
 
 /** Letters whose only other form is not their lower case: long s, and three with modern forms in Unicode. */
@@ -9,9 +10,19 @@ const FOLDED_FORMS: ReadonlyMap<string, string> = new Map([['\u017f', 's'], ['\u
 /** An escape of a character in the source of an expression. */
 const ESCAPE = /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2}))/gi;
 
-/** Folds letters as an expression with the flag `i` does: guards and routes must agree. */
+/** Folds of UTF-16 units, once they were asked for; 0 before. */
+const folds = late(() => new Uint16Array(65_536));
+
+/** Folds letters as an expression with the flag `i` does: guards and routes must agree. Each router may fold the path anew, so a long one is to take no time. */
 export function foldLetters(text: string): string {
-  return ASCII.test(text) ? text.toLowerCase() : text.replace(FOLDABLE_UNITS, foldUnit);
+  if (ASCII.test(text)) return text.toLowerCase();
+  const known = folds();
+  const units = Buffer.from(text, 'utf16le');
+  for (let at = 0; at < units.length; at += 2) {
+    const unit = units.readUInt16LE(at);
+    units.writeUInt16LE(known[unit] ||= foldUnit(String.fromCharCode(unit)).charCodeAt(0), at);
+  }
+  return units.toString('utf16le');
 }
 
 /** ECMA-262 section 22.2.2.7.3, Canonicalize: by a one-unit upper case that takes no letter into ASCII. The Kelvin sign is no "k". */
