@@ -79,7 +79,7 @@ export interface HttpServerOptions {
   headersTimeout?: number | undefined;
   /** Time an idle connection is kept, in milliseconds. @default 5000 */
   keepAliveTimeout?: number | undefined;
-  /** Time added to `keepAliveTimeout` before the socket closes, in milliseconds. @default Node's */
+  /** Time added to `keepAliveTimeout`, in milliseconds, from Node 22 on. @default Node's */
   keepAliveTimeoutBuffer?: number | undefined;
   /** Interval between checks of the two request timeouts, in milliseconds. @default 30000 */
   connectionsCheckingInterval?: number | undefined;

@@ -6,12 +6,8 @@
 const API_KEY = Symbol.for('opentelemetry.js.api.1');
 const RPC_METADATA_KEY = Symbol.for('OpenTelemetry SDK Context Key RPC_METADATA');
 
-interface ContextApi {
-  active(): { getValue(key: symbol): unknown };
-}
-
 interface Global {
-  readonly [API_KEY]?: { readonly context?: unknown };
+  readonly [API_KEY]?: { readonly context?: { active(): { getValue(key: symbol): unknown } } };
 }
 
 /** Metadata for a request's span: its name and attribute `http.route`, read when the response ends. */
@@ -26,13 +22,6 @@ export function hasOpenTelemetry(): boolean {
 
 /** Metadata of the current request; undefined where nothing instruments it. */
 export function rpcMetadata(): RpcMetadata | undefined {
-  try {
-    // The context manager that the SDK has registered; the API's own methods only forward to it.
-    const manager = (globalThis as Global)[API_KEY]?.context as ContextApi | undefined;
-    const metadata = manager?.active().getValue(RPC_METADATA_KEY);
-    return typeof metadata === 'object' && metadata !== null ? metadata : undefined;
-  } catch {
-    // Another value under that key: no request may fail for it.
-    return undefined;
-  }
+  // The context manager that the SDK has registered; the API's own methods only forward to it.
+  return (globalThis as Global)[API_KEY]?.context?.active().getValue(RPC_METADATA_KEY) as RpcMetadata | undefined;
 }
