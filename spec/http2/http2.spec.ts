@@ -67,7 +67,7 @@ describe('the protocol is chosen', () => {
       res.send('x');
     }), { server: { http2: true, https: { key, cert }, trustProxy: 'loopback' } });
     session = connect(`https://127.0.0.1:${port}`, { ca: cert, servername: 'localhost' });
-    for (const [headers, wanted] of [[{}, ['127.0.0.1', 'https', true, `127.0.0.1:${port}`]], [{ 'x-forwarded-for': '192.0.2.1', 'x-forwarded-host': 'a.example' }, ['192.0.2.1', 'https', true, 'a.example']]] as const) {
+    for (const [headers, wanted] of [[{}, ['127.0.0.1', 'https', true, `localhost:${port}`]], [{ 'x-forwarded-for': '192.0.2.1', 'x-forwarded-host': 'a.example' }, ['192.0.2.1', 'https', true, 'a.example']]] as const) {
       const closed = new Promise<void>((resolve) => (tell = resolve));
       await askOn(session, '/', { headers });
       await closed;
