@@ -197,6 +197,11 @@ describe('app.openapi', () => {
     const { properties } = schemas['Schema1'] as { properties: Record<string, { $ref: string }> };
     for (const { $ref } of Object.values(properties)) expect(schemas[$ref.slice('#/components/schemas/'.length)]).toMatchObject({ type: 'string' });
     expect(Object.keys(paths)).toEqual(['/']);
+    const definitions = { 'Page<Item>': { const: 1 }, 'a b': { const: 2 }, 'a_b': { const: 3 }, '100%': { const: 4 }, 'a/b': { const: 5 } };
+    const written = { $ref: '#/definitions/a_b', anyOf: ['Page%3CItem%3E', 'a b', 'a_b', '100%', 'a~1b'].map((part) => ({ $ref: `#/definitions/${part}` })), definitions };
+    const made = createServer({ logging: false }).post('/', { body: v.any() }, handler).openapi({ info: INFO, toJsonSchema: () => written as never }).components.schemas;
+    expect((made['Schema1'] as unknown as typeof written).anyOf.map(({ $ref }) => made[$ref.slice('#/components/schemas/'.length)])).toEqual([1, 2, 3, 4, 5].map((value) => ({ const: value })));
+    expect(Object.keys(made).filter((name) => !/^[a-zA-Z0-9._-]+$/.test(name))).toEqual([]);
   });
 
   test('names Content-Digest where a body is sent and a signature of version 2 covers it', () => {

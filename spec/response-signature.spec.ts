@@ -31,6 +31,7 @@ function routes(app: Application): void {
   app.get('/never', { timeout: 5 }, () => undefined);
   app.get('/text', (_req, res) => res.type('text/plain').end('äb', 'latin1'));
   app.get('/empty', (_req, res) => res.status(204).end());
+  app.get('/dropped', (_req, res) => res.status(204).end('text'));
   app.get('/moved', (_req, res) => res.redirect('/json'));
   app.get('/error', () => {
     throw new Error('inside');
@@ -74,7 +75,7 @@ describe('the vectors of RFC 9421', () => {
 });
 
 describe('signResponses and signedFetch', () => {
-  test.each(['/json', '/xjson', '/text', '/empty', '/error', '/absent', '/never'])('%s: the answer is signed, and the client takes it', async (path) => {
+  test.each(['/json', '/xjson', '/text', '/empty', '/dropped', '/error', '/absent', '/never'])('%s: the answer is signed, and the client takes it', async (path) => {
     const url = await serve(v2);
     const answer = await client()(url + path);
     const plain = await signedFetch({ version: 2, secret: SECRET })(url + path);

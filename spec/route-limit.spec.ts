@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { type Application, createServer, type ErrorHandler, express, type Handler, json as parseJson, raw, type RouteOptions, Router, signedFetch, validate } from 'waypost';
 import { z } from 'zod';
 import { LogRecorder, Running } from './support/running';
@@ -68,6 +70,12 @@ describe('options of a route without a schema of its body', () => {
     });
     expect(await post(port, '/bytes', '{"bad')).toEqual([200, '5']);
     expect(await post(port, '/large', `[${json(2_000_002)}]`)).toEqual([200, '2000000']);
+  });
+
+  test('keep their own bodyLimit, with a parser behind them too', async () => {
+    const port = await running.app((app) => app.post('/', { bodyLimit: 50 }, parseJson({ limit: '2mb' }), (req, res) => void res.json(req.body)), { body: { limit: 1000 } });
+    expect((await post(port, '/', `[${json(40)}]`))[0]).toBe(200);
+    for (const size of [60, 2000]) expect((await post(port, '/', `[${json(size)}]`))[0]).toBe(413);
   });
 
   test('count as no handler', () => {
@@ -145,5 +153,35 @@ describe('the timeout of a route', () => {
     release();
     expect(await (await own).json()).toBe('late');
     expect(passed).toBe(0);
+  });
+
+  test('counts from the handlers that it stands before, and for a HEAD of its own not that of GET', async () => {
+    const { handler, release } = holding();
+    const port = await running.app((app) => {
+      app.route('/head').get({ timeout: 20 }, handler).head((_req, res) => void setTimeout(() => res.end(), 60));
+      app.route('/first').get({ timeout: 60_000 }, (_req, _res, next) => next()).get({ timeout: 20 }, handler);
+      app.route('/last').get(handler).get({ timeout: 20 }, handler);
+    });
+    const last = fetch(`http://127.0.0.1:${port}/last`);
+    expect((await fetch(`http://127.0.0.1:${port}/head`, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port}/first`)).status).toBe(503);
+    release();
+    expect(await (await last).json()).toBe('late');
+  });
+
+  test('counts once the body is in, where a rewrite has it read late', async () => {
+    const port = await running.app((app) => {
+      app.use((req, _res, next) => {
+        req.url = '/t';
+        next();
+      });
+      app.post('/t', { timeout: 50 }, (req, res) => void res.json(req.body));
+    });
+    const sent = request({ port, host: '127.0.0.1', path: '/old', method: 'POST', headers: { 'Content-Type': 'application/json', 'Content-Length': 4 } });
+    sent.write('"a');
+    setTimeout(() => sent.end('b"'), 120);
+    const [answer] = await once(sent, 'response') as [IncomingMessage];
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
   });
 });

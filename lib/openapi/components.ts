@@ -22,6 +22,12 @@ const ISSUES = {
 /** A schema of an object. */
 export type ObjectSchema = JsonSchema & { readonly properties?: Record<string, JsonSchema>; readonly required?: readonly string[] };
 
+/** Schemas that a schema refers to within itself. */
+interface Within {
+  readonly $defs?: Record<string, JsonSchema>;
+  readonly definitions?: Record<string, JsonSchema>;
+}
+
 /** Start of a reference to a schema. */
 const SCHEMAS = '#/components/schemas/';
 
@@ -89,11 +95,14 @@ export class Components {
     const text = JSON.stringify(schema);
     if (!text.includes('"$ref":"#')) return schema;
     const name = `Schema${++this.#count}`;
+    const { $defs, definitions } = schema as Within;
+    // OpenAPI allows names of ASCII letters, digits and `._-`.
+    const names = new Map(Object.keys({ ...definitions, ...$defs }).map((key, index) => [key, /^[\w.-]+$/.test(key) ? `${name}_${key}` : `${name}.${index}_${key.replace(/[^\w.-]/g, '_')}`]));
     const moved = JSON.parse(text, (key, value: unknown) => (
-      key === '$ref' && typeof value === 'string' ? value.replace(/^#(?:\/(?:\$defs|definitions)(\/.*))?/, (_, pointer?: string) => SCHEMAS + name + nameOf(pointer ?? '')) : value
-    )) as JsonSchema;
-    const { $defs, definitions, ...root } = moved as { $defs?: Record<string, JsonSchema>; definitions?: Record<string, JsonSchema> };
-    for (const [key, value] of Object.entries({ ...definitions, ...$defs })) this.schemas[name + nameOf(`/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)] = value;
+      key === '$ref' && typeof value === 'string' ? value.replace(/^#(?:\/(?:\$defs|definitions)\/([^/]*))?/, (_, part?: string) => SCHEMAS + (part === undefined ? name : names.get(keyOf(part)) ?? part)) : value
+    )) as Within & JsonSchema;
+    const { $defs: own, definitions: older, ...root } = moved;
+    for (const [key, value] of Object.entries({ ...older, ...own })) this.schemas[names.get(key) as string] = value;
     this.schemas[name] = root;
     return { $ref: `${SCHEMAS}${name}` };
   }
@@ -108,7 +117,11 @@ export class Components {
   }
 }
 
-/** The end of a component's name, by a JSON Pointer to its schema; OpenAPI allows but ASCII letters, digits and `._-`. */
-function nameOf(pointer: string): string {
-  return pointer.replace(/^\//, '_').replace(/[^\w.\-/]/g, (character) => `_${character.charCodeAt(0).toString(16)}`);
+/** The key that a part of a reference names (RFC 6901 section 6). */
+function keyOf(part: string): string {
+  try {
+    return decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+  } catch {
+    return part;
+  }
 }

@@ -59,15 +59,13 @@ export interface Taker {
   /** Index in the plan of the run; Infinity for a taker around it, and for none. */
   readonly index: number;
   readonly isRouter: boolean;
-  /** Method of the request then. */
-  readonly method: string;
 }
 
 /** Returns true for a router at the run's cursor that yields to a sibling router. */
 export function yieldsToSibling(run: RouterRun, { mounted }: Layer): boolean {
   if (mounted === undefined || mounted.isApplication || !hasRouterBelow(run) || !hasRoutes(mounted)) return false;
   const at = run.cursor - 1;
-  if (run.taker === null || run.taker.index < at || run.taker.method !== run.req.method) run.taker = findTaker(run, at);
+  if (run.taker === null || run.taker.index < at) run.taker = findTaker(run, at);
   return run.taker.index > at && run.taker.isRouter;
 }
 
@@ -85,8 +83,7 @@ function hasRouterBelow(run: Caller): boolean {
  * middleware, and is entered.
  */
 function findTaker(run: Caller, from: number): Taker {
-  const { method } = run.req;
-  const handles = (route: Route): boolean => route.handles(method);
+  const handles = (route: Route): boolean => route.handles(run.req.method);
   let start = from;
   for (let here: Caller | undefined = run; here !== undefined && here.lookup !== null; start = (here = here.parent)?.cursor ?? 0) {
     const { lookup } = here;
@@ -101,11 +98,11 @@ function findTaker(run: Caller, from: number): Taker {
       const prefix = lookup.prefix(step, pattern);
       // A route of the router around is no sibling's.
       if (inner === undefined ? handles(layer.route as Route) : findInMounted(inner, lookup, prefix, run.rules, handles, false)) {
-        return { index: here === run ? index : Infinity, isRouter: inner !== undefined, method };
+        return { index: here === run ? index : Infinity, isRouter: inner !== undefined };
       }
     }
   }
-  return { index: Infinity, isRouter: false, method };
+  return { index: Infinity, isRouter: false };
 }
 
 /** Returns true for a router that holds a route with handlers, however deep. */

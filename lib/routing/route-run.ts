@@ -1,4 +1,5 @@
 import type { Request } from '../http/request';
+import { kBody } from '../http/body/request-body';
 import { isOfSignal } from '../http/request-state';
 import type { Response } from '../http/response';
 import { admit } from './admission';
@@ -87,8 +88,13 @@ export class RouteRun {
   /** Parses the body before the first handler that may read it. */
   #reach(layer: Layer, error: unknown): void {
     const root = this.#run?.root;
-    if (this.#isBodyReady || root == null || !root.hasBody || error || leavesBody(layer.handle)) return this.#admit(layer, error);
+    if (this.#isBodyReady || root == null || !root.hasBody || error || this.#leavesBody(layer.handle)) return this.#admit(layer, error);
     this.#prepareBody(layer, root);
+  }
+
+  /** True for a parser, and for options that say nothing of the body. Before it is in, their timeout may not begin. */
+  #leavesBody({ name, [kContract]: contract }: AnyHandler & Contracted): boolean {
+    return BODY_PARSERS.has(name) || (contract !== undefined && !contract.body && contract.bodyLimit === undefined && this.#req[kBody] !== undefined);
   }
 
   #prepareBody(layer: Layer, root: ApplicationRoot): void {
@@ -119,9 +125,4 @@ export class RouteRun {
     this.#trace = run.watch.begin(layer, error ? 'error middleware' : 'route handler', run.route);
     run.watch.call(this.#trace, handle, error, this.#req, this.#res, this.next);
   }
-}
-
-/** True for a parser, and for a check without a schema of the body. */
-function leavesBody({ name, [kContract]: contract }: AnyHandler & Contracted): boolean {
-  return BODY_PARSERS.has(name) || (contract !== undefined && !contract.body);
 }

@@ -36,8 +36,6 @@ export class Route<P = Params> {
   readonly #isWhole: boolean;
   /** Contracts with limits of their own by method, in lower case. */
   #limits: Map<string, Contract> | null = null;
-  /** Times for an answer to begin by method, in milliseconds. */
-  #timeouts: Map<string, number> | null = null;
 
   /** @param isWhole True where no mount adds parameters to those of the path. */
   constructor(path: Path | readonly Path[], isWhole = false) {
@@ -58,7 +56,9 @@ export class Route<P = Params> {
 
   /** @internal The contract that limits bodies of a method, if any does. */
   contractFor(method: unknown): Contract | undefined {
-    return this.#limits === null ? undefined : ofMethod(this.#limits, method);
+    if (this.#limits === null) return undefined;
+    const name = lowerCase(method);
+    return this.#limits.get(name) ?? (name === 'head' ? this.#limits.get('get') : undefined) ?? this.#limits.get('_all');
   }
 
   /** Runs the handlers of the request's method one after another, then calls `done`. */
@@ -66,14 +66,8 @@ export class Route<P = Params> {
     (req as Request).route = this;
     const { stack } = this;
     if (stack.length === 0) return done();
-    if (this.#timeouts !== null) this.#limitTime(this.#timeouts, req as RoutedRequest);
     const method = lowerCase(req.method);
     new RouteRun(stack, method === 'head' && this.methods['head'] !== true ? 'get' : method, req as Request, res as Response, done).next();
-  }
-
-  #limitTime(timeouts: ReadonlyMap<string, number>, req: RoutedRequest): void {
-    const timeout = ofMethod(timeouts, req.method);
-    if (timeout !== undefined) req[kRun]?.root?.limit(timeout);
   }
 
   /** @internal Adds handlers for a method; `null` for all. */
@@ -95,10 +89,8 @@ export class Route<P = Params> {
   #agree(agreed: readonly Contract[], method: string | null, where: string): void {
     const names = this.#isWhole ? listPaths(this.path).flatMap((path) => parsePattern(path, EXACT).flatMap((pattern) => pattern.names)) : null;
     contracts().checkContracts(agreed, where, method, names);
-    const key = method?.toLowerCase() ?? '_all';
     const limit = agreed.find(({ body, bodyLimit }) => body === false || bodyLimit !== undefined);
-    if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(key, limit);
-    for (const { timeout } of agreed) if (timeout !== undefined) (this.#timeouts ??= new Map<string, number>()).set(key, timeout);
+    if (limit !== undefined) (this.#limits ??= new Map<string, Contract>()).set(method?.toLowerCase() ?? '_all', limit);
   }
 }
 
@@ -111,12 +103,6 @@ export function handles(methods: Readonly<Record<string, boolean>>, method: unkn
   if (methods['_all'] === true) return true;
   const name = lowerCase(method);
   return methods[name] === true || (name === 'head' && methods['get'] === true);
-}
-
-/** The value of a request's method: its own, that of GET for HEAD, or that of every method. */
-function ofMethod<Value>(values: ReadonlyMap<string, Value>, method: unknown): Value | undefined {
-  const name = lowerCase(method);
-  return values.get(name) ?? (name === 'head' ? values.get('get') : undefined) ?? values.get('_all');
 }
 
 /** Lower case of common methods, which spares a conversion. */
@@ -134,8 +120,13 @@ function lowerCase(method: unknown): string {
  */
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);
-  if (isRouteOptions(handlers[0]) && handlers.length > 1) handlers[0] = guards().guardOf(contracts().readContract(handlers[0], where, true));
+  if (isRouteOptions(handlers[0]) && handlers.length > 1) handlers[0] = guards().guardOf(contracts().readContract(handlers[0], where, true), limitTime);
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it one function or more`);
   for (const handler of handlers) checkHandler(handler, where);
   return handlers as AnyHandler[];
+}
+
+/** Has a route's own timeout go before that of the applications. @param timeout In milliseconds; 0 is no limit. */
+function limitTime(req: RoutedRequest, timeout: number): void {
+  req[kRun]?.root?.limit(timeout);
 }

@@ -31,7 +31,7 @@ export class RouterRun extends Frame {
   readonly next: NextFunction;
   /** Calls of parameters' handlers, by name. */
   paramCalls: Record<string, ParamCall> | null = null;
-  /** Next taker of the URL that was looked up, once known. */
+  /** Next taker of the request, once known. */
   taker: Taker | null = null;
 
   readonly #mounted: MountedRouter;
@@ -111,6 +111,7 @@ export class RouterRun extends Frame {
         return this.leave(failure ?? error);
       }
     }
+    this.taker = null;
     const { steps } = (this.lookup as Lookup).plan;
     while (this.cursor < steps.length) {
       const step = steps[this.cursor++] as Step;
@@ -140,7 +141,6 @@ export class RouterRun extends Frame {
     const isBehindMount = entered !== null && (entered.prefix === '' ? parent?.lookup?.isBehindMount === true : !entered.isSlashAdded);
     this.lookup = this.#mounted.index(this.rules, this.#layers).lookup(path, isBehindMount);
     this.lookedUpUrl = url;
-    this.taker = null;
     this.#version = this.#mounted.version;
     const { steps } = this.lookup.plan;
     let cursor = 0;

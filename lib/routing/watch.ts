@@ -133,9 +133,8 @@ export class RequestWatch implements ErrorWatch {
     }
   }
 
-  /** Ends the applications' limits, begun or not: the route has one of its own. */
+  /** Ends the applications' limits: the route has one of its own. */
   endLimits(): void {
-    this.beforeCall();
     for (const entry of this.#entries) clearTimeout(entry.limit);
   }
 

@@ -4,6 +4,7 @@ import { HttpError } from '../errors';
 import { assign } from '../http/assignable';
 import { hasBody, kRawBody } from '../http/body/capture';
 import { kBody, type RequestBody } from '../http/body/request-body';
+import type { Request } from '../http/request';
 import { type Contract, type Contracted, kContract } from './contracted';
 import type { ResponseSchemas, Schema } from './route-options';
 import { describeIssues, PARTS, pathOfIssue, type RequestPart, ValidationError, type ValidationIssue } from './validation-error';
@@ -31,9 +32,9 @@ export interface Guard extends Required<Contracted> {
   readonly validates: true;
 }
 
-/** Makes the function that holds requests, and their answers, to a contract. */
-export function guardOf(contract: Contract): Guard {
-  const { body, response, errorStatus } = contract;
+/** Makes the function that holds requests, and their answers, to a contract. @param limitTime Sets the time for an answer to begin, in milliseconds. */
+export function guardOf(contract: Contract, limitTime?: (req: Request, timeout: number) => void): Guard {
+  const { body, response, errorStatus, timeout } = contract;
   const checks = PARTS.flatMap((part): Check[] => {
     const schema = contract[part];
     return schema ? [{ part, standard: schema['~standard'] }] : [];
@@ -50,6 +51,7 @@ export function guardOf(contract: Contract): Guard {
   };
   const validated = (req: CheckedRequest, res: CheckedResponse, next: Next): unknown => {
     let failure: unknown;
+    if (timeout !== undefined) limitTime?.(req as Request, timeout);
     if (body && isUnparsed(req)) {
       failure = req[kBody]?.takeError() ?? HttpError.of('UNSUPPORTED_MEDIA_TYPE');
     } else {

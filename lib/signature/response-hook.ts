@@ -19,7 +19,7 @@ export function signResponses(prototype: ServerResponse & { [kSign]?: Configured
   const key = readKey(given, 'sign', 'security.signResponses.key');
   prototype[kSign] = function sign(this: ServerResponse, chunk, encoding): void {
     if (this.headersSent || this.hasHeader('Signature') || this.statusCode < 200) return;
-    const isBodiless = this.req.method === 'HEAD' || typeof chunk === 'function' || chunk === undefined || chunk === null;
+    const isBodiless = this.req.method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304 || typeof chunk === 'function' || chunk === undefined || chunk === null;
     const body = isBodiless ? Buffer.alloc(0) : Buffer.from(chunk as string, typeof encoding === 'string' ? encoding as BufferEncoding : undefined);
     const headers = Object.fromEntries(['content-type', 'content-encoding', 'location'].map((name) => [name, this.hasHeader(name) ? String(this.getHeader(name)) : undefined]));
     const message = { method: '', target: '', status: this.statusCode, headers, request: receivedRequest(this.req as Request, prefix) };
