@@ -257,6 +257,24 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
     for (const wire of wires) expect(wire.text).toMatch(/0\r\n\r\n$/);
   });
 
+  test('ends at once where it begins while the application drains', async () => {
+    const source = new PassThrough();
+    let tell: (goOn: () => void) => void = () => undefined;
+    const begun = new Promise<() => void>((resolve) => (tell = resolve));
+    const { app, port } = await started(make, async (_req, res) => {
+      await new Promise<void>((resolve) => tell(resolve));
+      res.events(source);
+    });
+    const wire = await Wire.open(port);
+    wire.write(head('GET /'));
+    const goOn = await begun;
+    // Longer than any spec may run.
+    const closed = app.close({ timeout: 2_000_000_000 });
+    goOn();
+    await closed;
+    expect([wire.text.includes('text/event-stream'), /0\r\n\r\n$/.test(wire.text), source.destroyed]).toEqual([true, true, true]);
+  });
+
   test('is flushed where compression holds it back', async () => {
     let given: EventStream | undefined;
     const { port } = await started(make, (_req, res) => void (given = res.set('Cache-Control', 'no-store').events()), (app) => app.use(compression({ threshold: 0 })));

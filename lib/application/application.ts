@@ -5,6 +5,7 @@ import { Adoption } from '../http/adoption';
 import { assign, makeAssignable } from '../http/assignable';
 import type { Unchecked } from '../http/unchecked';
 import type { Response } from '../http/response';
+import { kClosing } from '../http/response-state';
 import type { CloseListener } from './close-listeners';
 import type { FetchInfo } from './fetch-exchange';
 import type { FetchHandler } from './fetch-handler';
@@ -137,6 +138,11 @@ export class Application extends ConfiguredApplication {
   /** @internal */
   get [kMounted](): Mounted {
     return this[kParts].mounted;
+  }
+
+  /** @internal True while it drains, or the one that it is mounted in. */
+  get [kClosing](): boolean {
+    return this[kParts].listener.isClosing || this.parent?.[kClosing] === true;
   }
 
   /** The server while it runs: the first, of several. */

@@ -90,6 +90,11 @@ export class Listener {
     return first;
   }
 
+  /** True while they drain. */
+  get isClosing(): boolean {
+    return this.#closing !== null;
+  }
+
   /** True for a connection of these servers while they drain. */
   drains(socket: Socket): boolean {
     return this.#closing !== null && this.#sockets.has(socket);
@@ -153,7 +158,7 @@ export class Listener {
       // Another listener decides alone, as on Node's server: a request that it refuses must not reach a handler.
       const isAlone = server.listenerCount('checkContinue') === 1;
       // The body is asked for when it is wanted: a refused request need not send it. Where there is none, Node would close the connection behind an answer without.
-      if (!isAlone || (hasBody(req) && isOnlyListener(server, listener))) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
+      if (!isAlone || (hasBody(req) && server.listenerCount('request') === 1 && server.listenerCount('request', listener) === 1)) (req as IncomingMessage & { [kExpectsContinue]?: boolean })[kExpectsContinue] = true;
       else res.writeContinue();
       // As Node does where nobody listens for this: a guard, another protocol or a tracer may have put itself before the application.
       if (isAlone) server.emit('request', req, res);
@@ -290,10 +295,4 @@ function destroyUnused(socket: Socket): void {
   // After that delay, data that arrived during a blocked event loop has been read.
   const timer = setTimeout(() => setImmediate(destroy), UNUSED_GRACE);
   socket.once('close', () => clearTimeout(timer));
-}
-
-/** True for a server without other `request` listeners, which could read a body unasked. */
-function isOnlyListener(server: NodeServer, listener: RequestListener): boolean {
-  const listeners = server.rawListeners('request');
-  return listeners.length === 1 && listeners[0] === listener;
 }

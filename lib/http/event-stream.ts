@@ -5,7 +5,7 @@ import { stringify } from '../xjson/serializer';
 import { forgetFraming, forgetLength, isBodiless } from './answer';
 import { guardedCall } from './guarded-call';
 import { cutOff, flushBuffered } from './own-answer';
-import { type ConfiguredResponse, settingsOf } from './response-state';
+import { type ConfiguredResponse, kClosing, settingsOf } from './response-state';
 import { Slots } from './slots';
 import { isTakenOver } from './taken-over';
 import { unsendable } from './unsendable';
@@ -50,6 +50,7 @@ const open = new WeakMap<object, Slots<EventStream>>();
 
 interface Emitter {
   readonly parent?: Emitter | undefined;
+  readonly [kClosing]?: boolean;
   on?(event: string, listener: () => void): unknown;
 }
 
@@ -94,23 +95,24 @@ export class EventStream {
       this.#end();
       this.#letGo();
     }, 'waypost.events'));
-    this.#begin(retry);
+    const app = settingsOf(res).app as Emitter;
+    this.#begin(retry, app[kClosing] === true);
     if (res.destroyed) this.#letGo();
     if (this.#isClosed) return;
     if (heartbeat > 0) this.#timer = setInterval(() => this.#beat(), heartbeat).unref();
-    this.#siblings = streamsOf(settingsOf(res).app as Emitter);
+    this.#siblings = streamsOf(app);
     this.#siblings.add(this);
     if (this.#iterator !== undefined) void this.#feed(this.#iterator);
   }
 
-  #begin(retry: number | undefined): void {
+  #begin(retry: number | undefined, isClosing: boolean): void {
     const res = this.#res;
     res.setHeader('Content-Type', 'text/event-stream');
     if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'no-store, no-transform');
     res.setHeader('X-Accel-Buffering', 'no');
     forgetFraming(res);
     forgetLength(res);
-    if (res.destroyed || isBodiless(res) || res.statusCode === 204 || res.statusCode === 304) return this.close();
+    if (isClosing || res.destroyed || isBodiless(res) || res.statusCode === 204 || res.statusCode === 304) return this.close();
     res.flushHeaders();
     if (retry !== undefined) void this.#write(`retry: ${retry}\n\n`);
   }

@@ -10,6 +10,8 @@ import type { KnownFiles } from './file/known-files';
 export const kSettings = Symbol('waypost.response.settings');
 /** True where `res.json` acts as `res.xJson`: for a request whose path ended in `.xJson` (INTERFACE section 4.3). */
 export const kJsonAsXJson = Symbol('waypost.response.jsonAsXJson');
+/** True for an application while it drains. */
+export const kClosing = Symbol('waypost.application.closing');
 /** Called with an error of making a response that no caller can catch. */
 export const kFail = Symbol('waypost.response.fail');
 /** Returns a function that reports an error later. */

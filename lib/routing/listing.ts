@@ -103,7 +103,8 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
     const shapes = registered.patterns.map((pattern) => engine.add(pattern));
     const from = routes.length;
     for (const { method: name, origin } of route.stack) {
-      if (isOfOptions(origin as Contracted)) continue;
+      // The check that a route's options have become.
+      if ('timeout' in ((origin as Contracted)[kContract] ?? {})) continue;
       const method = name?.toUpperCase() ?? 'ALL';
       const last = routes.length > from ? routes[routes.length - 1] : undefined;
       if (last?.description.method === method) {
@@ -120,11 +121,6 @@ export function listRoutes(all: readonly Registered[]): ListedRoute[] {
     for (let index = from; index < routes.length; index++) for (const shape of shapes.flat()) trie.add(shape, index);
   });
   return routes;
-}
-
-/** True for the check that a route's options have become. */
-function isOfOptions({ [kContract]: contract }: Contracted): boolean {
-  return contract !== undefined && 'timeout' in contract;
 }
 
 /** Describes the routes, as rows. */
