@@ -275,6 +275,26 @@ describe.each(MAKERS)('%s: res.events', (_name, make) => {
     expect([wire.text.includes('text/event-stream'), /0\r\n\r\n$/.test(wire.text), source.destroyed]).toEqual([true, true, true]);
   });
 
+  test('ends at once where a listener of drain begins it', async () => {
+    let begin = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    let stream: EventStream | undefined;
+    const { app, port } = await started(make, (_req, res) => {
+      app.once('drain', () => {
+        stream = res.events();
+        // It is closing already.
+        void app.close();
+      });
+      begin();
+    });
+    const wire = await Wire.open(port);
+    wire.write(head('GET /'));
+    await begun;
+    // Longer than any spec may run.
+    await app.close({ timeout: 2_000_000_000 });
+    expect([stream?.closed, wire.text.includes('text/event-stream')]).toEqual([true, true]);
+  });
+
   test('is flushed where compression holds it back', async () => {
     let given: EventStream | undefined;
     const { port } = await started(make, (_req, res) => void (given = res.set('Cache-Control', 'no-store').events()), (app) => app.use(compression({ threshold: 0 })));

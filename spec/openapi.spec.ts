@@ -183,11 +183,14 @@ describe('app.openapi', () => {
   });
 
   test('asks the scope of signatures about routes, whatever expression their parameters have', () => {
-    const security = { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes: ['/a/:name([a-z]+)', '/b/**', '/c/1'], excludeRoutes: ['/b/:name([a-z]+)'] } } };
-    const app = createServer({ logging: false, security });
-    for (const path of ['/a/:id([a-z]+)', '/b/:id([a-z]+)', '/b/:id', '/c/:id', '/d/:id([a-z]+)']) app.get(path, handler);
-    const { paths } = app.openapi({ info: INFO });
-    expect(Object.entries(paths).map(([path, each]) => [path, each['get']?.['security'] !== undefined])).toEqual([['/a/{id}', true], ['/b/{id}', false], ['/c/{id}', true], ['/d/{id}', false]]);
+    const signed = (includeRoutes: string[], excludeRoutes: string[], paths: string[]): boolean[] => {
+      const app = createServer({ logging: false, security: { requestSignature: { secret: SECRET }, routeConfig: { requestSignature: { includeRoutes, excludeRoutes } } } });
+      for (const path of paths) app.get(path, handler);
+      return Object.values(app.openapi({ info: INFO }).paths).map((each) => each['get']?.['security'] !== undefined);
+    };
+    const includes = ['/a/:name([a-z]+)', '/b/**', '/c/2', '/e'];
+    expect(signed(includes, ['/b/:name([a-z]+)'], ['/a/:id([a-z]+)', '/b/:id([a-z]+)', '/c/:id', '/d/:id([a-z]+)', '/c/:id(\\d+)/x', '/:any'])).toEqual([true, false, true, false, false, true]);
+    expect(signed([], ['/c/1', '/d/**'], ['/c/:id', '/c/1', '/d/:id'])).toEqual([true, false, false]);
   });
 
   test('names components by what OpenAPI allows in names', () => {

@@ -27,6 +27,11 @@ describe('prototypes that a program extends', () => {
     });
   });
 
+  test.each([createServer, express])('app.request and app.response cannot be replaced', (make) => {
+    const app = make({ logging: false });
+    for (const name of ['request', 'response'] as const) expect(() => { app[name] = Object.create(app[name]) as object; }).toThrow(`app.${name} cannot be replaced; add to it`);
+  });
+
   test('express.request, express.response and express.application: of all', async () => {
     expect([express.request, express.response, express.Route.name, express.Router.Route === express.Route]).toEqual([Request.prototype, Response.prototype, 'Route', true]);
     try {

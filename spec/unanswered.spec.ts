@@ -384,10 +384,12 @@ describe('server.handlerTimeout', () => {
   test('what the late handler sends from a callback of its own goes nowhere, and throws nothing there', async () => {
     const [source, events] = [new PassThrough(), new PassThrough()];
     let isCancelled = false;
+    const locked = new ReadableStream();
+    locked.getReader();
     const body = new ReadableStream({ cancel: () => void (isCancelled = true) });
     const ways: ((res: OwnResponse) => unknown)[] = [
       (res) => res.json({}), (res) => res.send('late'), (res) => res.status(201).cookie('a', 'b').vary('Accept').redirect('/'), (res) => void res.xJson({}),
-      (res) => void res.stream(source), (res) => void res.events(events), (res) => void res.send(new globalThis.Response(body)), (res) => void res.sendFile(__filename), (res) => res.writeHead(200, { 'X-Late': '1' }).end('late'), (res) => res.sendStatus(200),
+      (res) => void res.stream(source), (res) => void res.events(events), (res) => void res.events(locked), (res) => void res.send(new globalThis.Response(body)), (res) => void res.sendFile(__filename), (res) => res.writeHead(200, { 'X-Late': '1' }).end('late'), (res) => res.sendStatus(200),
       (res) => { res.writeContinue(); res.writeEarlyHints({ link: '</late.css>; rel=preload' }); res.removeHeader('Content-Type'); res.write('late'); },
       // As it is given to an application of Express that is mounted.
       (res) => { Object.setPrototypeOf(res, ServerResponse.prototype); res.setHeader('X-Late', '1'); res.appendHeader('X-Late', '2'); res.end('late'); },

@@ -213,9 +213,12 @@ export class Listener {
     // One that has never listened ends too: it may have been used by another server, or in a test.
     const { length } = [...this.#listener.rawListeners('drain'), ...this.#listener.rawListeners('close')];
     if (servers.length === 0 && (this.#hasClosed || length === 0)) return Promise.resolve();
-    this.#closing = this.#end(servers, timeout).finally(() => {
+    let end: (ended: Promise<void>) => void = () => undefined;
+    // Known to what listens for `drain`.
+    this.#closing = new Promise<void>((resolve) => (end = resolve)).finally(() => {
       this.#closing = null;
     });
+    end(this.#end(servers, timeout));
     return this.#closing;
   }
 

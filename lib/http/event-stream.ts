@@ -76,17 +76,21 @@ export class EventStream {
    * @throws Error with the code ERR_HTTP_HEADERS_SENT where the head is out; TypeError for a wrong option or source.
    */
   constructor(res: ConfiguredResponse, source: EventSource | undefined, { heartbeat = 15_000, retry }: EventOptions, fail: (error: unknown) => void) {
-    checkTime('heartbeat', heartbeat);
-    if (retry !== undefined) checkTime('retry', retry);
-    this.#iterator = source === undefined ? undefined : iteratorOf(source);
     this.#res = res;
     this.#fail = fail;
     const { 'last-event-id': id } = (res.req as Partial<ConfiguredResponse['req']> | undefined)?.headers ?? {};
     this.lastEventId = id === undefined ? undefined : Buffer.from(id as string, 'latin1').toString();
-    if (res.headersSent || isTakenOver(res)) {
+    if (isTakenOver(res)) {
       this.#isClosed = true;
+      // Nobody hears what is wrong with its source.
+      guardedCall(() => (source === undefined ? undefined : iteratorOf(source).return?.()), () => undefined);
+      return;
+    }
+    checkTime('heartbeat', heartbeat);
+    if (retry !== undefined) checkTime('retry', retry);
+    this.#iterator = source === undefined ? undefined : iteratorOf(source);
+    if (res.headersSent) {
       this.#letGo();
-      if (isTakenOver(res)) return;
       throw Object.assign(new Error('res.events cannot answer: a response has been sent already'), { code: 'ERR_HTTP_HEADERS_SENT' });
     }
     res.on('drain', () => this.#drain());

@@ -67,13 +67,15 @@ export class Response<ResBody = Unchecked, Locals extends object = Record<string
 
   /** @internal Reports an error that no caller can catch: to error middleware, as Express does, by the `next` of the router that has the request. */
   [kFail](error: unknown): void {
-    this[kFailing]()(error);
+    const next = (this.req as AnsweredRequest | undefined)?.next;
+    if (typeof next === 'function') next(error);
+    else answerError(this, error);
   }
 
   /** @internal As {@link kFail}, for later failures: another application may hold the response then, with a prototype that has no such method. */
   [kFailing](): (error: unknown) => void {
     const next = (this.req as AnsweredRequest | undefined)?.next;
-    return typeof next === 'function' ? next : (error) => answerError(this, error);
+    return typeof next === 'function' ? next : (error) => this[kFail](error);
   }
 
   /** The application that answers; a mounted one while it does. */

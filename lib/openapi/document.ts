@@ -7,7 +7,7 @@ import type { JsonSchema } from '../schema/json-schema';
 import type { Schema } from '../schema/route-options';
 import type { SignatureHook } from '../signature/hook';
 import { Components, type ObjectSchema, type SchemaConverter } from './components';
-import { type PathTemplate, samplePath, templateOf } from './path-template';
+import { type PathTemplate, templateOf } from './path-template';
 
 /** Options of `app.openapi`. */
 export interface OpenApiOptions {
@@ -189,12 +189,11 @@ interface Passed {
 
 /** The checks that a request must pass, those of the outermost application first. */
 function hooksFor({ hooks, options: { security: { requestSignature, webhooks } }, outer }: DescribedApplication, method: string, segments: readonly Segment[]): Passed[] {
-  const template = templateOf(segments);
   const all: Passed[] = hooks.map((hook, index) => {
     const signature = index === 0 ? requestSignature : undefined;
     return { hook, signature, preset: webhooks[index - (requestSignature === undefined ? 0 : 1)]?.preset };
   });
-  const own = all.filter(({ hook: { scope } }) => template !== undefined && scope.requiresSome(method, segments, samplePath(template)));
+  const own = all.filter(({ hook: { scope } }) => scope.requiresSome(method.toUpperCase(), segments));
   return outer === null ? own : [...hooksFor(outer.application, method, [...outer.segments, ...segments]), ...own];
 }
 

@@ -28,8 +28,3 @@ export function templateOf(segments: readonly Segment[]): PathTemplate | undefin
   }
   return { path: path === '' ? '/' : path, params };
 }
-
-/** A path that the template's route takes, as signature checks see it. */
-export function samplePath({ path }: PathTemplate): string {
-  return path.replace(/\{[^}]*\}/g, '1');
-}

@@ -120,13 +120,8 @@ function lowerCase(method: unknown): string {
  */
 export function flattenHandlers(given: readonly unknown[], where: string): AnyHandler[] {
   const handlers = given.flat(Infinity);
-  if (isRouteOptions(handlers[0]) && handlers.length > 1) handlers[0] = guards().guardOf(contracts().readContract(handlers[0], where, true), limitTime);
+  if (isRouteOptions(handlers[0]) && handlers.length > 1) handlers[0] = guards().guardOf(contracts().readContract(handlers[0], where, true), (req, timeout) => (req as RoutedRequest)[kRun]?.root?.limit(timeout));
   if (handlers.length === 0) throw new TypeError(`${where}: argument handler is required, give it one function or more`);
   for (const handler of handlers) checkHandler(handler, where);
   return handlers as AnyHandler[];
-}
-
-/** Has a route's own timeout go before that of the applications. @param timeout In milliseconds; 0 is no limit. */
-function limitTime(req: RoutedRequest, timeout: number): void {
-  req[kRun]?.root?.limit(timeout);
 }

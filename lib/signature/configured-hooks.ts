@@ -1,13 +1,12 @@
 import type { SafeLog } from '../log/safe-log';
 import type { ResolvedOptions } from '../options/resolved';
 import { late } from '../packages';
-import { Path, type PathRules } from '../routing/patterns/path';
-import { parsePattern, Pattern } from '../routing/patterns/pattern';
-import type { Segment } from '../routing/patterns/segment';
+import type { PathRules } from '../routing/patterns/path';
+import { parsePattern } from '../routing/patterns/pattern';
 import { HmacScheme } from './v1/hmac-scheme';
 import { SignatureHook } from './hook';
 import { SignatureScope } from './scope/scope';
-import { coarseSegments, LOOSE, shapeOf, withoutEmpty } from './scope/scope-entry';
+import { coarseSegments, LOOSE, patternsOverlap, withoutEmpty } from './scope/scope-entry';
 
 const
   version2 = late(() => require('./v2/message-signature') as typeof import('./v2/message-signature')),
@@ -61,31 +60,4 @@ function refuseOverlaps(paths: readonly string[]): void {
       + 'a request to it would have to be signed both ways; give each a path of its own, which differs in more than case or slashes',
     );
   });
-}
-
-/**
- * True if some path is in the scope of both patterns. As in the scope, a final
- * `**` may match nothing. Two unlike segments with parts or constraints count as
- * disjoint; a request that matches both is refused when it comes.
- */
-function patternsOverlap(a: readonly Segment[], b: readonly Segment[]): boolean {
-  const [first, ...rest] = a;
-  const [other, ...others] = b;
-  if (first === undefined && other === undefined) return true;
-  if (other?.kind === 'deep' && first?.kind !== 'deep') return patternsOverlap(b, a);
-  if (first?.kind === 'deep') {
-    if (rest.length === 0 && patternsOverlap(rest, b)) return true;
-    if (other === undefined) return false;
-    // The `**` takes one segment of the path, as its last one or not.
-    return patternsOverlap(rest, others) || patternsOverlap(a, others) || (other.kind === 'deep' && patternsOverlap(rest, b));
-  }
-  return first !== undefined && other !== undefined && segmentsOverlap(first, other) && patternsOverlap(rest, others);
-}
-
-/** True if one segment of a path may match both. */
-function segmentsOverlap(a: Segment, b: Segment): boolean {
-  if (a.kind === 'param' || b.kind === 'param') return true;
-  if (a.kind === 'static') return new Pattern('', [b]).matches(new Path(`/${a.text}`, LOOSE));
-  if (b.kind === 'static') return segmentsOverlap(b, a);
-  return shapeOf(a) === shapeOf(b);
 }

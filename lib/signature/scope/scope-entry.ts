@@ -1,5 +1,5 @@
 import type { ScopeEntry } from '../../options/options';
-import { EXACT, type Path, type PathRules } from '../../routing/patterns/path';
+import { EXACT, Path, type PathRules } from '../../routing/patterns/path';
 import { parsePattern, Pattern } from '../../routing/patterns/pattern';
 import type { Segment } from '../../routing/patterns/segment';
 import { canonicalPath, tokens } from './canonical';
@@ -30,6 +30,11 @@ abstract class Entry {
     const deep = own.findIndex((segment) => segment.kind === 'deep');
     if (deep === -1) return own.length === route.length && own.every((segment, index) => coversSegment(segment, route[index]));
     return deep === own.length - 1 && own.slice(0, deep).every((segment, index) => coversSegment(segment, route[index]));
+  }
+
+  /** True if the entry may match some request of a route. */
+  meets(method: string, route: readonly Segment[]): boolean {
+    return this.appliesTo(method) && patternsOverlap(withoutEmpty(this.loose.segments), route);
   }
 }
 
@@ -214,4 +219,31 @@ export function shapeOf(segment: Segment | undefined): string {
 
 function textOf(segment: Segment): string {
   return segment.kind === 'static' ? segment.text : '';
+}
+
+/**
+ * True if some path is in the scope of both patterns. As in the scope, a final
+ * `**` may match nothing. Two unlike segments with parts or constraints count as
+ * disjoint; a request that matches both is refused when it comes.
+ */
+export function patternsOverlap(a: readonly Segment[], b: readonly Segment[]): boolean {
+  const [first, ...rest] = a;
+  const [other, ...others] = b;
+  if (first === undefined && other === undefined) return true;
+  if (other?.kind === 'deep' && first?.kind !== 'deep') return patternsOverlap(b, a);
+  if (first?.kind === 'deep') {
+    if (rest.length === 0 && patternsOverlap(rest, b)) return true;
+    if (other === undefined) return false;
+    // The `**` takes one segment of the path, as its last one or not.
+    return patternsOverlap(rest, others) || patternsOverlap(a, others) || (other.kind === 'deep' && patternsOverlap(rest, b));
+  }
+  return first !== undefined && other !== undefined && segmentsOverlap(first, other) && patternsOverlap(rest, others);
+}
+
+/** True if one segment of a path may match both. */
+function segmentsOverlap(a: Segment, b: Segment): boolean {
+  if (a.kind === 'param' || b.kind === 'param') return true;
+  if (a.kind === 'static') return new Pattern('', [b]).matches(new Path(`/${a.text}`, LOOSE));
+  if (b.kind === 'static') return segmentsOverlap(b, a);
+  return shapeOf(a) === shapeOf(b);
 }

@@ -57,11 +57,10 @@ export class SignatureScope {
     return !(views.isPlain && this.#excludesPlain(isNonAscii ? method : verb, views));
   }
 
-  /** True for a route of which some requests must be signed. @param sample A path that it takes, if no expression constrains its parameters. */
-  requiresSome(method: string, segments: readonly Segment[], sample: string): boolean {
+  /** True for a route of which some requests must be signed. @param method In upper case. */
+  requiresSome(method: string, segments: readonly Segment[]): boolean {
     const route = withoutEmpty(coarseSegments(segments));
-    const covered = (entry: Include | Exclude): boolean => entry.covers(method.toUpperCase(), route);
-    return !this.#excludes.some(covered) && (this.#includes.some(covered) || this.requires(method, sample));
+    return !this.#excludes.some((entry) => entry.covers(method, route)) && (this.#includes.length === 0 || this.#includes.some((entry) => entry.meets(method, route)));
   }
 
   /**
