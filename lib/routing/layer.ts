@@ -29,8 +29,6 @@ export class Layer {
   readonly rawPath: Paths;
   /** True for middleware for every path. */
   readonly slash: boolean;
-  readonly params = undefined;
-  readonly path = undefined;
   readonly route: Route | undefined;
   /** Method of a route's handler, in lower case; undefined for all. */
   readonly method: string | undefined;
